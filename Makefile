@@ -1,0 +1,56 @@
+# Two commands do everything: `make run` and `make test`. Each sets up .venv first if it must.
+
+PYTHON ?= python3
+SUITE ?=
+BIN := .venv/bin
+OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
+# Where lint looks: kernels and the headers that they share.
+KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
+
+.PHONY: run test report results lint format lock bench-host clean
+
+run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
+	$(BIN)/snakemake --unlock $(OVERLAY) > /dev/null 2>&1 || true
+	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
+
+test: .venv/ready  ## all tests that this machine can run
+	$(BIN)/python -m pytest
+
+report: .venv/ready  ## report.zip out of what `make run` left in results/
+	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
+
+results: .venv/ready  ## copy what a suite showed to docs/results/$(SUITE)/
+	$(BIN)/python workflow/scripts/export_results.py $(SUITE)
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
+
+format: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+	$(BIN)/clang-format -i $(KERNELS)
+
+lock:  ## needs uv
+	uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--no-header --extra dev pyproject.toml -o requirements.lock
+
+bench-host: .venv/ready  ## speed of the emulated device on one core
+	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench
+
+clean:
+	rm -rf results logs .snakemake report.zip
+
+# The lock holds every dependency, so pip need not resolve anything. A machine with an NVIDIA driver also gets
+# the CuPy for its CUDA version.
+.venv/ready: requirements.lock pyproject.toml workflow/envs/install_cupy.sh
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps -r requirements.lock
+	sh workflow/envs/install_cupy.sh $(BIN)/python
+	touch $@

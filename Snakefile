@@ -1,0 +1,25 @@
+from snakemake.utils import min_version
+
+min_version("9.19")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/session.smk"
+include: "workflow/rules/graphs.smk"
+include: "workflow/rules/sssp.smk"
+include: "workflow/rules/timings.smk"
+include: "workflow/rules/report.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    input:
+        "results/summary.csv",
+        "results/claims.parquet",
+        rules.judge_answers.output,
+        report_figures(),

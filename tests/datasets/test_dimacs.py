@@ -1,0 +1,157 @@
+"""The DIMACS reader: real maps with known answers, and a line for every way to be wrong."""
+
+import gzip
+import lzma
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relaxometer.datasets import dimacs
+from relaxometer.datasets.dimacs import read_gr
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph
+
+GOOD = "c a comment\np sp 3 4\nc\na 1 2 10\na 2 1 10\na 2 3 0\na 1 2 7\n"
+
+
+def read_text(tmp_path, text):
+    path = tmp_path / "small.gr"
+    path.write_bytes(text.encode())
+    return read_gr(path)
+
+
+def refusal(tmp_path, text):
+    with pytest.raises(UserError) as caught:
+        read_text(tmp_path, text)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{tmp_path}/")
+
+
+def test_vertices_count_from_zero_and_order_is_kept(tmp_path):
+    n_vertices, sources, targets, weights = read_text(tmp_path, GOOD)
+    assert n_vertices == 3
+    assert sources.tolist() == [0, 1, 1, 0]
+    assert targets.tolist() == [1, 0, 2, 1]
+    assert weights.tolist() == [10, 10, 0, 7]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gr", bytes), (".gr.gz", gzip.compress), (".gr.xz", lzma.compress)]
+)
+def test_compression_is_told_by_the_name(tmp_path, suffix, compress):
+    path = tmp_path / f"small{suffix}"
+    path.write_bytes(compress(GOOD.encode()))
+    assert read_gr(path)[0] == 3
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        GOOD.replace("\n", "\r\n"),
+        GOOD.replace("a 2 3 0", "a  2\t3 0 "),
+        GOOD.replace("a 2 3 0", "c in the middle of it\n\na 2 3 0"),
+        GOOD.removesuffix("\n"),
+    ],
+    ids=["carriage returns", "wide spaces", "comment among arcs", "no last newline"],
+)
+def test_unusual_but_valid_files_read_the_same(tmp_path, unusual):
+    for expected, found in zip(read_text(tmp_path, GOOD), read_text(tmp_path, unusual), strict=True):
+        np.testing.assert_array_equal(expected, found)
+
+
+def test_a_graph_may_have_no_arcs(tmp_path):
+    n_vertices, *arcs = read_text(tmp_path, "p sp 5 0\n")
+    assert n_vertices == 5
+    assert [len(values) for values in arcs] == [0, 0, 0]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 2)), min_size=1, max_size=30
+    )
+)
+def test_both_readers_agree(arcs):
+    text = f"p sp 9 {len(arcs)}\n" + "".join(f"a {u} {v} {w}\n" for u, v, w in arcs)
+    data = text.encode()
+    header = dimacs._read_header(None, data)
+    fast, slow = dimacs._read_arcs_fast(data, header), dimacs._read_arcs_slowly(None, data, header)
+    assert fast is not None
+    for column, expected, found in zip(zip(*arcs, strict=True), fast, slow, strict=True):
+        np.testing.assert_array_equal(expected, column)
+        np.testing.assert_array_equal(found, column)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("a 2 3 0", "a 2 4 0", "small.gr:6: 'a 2 4 0': target 4 is no integer from 1 to 3"),
+        ("a 2 3 0", "a 0 3 0", "small.gr:6: 'a 0 3 0': source 0 is no integer from 1 to 3"),
+        ("a 2 3 0", "a 2 3 -5", "small.gr:6: 'a 2 3 -5': weight -5 is no integer from 0 to 4294967294"),
+        ("a 2 3 0", "a 2 3 4294967295", "weight 4294967295 is no integer from 0 to 4294967294"),
+        ("a 2 3 0", "a 2 3 1.5", "small.gr:6: 'a 2 3 1.5': weight 1.5 is no integer"),
+        ("a 2 3 0", "a 2 3 0x1", "small.gr:6: 'a 2 3 0x1': weight 0x1 is no integer"),
+        ("a 2 3 0", "a 2 3 1_0", "weight 1_0 is no integer"),
+        ("a 2 3 0", "a 2 3", "small.gr:6: 'a 2 3': 3 fields; expected 'a <source> <target> <weight>'"),
+        ("a 2 3 0", "a 2 3 0 1", "5 fields; expected 'a <source> <target> <weight>'"),
+        ("a 2 3 0", "e 2 3 0", "small.gr:6: 'e 2 3 0': expected an arc 'a <source> <target> <weight>'"),
+        ("a 2 3 0", "p sp 3 4", "small.gr:6: 'p sp 3 4': expected an arc"),
+        ("a 2 3 0", "\u00e9" * 80, f"small.gr:6: '{'é' * 57}...': expected an arc"),
+        ("p sp 3 4", "p sp 3 5", "small.gr:2: 'p sp 3 5' announces 5 arcs, but 4 follow"),
+        ("p sp 3 4", "p max 3 4", "small.gr:2: 'p max 3 4': expected 'p sp <vertices> <arcs>'"),
+        ("p sp 3 4", "p sp 3", "small.gr:2: 'p sp 3': expected 'p sp <vertices> <arcs>'"),
+        ("p sp 3 4", "p sp 3 -4", "small.gr:2: 'p sp 3 -4': expected 'p sp <vertices> <arcs>'"),
+        ("p sp 3 4", "p sp 4294967296 4", "at most 4294967295 vertices are possible"),
+        ("p sp 3 4", "p sp 3 4\np sp 3 4", "small.gr:3: 'p sp 3 4': the file already has a problem line"),
+        ("p sp 3 4\n", "", "small.gr:3: 'a 1 2 10': expected a line 'p sp <vertices> <arcs>' before"),
+        (GOOD, "c nothing\n", "small.gr: no problem line; expected a line 'p sp <vertices> <arcs>'"),
+        (GOOD, "", "small.gr: no problem line"),
+    ],
+)
+def test_every_mistake_names_its_line(tmp_path, old, new, message):
+    assert message in refusal(tmp_path, GOOD.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gr.gz", gzip.compress), (".gr.xz", lzma.compress)])
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-9], lambda data: b"<html>" + data], ids=["cut", "other"]
+)
+def test_a_damaged_archive_is_one_line(tmp_path, suffix, compress, damage):
+    path = tmp_path / f"cut{suffix}"
+    path.write_bytes(damage(compress(GOOD.encode() * 50)))
+    with pytest.raises(UserError, match=r"^[^\n]*incomplete or damaged: delete it and fetch it again$"):
+        read_gr(path)
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"none\.gr: no such file"):
+        read_gr(tmp_path / "none.gr")
+
+
+@pytest.mark.parametrize(
+    ("file", "n_vertices", "n_in_file", "n_arcs", "furthest", "total"),
+    [
+        ("USA-road-d.NY.gr.gz", 264_346, 733_846, 730_100, 1_440_081, 186_686_642_878),
+        ("USA-road-d.BAY.gr.gz", 321_270, 800_172, 794_830, 2_165_941, 295_629_435_062),
+    ],
+)
+def test_real_roads_have_their_published_distances(
+    road_file, file, n_vertices, n_in_file, n_arcs, furthest, total
+):
+    start = time.monotonic()
+    n_read, sources, targets, weights = read_gr(road_file(file))
+    assert time.monotonic() - start < 5, "the vectorised path was not taken"
+    assert (n_read, len(sources)) == (n_vertices, n_in_file)
+    graph = Graph.from_arcs(file, n_read, sources, targets, weights)
+    assert graph.n_arcs == n_arcs
+    distance = sp.csgraph.dijkstra(graph.to_scipy(), indices=0)
+    assert (int(distance.max()), int(distance.sum())) == (furthest, total)
+
+
+def test_rome_is_directed(road_file):
+    n_vertices, sources, _, weights = read_gr(road_file("rome99.gr"))
+    assert (n_vertices, len(sources)) == (3_353, 8_870)
+    assert (weights.min(), weights.max()) == (1, 12_711)

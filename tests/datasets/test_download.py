@@ -1,0 +1,396 @@
+"""Downloads from a real server on this machine that misbehaves in every way that servers do."""
+
+import gzip
+import hashlib
+import re
+import shutil
+import socket
+import threading
+import time
+from collections import namedtuple
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from relaxometer.datasets import download
+from relaxometer.datasets.download import Retries, fetch
+from relaxometer.errors import UserError
+
+CONTENT = bytes(range(256)) * 4096
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+HALF = len(CONTENT) // 2
+QUICK = Retries(attempts=3, pause_s=0.01, longest_pause_s=0.02, connect_timeout_s=2, read_timeout_s=0.25)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with the next behaviour of the server's plan, then as a good server does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.asked.append((self.path, dict(self.headers)))
+        behaviour = self.server.plan.pop(0) if self.server.plan else good
+        behaviour(self)
+        self.close_connection = True
+
+    def log_message(self, *args):
+        pass
+
+    def head(self, status, length=None, **headers):
+        self.send_response(status)
+        self.send_header("Connection", "close")
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def wanted_range(self, tag='"1"'):
+        """Return where the client wants to go on; 0 if it does not, or if its file is another."""
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        same = self.headers.get("If-Range", tag) == tag
+        return int(found[1]) if found and same else 0
+
+
+def good(handler, content=CONTENT, tag='"1"', until=None):
+    """Answer with ranges and an ETag; send only up to `until`."""
+    start = handler.wanted_range(tag)
+    if start:
+        span = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        handler.head(206, len(content) - start, ETag=tag, Content_Range=span)
+    else:
+        handler.head(200, len(content), ETag=tag)
+    handler.wfile.write(content[start:until])
+
+
+def cut(handler):
+    good(handler, until=HALF)
+
+
+def cut_without_a_tag(handler):
+    handler.head(200, len(CONTENT))
+    handler.wfile.write(CONTENT[:HALF])
+
+
+def stall(handler):
+    good(handler, until=HALF)
+    handler.wfile.flush()
+    handler.server.release.wait(2)
+
+
+def without_ranges(handler):
+    handler.head(200, len(CONTENT))
+    handler.wfile.write(CONTENT)
+
+
+def without_length(handler):
+    handler.head(200)
+    handler.wfile.write(CONTENT)
+
+
+def without_length_and_cut(handler):
+    handler.head(200)
+    handler.wfile.write(CONTENT[:HALF])
+
+
+def changed(handler):
+    good(handler, content=CONTENT[::-1], tag='"2"')
+
+
+def ranges_of_another_file(handler):
+    """Go on where the client left off, but with another file."""
+    start = handler.wanted_range()
+    handler.head(206, len(CONTENT) - start, Content_Range=f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+    handler.wfile.write(CONTENT[::-1][start:])
+
+
+def wrong_part(handler):
+    handler.head(206, 10, Content_Range=f"bytes 0-9/{len(CONTENT)}")
+    handler.wfile.write(CONTENT[:10])
+
+
+def page(handler):
+    handler.head(200, 20, Content_Type="text/html")
+    handler.wfile.write(b"<html>log in</html>\n")
+
+
+def falsely_declared_compressed(handler):
+    """Declare the file's own compression to be that of the transfer, as some servers do with .gz."""
+    body = gzip.compress(b"text", mtime=0)
+    handler.head(200, len(body), Content_Encoding="gzip")
+    handler.wfile.write(body)
+
+
+def status(code, **headers):
+    return lambda handler: handler.head(code, 0, **headers)
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.plan, running.asked, running.release = [], [], threading.Event()
+        running.url = f"http://127.0.0.1:{running.server_port}/data/file.gr.gz"
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.release.set()
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def destination(tmp_path):
+    return tmp_path / "downloads/file.gr.gz"
+
+
+def fetch_checked(server, destination, plan=(), **options):
+    server.plan[:] = plan
+    fetch([server.url], destination, sha256=SHA256, retries=QUICK, **options)
+    assert destination.read_bytes() == CONTENT
+    assert [file.name for file in destination.parent.iterdir()] == [destination.name]
+
+
+def refusal(server, destination, plan=(), urls=None, **options):
+    server.plan[:] = plan
+    options = {"sha256": SHA256, "retries": QUICK, **options}
+    with pytest.raises(UserError) as caught:
+        fetch([server.url] if urls is None else urls, destination, **options)
+    assert "\n" not in str(caught.value)
+    assert not destination.exists()
+    return str(caught.value)
+
+
+def test_a_good_server_is_asked_once(server, destination, capsys):
+    seen = []
+    fetch_checked(
+        server,
+        destination,
+        terms="ODbL 1.0; © OpenStreetMap contributors",
+        expected_bytes=len(CONTENT),
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    ((path, headers),) = server.asked
+    assert path == "/data/file.gr.gz"
+    assert headers["User-Agent"].startswith("relaxometer/")
+    assert "Range" not in headers
+    assert seen[-1] == (len(CONTENT), len(CONTENT))
+    printed = capsys.readouterr().err
+    assert "file.gr.gz: ODbL 1.0; © OpenStreetMap contributors\n" in printed
+    assert f"file.gr.gz: 1.0 MB from {server.url}, sha256 as expected\n" in printed
+
+
+@pytest.mark.parametrize("failure", [cut, stall], ids=lambda behaviour: behaviour.__name__)
+def test_an_interrupted_download_goes_on_where_it_ended(server, destination, failure):
+    fetch_checked(server, destination, [failure])
+    _, (_, second) = server.asked
+    assert second["Range"] == f"bytes={HALF}-"
+    assert second["If-Range"] == '"1"'
+
+
+def test_a_download_goes_on_in_a_later_run(server, destination):
+    refusal(server, destination, [cut, status(404)])
+    assert destination.with_name("file.gr.gz.part").stat().st_size == HALF
+    fetch_checked(server, destination)
+    assert server.asked[-1][1]["Range"] == f"bytes={HALF}-"
+
+
+def test_progress_renews_the_attempts(server, destination):
+    steps = [lambda handler, end=end: good(handler, until=end) for end in range(100, 700, 100)]
+    fetch_checked(server, destination, steps)
+    assert len(server.asked) == len(steps) + 1
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        [cut, without_ranges],
+        [cut, changed],
+        [cut, ranges_of_another_file],
+        [cut, wrong_part],
+        [cut, status(416)],
+        [status(500), status(503, Retry_After="0"), good],
+        [without_length],
+        [without_length_and_cut],
+    ],
+    ids=[
+        "ranges ignored",
+        "file changed half-way",
+        "file changed behind ranges",
+        "another part sent",
+        "range refused",
+        "server errors",
+        "no length",
+        "no length and cut",
+    ],
+)
+def test_a_server_with_a_bad_moment_is_coped_with(server, destination, plan):
+    fetch_checked(server, destination, plan, expected_bytes=len(CONTENT))
+
+
+def test_a_file_that_changes_half_way_is_not_mixed(server, destination):
+    server.plan[:] = [cut, changed]
+    fetch([server.url], destination, retries=QUICK)
+    assert destination.read_bytes() == CONTENT[::-1]
+
+
+def test_a_part_without_tag_or_checksum_is_not_trusted(server, destination):
+    server.plan[:] = [cut_without_a_tag]
+    fetch([server.url], destination, retries=QUICK)
+    assert destination.read_bytes() == CONTENT
+    assert all("Range" not in headers for _, headers in server.asked)
+
+
+def test_the_body_is_kept_as_sent(server, destination):
+    server.plan[:] = [falsely_declared_compressed]
+    fetch([server.url], destination, retries=QUICK)
+    assert gzip.decompress(destination.read_bytes()) == b"text"
+
+
+def test_a_dropped_connection_is_tried_again(server, destination, capsys):
+    fetch_checked(server, destination, [lambda handler: None])
+    assert "file.gr.gz: Remote end closed connection without response; next att" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", [403, 404, 410])
+def test_a_refusal_is_not_asked_again(server, destination, code):
+    message = refusal(server, destination, [status(code)])
+    assert len(server.asked) == 1
+    assert message.startswith(
+        f"file.gr.gz could not be fetched; tried {server.url}: the server answers {code} "
+    )
+
+
+def test_a_server_that_stays_ill_is_given_up(server, destination):
+    message = refusal(server, destination, [status(500)] * 9)
+    assert "the server answers 500 Internal Server Error (3 attempts)" in message
+    assert len(server.asked) == 3
+
+
+def test_a_server_that_always_stops_half_way_is_given_up(server, destination):
+    message = refusal(server, destination, [cut_without_a_tag] * 9, sha256=None)
+    assert re.search(r"\(3 attempts\)$", message)
+
+
+def test_a_length_that_is_never_sent_is_found_out(server, destination):
+    def boast(handler):
+        handler.head(200, len(CONTENT) + 10, ETag='"1"')
+        handler.wfile.write(CONTENT)
+
+    def boast_again(handler):
+        handler.head(206, 10, Content_Range=f"bytes {len(CONTENT)}-{len(CONTENT) + 9}/{len(CONTENT) + 10}")
+
+    assert "(3 attempts)" in refusal(server, destination, [boast] + [boast_again] * 9)
+
+
+def test_a_file_of_another_size_is_not_even_fetched(server, destination):
+    message = refusal(server, destination, [page], expected_bytes=len(CONTENT))
+    assert message.endswith(f": the file there has 20 bytes, expected {len(CONTENT)}")
+    assert not list(destination.parent.iterdir())
+
+
+def test_a_wrong_checksum_names_both_and_leaves_nothing(server, destination):
+    message = refusal(server, destination, [page])
+    found = hashlib.sha256(b"<html>log in</html>\n").hexdigest()
+    assert message.endswith(f"file.gr.gz has sha256 {found}, expected {SHA256}")
+    assert not list(destination.parent.iterdir())
+
+
+def test_the_next_url_is_tried(server, destination):
+    server.plan[:] = [status(404)]
+    fetch([server.url, server.url.replace("data", "more")], destination, sha256=SHA256, retries=QUICK)
+    assert [path for path, _ in server.asked] == ["/data/file.gr.gz", "/more/file.gr.gz"]
+
+
+def test_every_location_is_named(server, destination, tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{unused.getsockname()[1]}/file.gr.gz"
+        message = refusal(server, destination, [status(404)], [closed, server.url], mirrors=[str(tmp_path)])
+    assert message == (
+        f"file.gr.gz could not be fetched; tried {tmp_path}/file.gr.gz: no such file; "
+        f"{closed}: [Errno 111] Connection refused (3 attempts); "
+        f"{server.url}: the server answers 404 Not Found"
+    )
+    assert "nothing: no URL" in refusal(server, destination, urls=[])
+
+
+def test_mirrors_come_first(server, destination, tmp_path):
+    (tmp_path / "file.gr.gz").write_bytes(CONTENT)
+    fetch_checked(server, destination, mirrors=[str(tmp_path / "none"), str(tmp_path)])
+    assert not server.asked
+
+
+def test_a_mirror_with_another_file_is_passed_over(server, destination, tmp_path):
+    (tmp_path / "file.gr.gz").write_bytes(b"older")
+    fetch_checked(server, destination, mirrors=[str(tmp_path)])
+    assert len(server.asked) == 1
+
+
+def test_a_mirror_may_be_a_base_url(server, destination):
+    base = server.url.rpartition("/data")[0] + "/mirror/"
+    fetch_checked(server, destination, mirrors=[base])
+    assert [path for path, _ in server.asked] == ["/mirror/file.gr.gz"]
+
+
+def test_without_a_checksum_the_first_download_decides(server, destination):
+    fetch([server.url], destination, retries=QUICK)
+    lock = destination.with_name("file.gr.gz.sha256")
+    assert lock.read_text(encoding="utf-8") == f"{SHA256}  file.gr.gz\n"
+    destination.unlink()
+    message = refusal(server, destination, [changed], sha256=None)
+    assert message.endswith(f"expected {SHA256} (the first download, {lock})")
+    fetch([server.url], destination, retries=QUICK)
+    assert destination.read_bytes() == CONTENT
+
+
+def test_a_damaged_lock_is_one_line(server, destination):
+    destination.parent.mkdir()
+    destination.with_name("file.gr.gz.sha256").write_text("", encoding="utf-8")
+    message = refusal(server, destination, sha256=None)
+    assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file anew")
+    assert not server.asked
+
+
+def test_the_lock_may_lie_elsewhere(server, destination, tmp_path):
+    fetch([server.url], destination, lock=tmp_path / "locks/file.sha256", retries=QUICK)
+    assert (tmp_path / "locks/file.sha256").read_text(encoding="utf-8").startswith(SHA256)
+
+
+def test_a_full_disk_is_noticed_ahead(server, destination, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 0, 10))
+    message = refusal(server, destination)
+    assert "file.gr.gz: cannot be written: 1.0 MB needed in " in message
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(server, tmp_path):
+    (tmp_path / "downloads").write_text("a file", encoding="utf-8")
+    assert "cannot be written: " in refusal(server, tmp_path / "downloads/file.gr.gz")
+
+
+def test_lines_stand_for_a_bar_without_a_terminal(server, destination, monkeypatch, capsys):
+    monkeypatch.setattr(download._Lines, "INTERVAL_S", 0)
+    fetch_checked(server, destination)
+    assert "file.gr.gz: 0.3 MB of 1.0 MB\n" in capsys.readouterr().err
+
+
+def test_a_terminal_gets_a_bar(server, destination, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    fetch_checked(server, destination)
+    assert "sha256 as expected" in capsys.readouterr().err
+
+
+def test_pauses_grow_and_are_told(server, destination, monkeypatch, capsys):
+    pauses = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    retries = Retries(attempts=6, pause_s=1, longest_pause_s=5)
+    refusal(server, destination, [status(500)] * 9, retries=retries)
+    assert pauses == [1, 2, 4, 5, 5]
+    told = "file.gr.gz: the server answers 500 Internal Server Error; next attempt in 4 s\n"
+    assert told in capsys.readouterr().err
+
+
+def test_a_redirect_in_circles_is_given_up_at_once(server, destination):
+    circle = [status(302, Location=server.url)] * 40
+    assert "Exceeded 30 redirects" in refusal(server, destination, circle)
+    assert len(server.asked) == 31

@@ -1,0 +1,73 @@
+"""The highways of the world, cut to a box."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from relaxometer.datasets import highways
+from relaxometer.datasets.build import build_graph, is_symmetric
+from relaxometer.datasets.registry import Box, load_registry
+from relaxometer.errors import UserError
+
+OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
+EUROPE = Box(south=40, west=0, north=60, east=20)
+
+
+@pytest.mark.parametrize("name", ["japan-highways", "kanto-highways"])
+def test_the_default_graphs_are_what_the_registry_promises(name):
+    pytest.importorskip("scgraph_data")
+    dataset = load_registry(OWN, {})[name]
+    box = Box.model_validate(dataset.parameters["box"])
+    graph = build_graph(name, dataset, files=[])
+    assert (graph.n_vertices, graph.n_arcs) == (dataset.vertices, dataset.arcs)
+    assert graph.component_labels()[0] == 1
+    assert graph.weights.min() >= 1
+    assert np.all((graph.lat >= box.south) & (graph.lat <= box.north))
+    assert np.all((graph.lon >= box.west) & (graph.lon <= box.east))
+    assert graph.metadata["directed"] is False
+    assert graph.metadata["package"].startswith("scgraph-data 2.")
+    assert not np.any(graph.sources == graph.targets)
+
+
+def test_japan_has_known_distances():
+    pytest.importorskip("scgraph_data")
+    graph = build_graph("japan-highways", load_registry(OWN, {})["japan-highways"], files=[])
+    distance = sp.csgraph.dijkstra(graph.to_scipy(), indices=0)
+    assert (int(distance.max()), int(distance.sum())) == (1_348_968, 10_360_244_252)
+
+
+def test_only_the_largest_component_inside_the_box_stays():
+    # 0-1-3 inside with a loop at 0; 2 outside; 4-5 a smaller component inside.
+    adjacency = [{0: 1.0, 1: 0.0}, {0: 0.0, 2: 5.0, 3: 1.2346}, {1: 5.0}, {1: 1.2346}, {5: 2.0}, {4: 2.0}]
+    positions = [[50, 10], [51, 11], [70, 10], [52, 12], [53, 13], [54, 14]]
+    graph = highways.highways_inside("small", adjacency, positions, EUROPE)
+    assert graph.offsets.tolist() == [0, 1, 3, 4]
+    assert graph.targets.tolist() == [1, 0, 2, 1]
+    assert graph.weights.tolist() == [1, 1, 1235, 1235]
+    assert graph.lat.tolist() == [50, 51, 52]
+    assert graph.lon.tolist() == [10, 11, 12]
+    assert is_symmetric(graph)
+
+
+def test_an_empty_box_is_one_line():
+    with pytest.raises(UserError, match=r"^graph small: no highway lies inside the box [^\n]*; widen it$"):
+        highways.highways_inside("small", [{}], [[0, 0]], EUROPE)
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(highways.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"scgraph-data, .* is missing; install it with: pip install"):
+        highways.read_highways("small", EUROPE)
+
+
+def test_a_later_scgraph_says_what_to_install(monkeypatch):
+    pytest.importorskip("scgraph_data")
+    monkeypatch.delitem(sys.modules, "scgraph_data.world_highways", raising=False)
+    monkeypatch.setitem(sys.modules, "scgraph.core", None)
+    with pytest.raises(
+        UserError, match=r"does not work with the installed scgraph .*; install it with: pip install"
+    ):
+        highways.read_highways("small", EUROPE)

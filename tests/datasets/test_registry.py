@@ -1,0 +1,201 @@
+"""The registry: the project's own entries, entries of a config, and one line for each mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from relaxometer.datasets.build import READERS, build_graph
+from relaxometer.datasets.registry import FORMATS, Dataset, Registry, load_registry
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph
+from relaxometer.validation import validated
+
+ROOT = Path(__file__).parents[2]
+OWN = ROOT / "resources/datasets.yaml"
+SMALL = {"format": "dimacs", "path": "small.gr"}
+
+
+def refusal(entry, name="mine"):
+    with pytest.raises(UserError) as caught:
+        load_registry(OWN, {name: entry})
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_own_entries_are_valid_and_complete():
+    datasets = load_registry(OWN, {})
+    assert {"usa-ny", "usa-bay", "rome99", "japan-highways", "kanto-highways"} <= datasets.keys()
+    for name, dataset in datasets.items():
+        assert dataset.description, name
+        assert dataset.license, name
+        assert dataset.attribution, name
+        assert dataset.weight_unit, name
+        assert not dataset.urls or (dataset.sha256 and dataset.bytes), name
+
+
+def test_every_format_has_a_reader():
+    assert READERS.keys() == FORMATS.keys()
+
+
+def test_importing_the_registry_loads_no_numerics():
+    heavy = "{'numpy', 'pyarrow', 'scipy', 'numba', 'requests', 'rich'}"
+    code = f"import sys, relaxometer.datasets.registry; print(sorted({heavy} & set(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT / "workflow/scripts")},
+    )
+    assert run.stdout.strip() == "[]"
+
+
+def test_the_schema_for_editors_is_current():
+    schema = json.loads((ROOT / "workflow/schemas/datasets.schema.json").read_text(encoding="utf-8"))
+    assert schema == Registry.model_json_schema(), "write json.dumps(Registry.model_json_schema(), indent=2)"
+
+
+def test_a_config_adds_its_own():
+    datasets = load_registry(
+        OWN, {"mine": SMALL, "theirs": {"format": "dimacs", "url": "https://x.org/a%20b.gr"}}
+    )
+    assert datasets["mine"].file_name is None
+    assert datasets["theirs"].file_name == "a b.gr"
+    assert datasets["theirs"].urls == ["https://x.org/a%20b.gr"]
+
+
+def test_a_dataset_survives_being_handed_to_a_job():
+    for dataset in load_registry(OWN, {"mine": SMALL}).values():
+        assert Dataset.model_validate(dataset.model_dump()) == dataset
+
+
+def test_terms_say_when_nothing_is_stated():
+    assert Dataset(**SMALL).terms == "licence not stated"
+    assert Dataset(**SMALL, license="ODbL 1.0", attribution="© OSM").terms == "ODbL 1.0; © OSM"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
+        ({**SMALL, "zzz": 1}, "mine.zzz: unknown key (its value is 1); known: format, description, urls,"),
+        ({"path": "x"}, "config: datasets.mine.format: is missing"),
+        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is wrong: should be one of dimacs, highways"),
+        ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
+        ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is wrong: should be a valid integer"),
+        ({**SMALL, "bytes": 0}, "datasets.mine.bytes: 0 is wrong: should be greater than 0"),
+        ({**SMALL, "sha256": "abc"}, "datasets.mine.sha256: 'abc' is wrong: should match pattern"),
+        ({**SMALL, "urls": ["https://x.org/a.gr"]}, "datasets.mine: give `path` or `urls`, not both"),
+        ({"format": "dimacs", "url": "https://x.org/a", "urls": []}, "datasets.mine: give `url` or `urls`"),
+        ({"format": "dimacs", "urls": ["ftp://x.org/a.gr"]}, "mine.urls.0: 'ftp://x.org/a.gr' is wrong"),
+        ({"format": "dimacs", "urls": ["https://x.org/"]}, "datasets.mine.urls.0: 'https://x.org/' is wrong"),
+        ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
+        ({**SMALL, "seed": 3}, "datasets.mine: format 'dimacs' takes no `seed`"),
+        ({**SMALL, "parameters": {"a": 1}}, "config: datasets.mine.parameters: a: unknown key"),
+        ({"format": "kanto-like"}, "datasets.mine: format 'kanto-like' needs `seed`"),
+        ({"format": "highways"}, "config: datasets.mine.parameters: box: is missing"),
+        (
+            {"format": "highways", "parameters": {"box": {"south": 3, "west": 1, "north": 2, "east": 4}}},
+            "datasets.mine.parameters: box: south must be below north",
+        ),
+        (
+            {"format": "highways", "parameters": {"box": {"sout": 3, "west": 1, "north": 2, "east": 4}}},
+            "datasets.mine.parameters: box.south: is missing",
+        ),
+        (
+            {"format": "kanto-like-main", "extracted_from": "kanto-lik"},
+            "config: datasets.mine.extracted_from: 'kanto-lik' is no dataset; did you mean 'kanto-like'?",
+        ),
+        (
+            {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
+            "datasets.mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny",
+        ),
+        ("small.gr", "config: datasets.mine: 'small.gr' is wrong: should be a section with keys of its own"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_with_its_key(entry, message):
+    assert message in refusal(entry)
+
+
+def test_a_name_must_serve_as_a_folder():
+    assert "'Mine!' is wrong: should match pattern" in refusal(SMALL, "Mine!")
+
+
+def test_a_name_of_the_project_is_taken():
+    assert refusal(SMALL, "usa-ny").startswith("config: datasets.usa-ny: the name is taken in ")
+
+
+def test_broken_yaml_names_its_line(tmp_path):
+    path = tmp_path / "datasets.yaml"
+    path.write_text("usa-ny:\n  format: dimacs\n  urls: [\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"datasets\.yaml:4: no valid YAML: [^\n]+$"):
+        load_registry(path, {})
+
+
+def test_a_mistake_in_the_file_names_the_file(tmp_path):
+    path = tmp_path / "datasets.yaml"
+    path.write_text(yaml.safe_dump({"mine": {**SMALL, "vertexes": 3}}), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load_registry(path, {})
+    assert (
+        str(caught.value) == f"{path}: mine.vertexes: unknown key (its value is 3); did you mean 'vertices'?"
+    )
+
+
+def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
+    class Inner(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        size: int | list[int] = 1
+
+    class Outer(BaseModel):
+        parts: dict[str, Inner | bool] = {}
+
+    with pytest.raises(UserError) as caught:
+        validated(Outer, {"parts": {"a": {"size": "x"}}}, "c.yaml")
+    assert str(caught.value).startswith("c.yaml: parts.a.size: 'x' is wrong: should be a valid integer")
+    assert ", or should be a valid list" in str(caught.value)
+    with pytest.raises(UserError, match=r"parts\.a\.sice: unknown key .* did you mean 'size'\?"):
+        validated(Outer, {"parts": {"a": {"sice": 1}}}, "c.yaml")
+
+
+@pytest.fixture
+def small_file(tmp_path):
+    path = tmp_path / "small.gr"
+    path.write_text("p sp 3 3\na 1 2 5\na 1 2 4\na 2 3 6\n", encoding="utf-8")
+    return path
+
+
+def test_a_graph_carries_its_origin(small_file):
+    dataset = Dataset(
+        format="dimacs", path=str(small_file), license="MIT", weight_unit="m", vertices=3, arcs=2
+    )
+    graph = build_graph("mine", dataset, files=[small_file])
+    assert isinstance(graph, Graph)
+    assert graph.name == "mine"
+    assert graph.metadata["arcs_in_file"] == 3
+    assert graph.metadata["directed"] is True
+    assert graph.metadata["license"] == "MIT"
+    assert graph.metadata["origin"] == str(small_file)
+    assert len(graph.metadata["file_sha256"]) == 64
+
+
+@pytest.mark.parametrize(("what", "promised", "found"), [("vertices", 4, 3), ("arcs", 3, 2)])
+def test_other_counts_than_promised_are_refused(small_file, what, promised, found):
+    dataset = Dataset(format="dimacs", path=str(small_file), **{what: promised})
+    with pytest.raises(UserError, match=f"^graph mine: {found} {what}, but its dataset promises {promised};"):
+        build_graph("mine", dataset, files=[small_file])
+
+
+def test_another_file_than_promised_is_refused(small_file):
+    dataset = Dataset(format="dimacs", path=str(small_file), sha256="0" * 64)
+    with pytest.raises(
+        UserError, match=r"small\.gr: not the file that the dataset names: sha256 is \w+, expected 0+$"
+    ):
+        build_graph("mine", dataset, files=[small_file])
+    with pytest.raises(UserError, match=r"gone\.gr: not readable \(No such file"):
+        build_graph("mine", dataset, files=[small_file.with_name("gone.gr")])

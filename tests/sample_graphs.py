@@ -1,0 +1,156 @@
+"""Small graphs that kernels tend to get wrong, and a few that look like real ones."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from relaxometer.graph import MAX_WEIGHT, Graph
+
+
+def undirected(name: str, n: int, edges: np.ndarray, weights: np.ndarray) -> Graph:
+    """Both arcs of each edge."""
+    tails = np.concatenate([edges[:, 0], edges[:, 1]])
+    heads = np.concatenate([edges[:, 1], edges[:, 0]])
+    return Graph.from_arcs(name, n, tails, heads, np.concatenate([weights, weights]))
+
+
+def one_vertex() -> Graph:
+    return Graph.from_arcs("one-vertex", 1, [], [], [])
+
+
+def self_loop_only() -> Graph:
+    return Graph.from_arcs("self-loop-only", 2, [0, 1], [0, 1], [3, 0], keep_self_loops=True)
+
+
+def two_islands() -> Graph:
+    """Vertices 3 to 5 cannot be reached from 0 to 2."""
+    return Graph.from_arcs("two-islands", 6, [0, 1, 2, 3, 4], [1, 2, 0, 4, 5], [2, 3, 4, 5, 6])
+
+
+def one_way() -> Graph:
+    """Vertex 0 is left and never entered; most rows are empty."""
+    return Graph.from_arcs("one-way", 300, [0, 0, 7], [7, 299, 130], [9, 1, 4])
+
+
+def parallel_arcs() -> Graph:
+    """Parallel arcs, heavier first and lighter first, and self-loops."""
+    tails = [0, 0, 0, 1, 1, 2, 2]
+    heads = [1, 1, 0, 2, 2, 2, 0]
+    weights = [9, 4, 1, 3, 8, 0, 5]
+    return Graph.from_arcs(
+        "parallel-arcs", 3, tails, heads, weights, keep_self_loops=True, keep_parallel=True
+    )
+
+
+def zero_weights() -> Graph:
+    """A circle of zero-weight edges with a tail: predecessors must not chase each other."""
+    ring = np.array([[i, (i + 1) % 40] for i in range(40)])
+    tail = np.array([[i, i + 1] for i in range(39, 60)])
+    edges = np.concatenate([ring, tail])
+    weights = np.concatenate([np.zeros(40, dtype=int), np.arange(len(tail)) % 3])
+    return undirected("zero-weights", 61, edges, weights)
+
+
+def heavy() -> Graph:
+    """Path lengths just below the largest distance."""
+    return Graph.from_arcs("heavy", 4, [0, 1, 2, 0], [1, 2, 3, 3], [MAX_WEIGHT - 5, 2, 3, MAX_WEIGHT])
+
+
+def detour() -> Graph:
+    """Every vertex of a chain is found by a heavy arc first and improved in every later phase."""
+    n = 65
+    chain = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    hub = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)
+    arcs = np.concatenate([chain, hub])
+    weights = np.concatenate([np.ones(n - 1, dtype=int), 1000 - np.arange(n - 1)])
+    return Graph.from_arcs("detour", n, arcs[:, 0], arcs[:, 1], weights)
+
+
+def hub() -> Graph:
+    """One vertex with an arc to and from every other; n is no multiple of a block."""
+    n = 1027
+    rng = np.random.default_rng(5)
+    edges = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)
+    return undirected("hub", n, edges, rng.integers(1, 1000, n - 1))
+
+
+def grid() -> Graph:
+    """A street grid of 23 x 31 with random lengths."""
+    rng = np.random.default_rng(6)
+    ids = np.arange(23 * 31).reshape(23, 31)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    edges = np.concatenate([across, down])
+    return undirected("grid", ids.size, edges, rng.integers(1, 100, len(edges)))
+
+
+def random_directed() -> Graph:
+    """A random directed graph with unreachable parts, zero weights, loops and parallel arcs."""
+    rng = np.random.default_rng(7)
+    n, m = 513, 1400
+    ends = rng.integers(0, n, (m, 2))
+    weights = rng.integers(0, 50, m)
+    return Graph.from_arcs(
+        "random-directed", n, ends[:, 0], ends[:, 1], weights, keep_self_loops=True, keep_parallel=True
+    )
+
+
+BUILDERS = (
+    one_vertex,
+    self_loop_only,
+    two_islands,
+    one_way,
+    parallel_arcs,
+    zero_weights,
+    heavy,
+    detour,
+    hub,
+    grid,
+    random_directed,
+)
+
+
+@cache
+def sample_graphs() -> dict[str, Graph]:
+    """Return all sample graphs by name."""
+    graphs = [build() for build in BUILDERS]
+    return {graph.name: graph for graph in graphs}
+
+
+def reference_distances(graph: Graph, source: int) -> np.ndarray:
+    """Shortest distances by a plain heap, shape (n_vertices,), uint64; 2**32 - 1 where unreached."""
+    import heapq
+
+    distance = np.full(graph.n_vertices, 2**32 - 1, dtype=np.uint64)
+    distance[source] = 0
+    heap = [(0, source)]
+    while heap:
+        length, v = heapq.heappop(heap)
+        if length > distance[v]:
+            continue
+        for i in range(graph.offsets[v], graph.offsets[v + 1]):
+            head, through = int(graph.targets[i]), length + int(graph.weights[i])
+            if through < distance[head]:
+                distance[head] = through
+                heapq.heappush(heap, (through, head))
+    return distance
+
+
+def reference_phases(graph: Graph, source: int) -> list[int]:
+    """Vertices updated in each phase of a phase-synchronous Bellman-Ford search from `source`."""
+    distance = np.full(graph.n_vertices, 2**32 - 1, dtype=np.uint64)
+    distance[source] = 0
+    frontier = np.zeros(graph.n_vertices, dtype=bool)
+    frontier[source] = True
+    tails, heads, weights = graph.sources, graph.targets, graph.weights.astype(np.uint64)
+    updated = []
+    while frontier.any():
+        active = frontier[tails]
+        proposed = distance.copy()
+        np.minimum.at(proposed, heads[active], distance[tails[active]] + weights[active])
+        frontier = proposed < distance
+        distance = proposed
+        updated.append(int(frontier.sum()))
+    return updated

@@ -1,0 +1,122 @@
+"""What a configuration may hold, and the one line that a mistake gets."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from relaxometer.config import Plan
+from relaxometer.errors import UserError
+from relaxometer.variants import kernel_names
+
+ROOT = Path(__file__).parents[1]
+REGISTRY = ROOT / "resources/datasets.yaml"
+
+
+def plan(**sssp):
+    section = {"graphs": ["kanto-highways"], "variants": {"conventional": {}}, **sssp}
+    return Plan({"sssp": section}, REGISTRY)
+
+
+def merged(*files):
+    """Merge files as Snakemake merges --configfile overlays."""
+    from snakemake.utils import update_config
+
+    config: dict = {}
+    for file in files:
+        update_config(config, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
+    return config
+
+
+def test_the_default_configuration_is_valid_and_names_every_variant_of_the_source():
+    default = Plan(merged("config/config.yaml"), REGISTRY)
+    assert default.graphs == ["japan-highways", "kanto-highways"]
+    assert {key[2] for key in default.runs} == {"conventional", "selection", "adaptive", "dijkstra-cpu"}
+
+
+@pytest.mark.parametrize("suite", sorted(path.name for path in (ROOT / "config/suites").glob("*.yaml")))
+def test_every_suite_is_a_valid_overlay(suite):
+    assert Plan(merged("config/config.yaml", f"config/suites/{suite}"), REGISTRY).runs
+
+
+def test_a_list_of_values_makes_one_variant_a_value():
+    swept = plan(variants={"sweep": {"kernel": "adaptive", "to_all_us": [10, 12.5]}})
+    runs = {key[2]: run for key, run in swept.runs.items()}
+    assert set(runs) == {"sweep-10", "sweep-12p5"}
+    assert runs["sweep-12p5"].parameters == {"to_all_us": 12.5}
+
+
+def test_false_leaves_a_variant_out_and_nothing_means_defaults():
+    chosen = plan(variants={"conventional": False, "selection": None, "adaptive": {}})
+    assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
+
+
+def test_a_variants_own_timing_overrides_the_common_one():
+    config = {
+        "timing": {"sources": 9, "repetitions": 5},
+        "sssp": {
+            "graphs": ["kanto-highways"],
+            "variants": {"conventional": {"timing": {"sources": 3}}, "selection": {}},
+        },
+    }
+    runs = Plan(config, REGISTRY).runs
+    conventional = runs["sssp", "kanto-highways", "conventional"].timing
+    assert (conventional.sources, conventional.repetitions) == (3, 5)
+    assert runs["sssp", "kanto-highways", "selection"].timing.sources == 9
+
+
+def test_numbers_given_as_text_on_the_command_line_are_numbers():
+    assert Plan({"timing": {"repetitions": "9"}}, REGISTRY).config.timing.repetitions == 9
+
+
+@pytest.mark.parametrize(
+    ("config", "parts"),
+    [
+        ({"timming": {}}, ["timming", "timing"]),
+        ({"timing": {"repetitons": 3}}, ["timing.repetitons", "repetitions"]),
+        ({"timing": {"repetitions": 0}}, ["timing.repetitions", "0"]),
+        ({"device": "gpu"}, ["device", "gpu", "cuda"]),
+        ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adptive": {}}}},
+            ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_al_us": 3}}}},
+            ["sssp.variants.adaptive", "to_al_us", "to_all_us"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_all_us": -3}}}},
+            ["sssp.variants.adaptive", "to_all_us", "-3"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"graphs": ["rome99"]}}}},
+            ["sssp.variants.adaptive.graphs", "'rome99'", "usa-ny"],
+        ),
+        ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
+        ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
+        ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, parts):
+    with pytest.raises(UserError) as error:
+        Plan(config, REGISTRY, "my.yaml")
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.startswith("my.yaml")
+    for part in parts:
+        assert part in message
+
+
+def test_kernels_are_found_by_their_files():
+    assert "dijkstra-cpu" in kernel_names("sssp")
+    assert not any(name.startswith("-") for name in kernel_names("sssp"))
+
+
+def test_config_readme_explains_every_key():
+    from relaxometer.config import Config, Problem, Report, Timing
+
+    text = (ROOT / "config/README.md").read_text(encoding="utf-8")
+    for model in (Config, Timing, Problem, Report):
+        for key in model.model_fields:
+            assert f"`{key}`" in text, f"config/README.md does not explain {key}"

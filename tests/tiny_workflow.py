@@ -1,0 +1,105 @@
+"""A copy of the workflow to run in, with a tiny map and a tiny configuration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("Snakefile", "workflow", "config", "resources", "profiles")
+
+TINY = {
+    "device": "host",
+    "datasets": {
+        "tiny": {
+            "format": "dimacs",
+            "path": "tiny.gr",
+            "license": "CC0-1.0",
+            "weight_unit": "metres",
+        }
+    },
+    "timing": {"sources": 3, "repetitions": 2, "warmup": 1},
+    "sssp": {"graphs": ["tiny"]},
+    "report": {"maps": []},
+}
+
+
+def write_tiny_map(path: Path) -> None:
+    """A street grid of 12 x 9 as a DIMACS file, both directions listed."""
+    rng = np.random.default_rng(2)
+    ids = np.arange(12 * 9).reshape(12, 9) + 1
+    pairs = [*zip(ids[:, :-1].ravel(), ids[:, 1:].ravel(), strict=True)]
+    pairs += [*zip(ids[:-1].ravel(), ids[1:].ravel(), strict=True)]
+    lines = ["c a street grid", f"p sp {ids.size} {2 * len(pairs)}"]
+    for (u, v), weight in zip(pairs, rng.integers(1, 90, len(pairs)), strict=True):
+        lines += [f"a {u} {v} {weight}", f"a {v} {u} {weight}"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+class Workflow:
+    """A copy of the workflow in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for part in PARTS:
+            source = ROOT / part
+            if source.is_dir():
+                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder / part)
+        write_tiny_map(folder / "tiny.gr")
+        self.configure(TINY)
+
+    def configure(self, config: dict) -> None:
+        """Write the overlay that every run takes."""
+        (self.folder / "tiny.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of a run."""
+        base = [sys.executable, "-m", "snakemake", "--cores", "1", "--configfile", "tiny.yaml"]
+        return [*base, *arguments]
+
+    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+        """Run Snakemake; with `check`, a failure shows its whole output."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        if check and done.returncode:
+            pytest.fail(f"snakemake failed:\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def jobs_to_run(self) -> set[tuple[str, str]]:
+        """Return (rule, variant) of the jobs that a dry run of `all` would do."""
+        text = self.run("--dry-run", "--quiet", "progress", "--", "all").stdout
+        jobs = set()
+        rule = ""
+        for line in text.splitlines():
+            if line.startswith(("rule ", "localrule ")):
+                rule = line.split()[1].rstrip(":")
+                jobs.add((rule, ""))
+            elif "wildcards:" in line and "variant=" in line:
+                jobs.discard((rule, ""))
+                jobs.add((rule, line.split("variant=")[1].split(",")[0].strip()))
+        return jobs
+
+    def path(self, name: str) -> Path:
+        """Return a file of this copy."""
+        return self.folder / name
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a run: Snakemake's own cache and ours, no mirrors of the caller."""
+    return {key: value for key, value in os.environ.items() if key != "RELAXOMETER_DATA_MIRRORS"}

@@ -1,0 +1,154 @@
+"""The whole workflow on a tiny map: what it computes, and what it does again after a change."""
+
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.graph import read_graph
+from sample_graphs import reference_distances, reference_phases
+from tiny_workflow import TINY, environment
+
+VARIANTS = ["conventional", "selection", "adaptive", "dijkstra-cpu"]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def graph(finished):
+    return read_graph(finished.path("results/graphs/tiny"))
+
+
+@pytest.fixture(scope="module")
+def sources(finished):
+    return pq.read_table(finished.path("results/sources/tiny.parquet"))["source"].to_pylist()
+
+
+def test_the_map_is_the_file(graph):
+    assert (graph.n_vertices, graph.n_arcs) == (108, 2 * (12 * 8 + 11 * 9))
+    assert graph.metadata["license"] == "CC0-1.0"
+    assert graph.metadata["weight_unit"] == "metres"
+    assert graph.metadata["components"] == 1
+
+
+def test_the_summary_has_an_ok_line_for_every_variant(finished):
+    summary = pd.read_csv(finished.path("results/summary.csv")).set_index("variant")
+    assert list(summary.index) == VARIANTS
+    assert (summary["status"] == "ok").all()
+    assert (summary["certified"] == 1).all()
+    assert (summary["sources"] == 3).all()
+    assert (summary["repetitions"] == 2).all()
+    assert (summary["median_ms"] > 0).all()
+    assert (summary["ci95_low_ms"] <= summary["median_ms"]).all()
+    assert (summary["median_ms"] <= summary["ci95_high_ms"]).all()
+    assert summary.loc["dijkstra-cpu", "device_kind"] == "cpu"
+    assert summary.loc["adaptive", "device_kind"] == "host"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_search_is_a_row_with_the_right_counts(finished, graph, sources, variant):
+    rows = pq.read_table(finished.path(f"results/runs/sssp/tiny/{variant}/runs.parquet")).to_pylist()
+    assert [(row["repetition"], row["source"]) for row in rows] == [(r, s) for r in (0, 1) for s in sources]
+    assert {row["reached"] for row in rows} == {108}
+    assert {row["reached_arcs"] for row in rows} == {graph.n_arcs}
+    assert all(row["upload_ms"] > 0 and row["prepare_ms"] > 0 and row["download_ms"] > 0 for row in rows)
+    if variant == "dijkstra-cpu":
+        assert {row["relaxed_arcs"] for row in rows} == {graph.n_arcs}
+        assert {row["phases"] for row in rows} == {None}
+    else:
+        phases = {source: len(reference_phases(graph, source)) for source in sources}
+        assert {row["source"]: row["phases"] for row in rows} == phases
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_answer_is_the_shortest_paths_of_the_first_source(finished, graph, sources, variant):
+    answer = pq.read_table(finished.path(f"results/runs/sssp/tiny/{variant}/answer.parquet"))
+    np.testing.assert_array_equal(answer["distance"].to_numpy(), reference_distances(graph, sources[0]))
+    assert answer["predecessor"].to_numpy()[sources[0]] == sources[0]
+
+
+def test_phases_are_recorded_for_every_source(finished, graph, sources):
+    phases = pq.read_table(finished.path("results/runs/sssp/tiny/selection/phases.parquet")).to_pandas()
+    for source in sources:
+        updated = phases.loc[phases["source"] == source, "updated"].tolist()
+        assert updated == reference_phases(graph, source)
+
+
+def test_a_second_run_does_nothing(finished):
+    start = time.monotonic()
+    done = finished.run("--", "all")
+    assert "Nothing to be done" in done.stdout + done.stderr
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("kernel", "variants"),
+    [
+        ("adaptive.cu", {"adaptive"}),
+        ("selection.cu", {"selection", "adaptive"}),
+        ("dijkstra_cpu.py", {"dijkstra-cpu"}),
+    ],
+)
+def test_an_edit_of_a_kernel_reruns_only_what_is_made_of_it(rerun, kernel, variants):
+    path = rerun.path(f"workflow/scripts/relaxometer/sssp/{kernel}")
+    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    jobs = rerun.jobs_to_run()
+    assert {variant for rule, variant in jobs if rule == "run_sssp"} == variants
+    assert not {rule for rule, _ in jobs} & {"build_graph", "draw_sources"}
+
+
+def test_a_changed_parameter_reruns_only_its_variant(rerun):
+    rerun.configure({**TINY, "sssp": {"graphs": ["tiny"], "variants": {"adaptive": {"to_all_us": 50}}}})
+    assert {variant for rule, variant in rerun.jobs_to_run() if rule == "run_sssp"} == {"adaptive"}
+
+
+def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
+    """A kernel that adds one to every length: its answers are invalid, those of the others are not."""
+    kernel = workflow.path("workflow/scripts/relaxometer/sssp/selection.cu")
+    text = kernel.read_text(encoding="utf-8")
+    wrong = text.replace("propose(v, distance, Wa[i], overflow)", "propose(v, distance + 1, Wa[i], overflow)")
+    assert wrong != text
+    kernel.write_text(wrong, encoding="utf-8")
+    workflow.configure({**TINY, "sssp": {"graphs": ["tiny"], "variants": {"adaptive": False}}})
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    assert "sssp selection on tiny: invalid (rule" in done.stderr
+    summary = pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
+    assert summary["status"].to_dict() == {
+        "conventional": "ok",
+        "selection": "invalid",
+        "dijkstra-cpu": "ok",
+    }
+    assert np.isnan(summary.loc["selection", "median_ms"])
+    assert summary.loc["selection", "certified"] == 0
+    assert workflow.path("results/claims.parquet").is_file()
+
+
+def test_a_killed_run_is_finished_by_the_next_one(finished, workflow):
+    process = subprocess.Popen(
+        workflow.command("--", "all"),
+        cwd=workflow.folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(workflow.folder.glob("results/runs/*/*/*/runs.parquet")):
+        assert time.monotonic() < deadline, "no run finished"
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    workflow.run("--unlock")
+    workflow.run("--", "all")
+    for variant in VARIANTS:
+        name = f"results/runs/sssp/tiny/{variant}/answer.parquet"
+        assert pq.read_table(workflow.path(name)) == pq.read_table(finished.path(name))
+    columns = ["graph", "variant", "status", "sources", "repetitions", "phases", "certified"]
+    ours, theirs = (pd.read_csv(run.path("results/summary.csv"))[columns] for run in (workflow, finished))
+    pd.testing.assert_frame_equal(ours, theirs)

@@ -1,0 +1,53 @@
+"""What the rule files share: the checked configuration, and functions that name their inputs."""
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
+
+from relaxometer.config import Plan
+from relaxometer.errors import UserError
+from relaxometer.provenance import code_hash
+from relaxometer.scripting import ERRORS
+
+try:
+    PLAN = Plan(
+        config,
+        ROOT / "resources/datasets.yaml",
+        " + ".join(map(str, workflow.configfiles)),
+    )
+except UserError as error:
+    raise WorkflowError(str(error)) from None
+
+
+def graph_files(graph):
+    """The Parquet files and the metadata of a graph."""
+    return multiext(
+        f"results/graphs/{graph}/", "vertices.parquet", "arcs.parquet", "graph.json"
+    )
+
+
+def dataset_of_file(file):
+    """The dataset that is downloaded as `file`."""
+    return next(entry for entry in PLAN.datasets.values() if entry.file_name == file)
+
+
+def graph_inputs(wildcards):
+    """What a graph is made from: its download or file, and the graph that it is extracted from."""
+    entry = PLAN.datasets[wildcards.graph]
+    inputs = {}
+    if entry.path:
+        inputs["file"] = entry.path
+    elif entry.file_name:
+        inputs["file"] = f"results/downloads/{entry.file_name}"
+    if entry.extracted_from:
+        inputs["base"] = graph_files(entry.extracted_from)
+    return inputs
+
+
+def sssp_run(wildcards):
+    """The run that a job's wildcards name."""
+    return PLAN.runs["sssp", wildcards.graph, wildcards.variant]

@@ -1,0 +1,322 @@
+"""Figures, tables and claims out of what the runs measured, as the report shows them."""
+
+from collections import Counter
+
+from relaxometer.figures import PHASE_SYNCHRONOUS
+
+CURVE = 4
+"""So many variants that differ in parameters alone are points of one curve, and stand in no other figure."""
+
+
+def setting(run):
+    """What the points of one curve have in common: all but the values of their parameters."""
+    return run.problem, run.graph, run.kernel, *sorted(run.parameters)
+
+
+SETTINGS = Counter(setting(run) for run in PLAN.runs.values())
+
+
+def is_swept(run):
+    """Whether a run is a point of a curve."""
+    return bool(run.parameters) and SETTINGS[setting(run)] >= CURVE
+
+
+def source_runs(graph):
+    """The runs on a graph that the figures of Suzuki et al. compare."""
+    runs = (run for run in PLAN.runs.values() if run.graph == graph)
+    return [
+        run for run in runs if run.kernel in PHASE_SYNCHRONOUS and not is_swept(run)
+    ]
+
+
+def threshold_runs(graph):
+    """The runs on a graph that are points of figure 8."""
+    runs = (
+        run
+        for run in PLAN.runs.values()
+        if run.graph == graph and run.kernel == "adaptive"
+    )
+    return [run for run in runs if "to_all_us" in run.parameters and is_swept(run)]
+
+
+SWEPT = sorted({run.variant for run in PLAN.runs.values() if is_swept(run)})
+SOURCE_GRAPHS = [graph for graph in PLAN.graphs if source_runs(graph)]
+SOURCE_VARIANTS = list(
+    dict.fromkeys(run.variant for graph in SOURCE_GRAPHS for run in source_runs(graph))
+)
+
+
+def report_figures():
+    """Everything that the report shows beyond the summary and the claims."""
+    targets = ["results/figures/median-times.svg", "results/context.json"]
+    targets += expand("results/figures/map/{graph}.png", graph=PLAN.config.report.maps)
+    if "adaptive" in PLAN.config.report.sources:
+        targets += ["results/report/table-1.csv"]
+        targets += expand("results/figures/figure-3/{graph}.svg", graph=PLAN.graphs)
+        figures = ["figure-4", "figure-5", "figure-6"]
+        targets += expand(
+            "results/figures/{figure}/{graph}.svg", figure=figures, graph=SOURCE_GRAPHS
+        )
+        targets += ["results/figures/figure-7.svg"] if SOURCE_GRAPHS else []
+        swept_graphs = filter(threshold_runs, PLAN.graphs)
+        targets += expand("results/figures/figure-8/{graph}.svg", graph=swept_graphs)
+    return targets
+
+
+rule plot_summary:
+    input:
+        summary="results/summary.csv",
+        timings="results/timings.parquet",
+    output:
+        figure=report(
+            "results/figures/median-times.svg",
+            category="1. Summary",
+            caption="../report/median_times.rst",
+            labels={"what": "median times", "view": "figure"},
+        ),
+        table="results/report/summary_table.csv",
+    log:
+        "logs/report/plot_summary.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        swept=SWEPT,
+        code=code_hash("figures.summary"),
+    script:
+        "../scripts/plot_summary.py"
+
+
+rule compare_claims:
+    input:
+        claims=str(ROOT / "resources/claims.yaml"),
+        timings="results/timings.parquet",
+        phases=expand("{folder}/phases.parquet", folder=RUN_FOLDERS),
+        contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
+        graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
+    output:
+        parquet="results/claims.parquet",
+        csv=report(
+            "results/claims.csv",
+            category="1. Summary",
+            caption="../report/claims.rst",
+            labels={"what": "claims of the sources", "view": "table (csv)"},
+        ),
+        table="results/report/claims_table.csv",
+    log:
+        "logs/report/compare_claims.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        sources=PLAN.config.report.sources,
+        swept=SWEPT,
+        code=code_hash("claims"),
+    script:
+        "../scripts/compare_claims.py"
+
+
+rule merge_contexts:
+    input:
+        expand("{folder}/context.json", folder=RUN_FOLDERS),
+    output:
+        context=report(
+            "results/context.json",
+            category="6. Provenance",
+            caption="../report/provenance.rst",
+            labels={"what": "all runs", "view": "json"},
+        ),
+        page=report(
+            "results/report/provenance.html",
+            category="6. Provenance",
+            caption="../report/provenance.rst",
+            labels={"what": "all runs", "view": "page"},
+        ),
+        machine="results/report/machine.csv",
+    log:
+        "logs/report/merge_contexts.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        config=PLAN.config.model_dump(),
+        code=code_hash("contexts"),
+    script:
+        "../scripts/merge_contexts.py"
+
+
+rule plot_map:
+    input:
+        graph=lambda wildcards: graph_files(wildcards.graph),
+        timings="results/timings.parquet",
+        answers=lambda wildcards: expand(
+            "results/runs/sssp/{graph}/{variant}/answer.parquet",
+            graph=wildcards.graph,
+            variant=[
+                run.variant
+                for run in PLAN.runs.values()
+                if run.graph == wildcards.graph
+            ],
+        ),
+    output:
+        report(
+            "results/figures/map/{graph}.png",
+            category="5. Graphs",
+            caption="../report/map.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "map",
+                "view": "distance from one source",
+            },
+        ),
+    log:
+        "logs/report/plot_map/{graph}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.maps"),
+    script:
+        "../scripts/plot_map.py"
+
+
+rule tabulate_graphs:
+    input:
+        expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
+    output:
+        report(
+            "results/report/table-1.csv",
+            category="5. Graphs",
+            caption="../report/table_1.rst",
+            labels={
+                "graph": "all",
+                "figure": "table 1",
+                "view": "outline of the graphs",
+            },
+        ),
+    log:
+        "logs/report/tabulate_graphs.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.adaptive"),
+    script:
+        "../scripts/tabulate_graphs.py"
+
+
+rule plot_arc_weights:
+    input:
+        arcs="results/graphs/{graph}/arcs.parquet",
+        metadata="results/graphs/{graph}/graph.json",
+    output:
+        report(
+            "results/figures/figure-3/{graph}.svg",
+            category="5. Graphs",
+            caption="../report/figure_3.rst",
+            labels={"graph": "{graph}", "figure": "figure 3", "view": "arc weights"},
+        ),
+    log:
+        "logs/report/plot_arc_weights/{graph}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.adaptive"),
+    script:
+        "../scripts/plot_arc_weights.py"
+
+
+rule plot_phases:
+    input:
+        timings="results/timings.parquet",
+        phases=lambda wildcards: expand(
+            "results/runs/sssp/{graph}/{variant}/phases.parquet",
+            graph=wildcards.graph,
+            variant=[run.variant for run in source_runs(wildcards.graph)],
+        ),
+    output:
+        per_phase=report(
+            "results/figures/figure-4/{graph}.svg",
+            category="2. SSSP",
+            caption="../report/figure_4.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "figure 4",
+                "view": "updated vertices per phase",
+            },
+        ),
+        distribution=report(
+            "results/figures/figure-5/{graph}.svg",
+            category="2. SSSP",
+            caption="../report/figure_5.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "figure 5",
+                "view": "updated vertices, all phases",
+            },
+        ),
+        times=report(
+            "results/figures/figure-6/{graph}.svg",
+            category="2. SSSP",
+            caption="../report/figure_6.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "figure 6",
+                "view": "time of each phase",
+            },
+        ),
+    log:
+        "logs/report/plot_phases/{graph}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.adaptive"),
+    script:
+        "../scripts/plot_phases.py"
+
+
+rule plot_mean_times:
+    input:
+        timings="results/timings.parquet",
+        graphs=expand("results/graphs/{graph}/graph.json", graph=SOURCE_GRAPHS),
+    output:
+        report(
+            "results/figures/figure-7.svg",
+            category="2. SSSP",
+            caption="../report/figure_7.rst",
+            labels={
+                "graph": "all",
+                "figure": "figure 7",
+                "view": "mean time of a search",
+            },
+        ),
+    log:
+        "logs/report/plot_mean_times.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        variants=SOURCE_VARIANTS,
+        code=code_hash("figures.adaptive"),
+    script:
+        "../scripts/plot_mean_times.py"
+
+
+rule plot_thresholds:
+    input:
+        timings="results/timings.parquet",
+    output:
+        report(
+            "results/figures/figure-8/{graph}.svg",
+            category="2. SSSP",
+            caption="../report/figure_8.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "figure 8",
+                "view": "mean time against the threshold",
+            },
+        ),
+    log:
+        "logs/report/plot_thresholds/{graph}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        variants=SOURCE_VARIANTS,
+        swept=lambda wildcards: [run.variant for run in threshold_runs(wildcards.graph)],
+        code=code_hash("figures.adaptive"),
+    script:
+        "../scripts/plot_thresholds.py"

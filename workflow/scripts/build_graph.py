@@ -1,0 +1,16 @@
+"""Read or generate a graph and write it as CSR Parquet."""
+
+from pathlib import Path
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import Dataset
+from relaxometer.graph import read_graph, write_graph
+from relaxometer.scripting import job
+
+with job(snakemake):
+    inputs = dict(snakemake.input.items())
+    files = [Path(inputs["file"])] if "file" in inputs else []
+    base = read_graph(Path(inputs["base"][0]).parent) if "base" in inputs else None
+    dataset = Dataset.model_validate(snakemake.params.dataset)
+    graph = build_graph(snakemake.wildcards.graph, dataset, files=files, base=base)
+    write_graph(graph, Path(snakemake.output.metadata).parent)

@@ -1,0 +1,25 @@
+"""Hold the published claims against what was measured."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from relaxometer.claims import Evidence, compare_claims, load_claims, readable_claims
+from relaxometer.gather import gather
+from relaxometer.graph import write_table
+from relaxometer.samples import proven_phases
+from relaxometer.scripting import job
+
+with job(snakemake):
+    timings = pd.read_parquet(snakemake.input.timings)
+    folders = [Path(file).parent for file in snakemake.input.phases]
+    phases = proven_phases(gather(folders, "phases.parquet").to_pandas(), timings)
+    metadata = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]
+    evidence = Evidence(timings, phases, {graph["name"]: graph for graph in metadata}, snakemake.params.swept)
+    claims = load_claims(Path(snakemake.input.claims))
+    compared = compare_claims([one for one in claims if one.source in snakemake.params.sources], evidence)
+    write_table(pa.Table.from_pandas(compared, preserve_index=False), Path(snakemake.output.parquet))
+    compared.to_csv(snakemake.output.csv, index=False, float_format="%.6g")
+    readable_claims(compared).to_csv(snakemake.output.table, index=False)

@@ -1,0 +1,12 @@
+"""Choose the sources that every variant starts from on a graph."""
+
+from pathlib import Path
+
+from relaxometer.graph import read_graph, write_table
+from relaxometer.measure import sources_table
+from relaxometer.scripting import job
+
+with job(snakemake):
+    graph = read_graph(Path(snakemake.input[0]).parent)
+    table = sources_table(graph, snakemake.params.sources, snakemake.params.seed)
+    write_table(table, Path(snakemake.output[0]))

@@ -1,0 +1,15 @@
+"""Merge the contexts of all runs into one file, one page and the lines of the report's first page."""
+
+from pathlib import Path
+
+from relaxometer.contexts import machine_lines, merge_contexts, provenance_page, read_contexts
+from relaxometer.graph import write_json
+from relaxometer.scripting import job
+
+with job(snakemake):
+    contexts = read_contexts(snakemake.input)
+    merged = merge_contexts(contexts)
+    write_json(merged, Path(snakemake.output.context))
+    page = provenance_page(merged, snakemake.params.config)
+    Path(snakemake.output.page).write_text(page, encoding="utf-8")
+    machine_lines(contexts).to_csv(snakemake.output.machine, index=False, header=False)

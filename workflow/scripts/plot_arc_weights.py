@@ -1,0 +1,14 @@
+"""Draw figure 3 of Suzuki et al.: how the arc weights of a graph are distributed."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from relaxometer.figures import adaptive, style
+from relaxometer.scripting import job
+
+with job(snakemake):
+    weights = pq.read_table(snakemake.input.arcs, columns=["weight"])["weight"].to_numpy()
+    graph = json.loads(Path(snakemake.input.metadata).read_text(encoding="utf-8"))
+    style.save(adaptive.arc_weights(weights, graph), snakemake.output[0])

@@ -1,0 +1,12 @@
+"""Draw figure 8 of Suzuki et al.: the mean time of the adaptive variant against its threshold."""
+
+import pandas as pd
+
+from relaxometer.figures import adaptive, style
+from relaxometer.scripting import job
+
+with job(snakemake):
+    graph = snakemake.wildcards.graph
+    timings = pd.read_parquet(snakemake.input.timings).query("graph == @graph")
+    shown = timings[timings["variant"].isin([*snakemake.params.variants, *snakemake.params.swept])]
+    style.save(adaptive.thresholds(shown, snakemake.params.swept, graph), snakemake.output[0])

@@ -1,0 +1,120 @@
+// Proof that distances and predecessors are shortest paths, in O(n + m) work and without solving anything.
+//
+// If d[s] = 0, no arc u -> v of weight w has d[v] > d[u] + w, and every reached vertex has a predecessor with
+// d[v] = d[p] + w such that the predecessors lead back to s, then each d[v] is the length of a real path and no
+// path is shorter (the optimality conditions of linear programming; Ahuja, Magnanti and Orlin, "Network
+// Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
+// weight zero can, so chains of them are followed by pointer doubling.
+//
+// Every kernel reports into a pair of words for each rule: how often it is broken, and the smallest vertex at
+// which it is.
+
+#include "device/atomics.cuh"
+
+__device__ const u32 UNREACHED = 0xffffffffu;
+
+enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
+
+__device__ void broken(u64* report, Rule rule, u32 v)
+{
+    atomicAdd(&report[2 * rule], 1ull);
+    atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
+}
+
+// Rule SOURCE: d[s] = 0 and s is its own predecessor.
+// Rule OVERSTRETCHED: d[v] <= d[u] + w for every arc between reached vertices.
+// Rule LEFT_OUT: no arc leads from a reached vertex to an unreached one.
+extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                      const u32* __restrict__ weights, const u32* __restrict__ distance,
+                                      const u32* __restrict__ predecessor, u32 source, u64* report)
+{
+    u32 u = thread_id();
+    if (u >= n) return;
+    if (u == source && (distance[u] != 0 || predecessor[u] != u)) {
+        broken(report, SOURCE, u);
+    }
+    if (distance[u] == UNREACHED) return;
+    i64 end = offsets[u + 1];
+    for (i64 i = offsets[u]; i < end; ++i) {
+        u32 v = targets[i];
+        if (distance[v] == UNREACHED) {
+            broken(report, LEFT_OUT, v);
+        } else if (static_cast<u64>(distance[u]) + weights[i] < distance[v]) {
+            broken(report, OVERSTRETCHED, v);
+        }
+    }
+}
+
+// The first arc of u whose target is not below v; targets ascend within a vertex.
+__device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
+{
+    i64 low = offsets[u];
+    i64 high = offsets[u + 1];
+    while (low < high) {
+        i64 middle = low + (high - low) / 2;
+        if (targets[middle] < v) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// Rule PREDECESSOR: a reached vertex has an arc from its predecessor that is exactly as long as the difference
+// of their distances; an unreached vertex has none.
+//
+// Also prepares the pointers for `double_pointers`: a vertex nearer to the source than its successor ends a
+// chain of equal distances, all others point to their predecessor.
+extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ offsets,
+                                              const u32* __restrict__ targets, const u32* __restrict__ weights,
+                                              const u32* __restrict__ distance,
+                                              const u32* __restrict__ predecessor, u32 source, u32* pointer,
+                                              u64* report)
+{
+    u32 v = thread_id();
+    if (v >= n) return;
+    pointer[v] = v;
+    u32 u = predecessor[v];
+    if (v == source) return;
+    if (distance[v] == UNREACHED) {
+        if (u != UNREACHED) broken(report, PREDECESSOR, v);
+        return;
+    }
+    if (u >= n || distance[u] == UNREACHED) {
+        broken(report, PREDECESSOR, v);
+        return;
+    }
+    i64 end = offsets[u + 1];
+    for (i64 i = lower_bound(offsets, targets, u, v); i < end && targets[i] == v; ++i) {
+        if (static_cast<u64>(distance[u]) + weights[i] == distance[v]) {
+            if (distance[u] == distance[v]) pointer[v] = u;
+            return;
+        }
+    }
+    broken(report, PREDECESSOR, v);
+}
+
+// One round of pointer doubling along the chains of equal distances; `moved` is set while any pointer moves.
+extern "C" __global__ void double_pointers(u32 n, const u32* __restrict__ pointer, u32* __restrict__ doubled,
+                                           u32* moved)
+{
+    u32 v = thread_id();
+    if (v >= n) return;
+    u32 to = pointer[pointer[v]];
+    doubled[v] = to;
+    if (to != pointer[v]) store_relaxed(moved, 1u);
+}
+
+// Rule TREE: every chain ends at a vertex that does not point on, so that none runs in a circle.
+extern "C" __global__ void check_tree(u32 n, const u32* __restrict__ distance,
+                                      const u32* __restrict__ predecessor, u32 source,
+                                      const u32* __restrict__ pointer, u64* report)
+{
+    u32 v = thread_id();
+    if (v >= n || distance[v] == UNREACHED) return;
+    u32 end = pointer[v];
+    u32 before = predecessor[end];
+    bool points_on = end != source && before < n && distance[before] == distance[end];
+    if (points_on) broken(report, TREE, v);
+}

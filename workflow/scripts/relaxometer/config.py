@@ -1,0 +1,250 @@
+"""The configuration: what may stand in ``config/config.yaml`` and its overlays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from relaxometer import variants
+from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.errors import UserError
+from relaxometer.validation import nearest, validated
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+
+
+class Section(BaseModel):
+    """A part of the configuration; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Timing(Section):
+    """How a variant is measured.
+
+    Parameters
+    ----------
+    sources : int or list of int
+        How many sources are drawn from the seed, or the ids of the sources themselves.
+    repetitions : int
+        Rounds over all sources, so that drift shows.
+    warmup : int
+        Searches ahead of the first round that are not timed.
+    timeout_s : float
+        Seconds after which a variant's remaining searches are given up on a graph.
+    """
+
+    sources: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 8
+    repetitions: PositiveInt = 2
+    warmup: NonNegativeInt = 1
+    timeout_s: PositiveFloat = 600
+
+
+class TimingOverride(Section):
+    """A variant's own values for some keys of `Timing`; `sources` then takes the first so many."""
+
+    sources: PositiveInt | None = None
+    repetitions: PositiveInt | None = None
+    warmup: NonNegativeInt | None = None
+    timeout_s: PositiveFloat | None = None
+
+
+class Variant(Section):
+    """A kernel with its parameters, as a problem's `variants` name it.
+
+    Keys beyond these are parameters of the kernel. A list of values stands for one variant a value.
+
+    Parameters
+    ----------
+    kernel : str, optional
+        Name of the variant's module; the variant's own name if left out.
+    graphs : list of str, optional
+        Run on these graphs only.
+    timing : TimingOverride, optional
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kernel: Name | None = None
+    graphs: list[Name] | None = None
+    timing: TimingOverride = TimingOverride()
+
+
+class Problem(Section):
+    """What is run for one problem.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Datasets by name.
+    variants : dict of str to Variant or False
+        Variants by name; nothing means all defaults, False leaves one out that an earlier file names.
+    """
+
+    graphs: list[Name] = []
+    variants: dict[Name, Variant | Literal[False] | None] = {}
+
+
+class Report(Section):
+    """What the report shows beyond the tables.
+
+    Parameters
+    ----------
+    sources : list of str
+        The published sources whose figures are redrawn.
+    maps : list of str
+        Graphs that a map of distances is drawn of; they need coordinates.
+    """
+
+    sources: list[Literal["adaptive"]] = ["adaptive"]
+    maps: list[Name] = []
+
+
+class Config(Section):
+    """The whole configuration.
+
+    Parameters
+    ----------
+    device : {"auto", "cuda", "host"}
+        Where kernels run; "auto" takes a GPU where there is one.
+    seed : int
+        Of everything that is drawn at random.
+    data_mirrors : list of str
+        Folders or base URLs that are tried before a dataset's own URLs.
+    datasets : dict of str to Dataset
+        Graphs of your own, beside those in ``resources/datasets.yaml``.
+    timing : Timing
+    sssp : Problem
+    report : Report
+    """
+
+    device: Literal["auto", "cuda", "host"] = "auto"
+    seed: NonNegativeInt = 1
+    data_mirrors: list[str] = []
+    datasets: dict[Name, dict[str, Any]] = {}
+    timing: Timing = Timing()
+    sssp: Problem = Problem()
+    report: Report = Report()
+
+
+class Run(Section):
+    """One job: a variant of a problem on a graph.
+
+    Parameters
+    ----------
+    problem, graph, variant, kernel : str
+    parameters : dict
+        Of the kernel, as given; the kernel's defaults are not filled in.
+    timing : Timing
+    """
+
+    problem: str
+    graph: str
+    variant: str
+    kernel: str
+    parameters: dict[str, Any]
+    timing: Timing
+
+
+class Plan:
+    """Everything that a configuration asks for, checked.
+
+    Parameters
+    ----------
+    config : mapping
+        The merged configuration, as Snakemake hands it over.
+    registry : Path
+        ``resources/datasets.yaml``.
+    origin : str
+        Which files the configuration came from, for messages.
+
+    Attributes
+    ----------
+    config : Config
+    datasets : dict of str to Dataset
+    runs : dict of (str, str, str) to Run
+        By problem, graph and variant.
+
+    Raises
+    ------
+    UserError
+        If a key, a graph, a kernel or a value is not one that can be run; names the nearest valid one.
+    """
+
+    PROBLEMS = ("sssp",)
+
+    def __init__(self, config: Mapping[str, Any], registry: Path, origin: str = "config") -> None:
+        self.origin = origin
+        self.config = validated(Config, dict(config), origin)
+        self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
+        self.runs = {
+            (run.problem, run.graph, run.variant): run
+            for problem in self.PROBLEMS
+            for run in self._runs_of(problem, getattr(self.config, problem))
+        }
+        for graph in self.config.report.maps:
+            self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
+
+    @property
+    def graphs(self) -> list[str]:
+        """The graphs that some run needs, in the order of the configuration."""
+        return list(dict.fromkeys(run.graph for run in self.runs.values()))
+
+    def _runs_of(self, name: str, problem: Problem) -> Iterable[Run]:
+        for graph in problem.graphs:
+            self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
+        for variant, given in problem.variants.items():
+            if given is False:
+                continue
+            spec = given or Variant()
+            key = f"{name}.variants.{variant}"
+            kernel = spec.kernel or variant
+            self._one_of(kernel, variants.kernel_names(name), key, "kernel")
+            for graph in spec.graphs or []:
+                self._one_of(graph, problem.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            for expanded, parameters in self._expand(variant, spec.model_extra or {}):
+                self._check_parameters(name, kernel, parameters, key)
+                for graph in spec.graphs or problem.graphs:
+                    yield Run(
+                        problem=name,
+                        graph=graph,
+                        variant=expanded,
+                        kernel=kernel,
+                        parameters=parameters,
+                        timing=self._timing(spec.timing),
+                    )
+
+    def _timing(self, override: TimingOverride) -> Timing:
+        """Return the common timing with a variant's own values in place."""
+        own = override.model_dump(exclude_none=True)
+        common = self.config.timing
+        if isinstance(common.sources, list) and "sources" in own:
+            own["sources"] = common.sources[: own["sources"]]
+        return common.model_copy(update=own)
+
+    @staticmethod
+    def _expand(variant: str, parameters: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any]]]:
+        """Yield one (name, parameters) for each combination of the parameters that are lists."""
+        swept = {key: value for key, value in parameters.items() if isinstance(value, list)}
+        for values in itertools.product(*swept.values()):
+            suffix = "".join(f"-{value}" for value in values).replace(".", "p").replace("_", "-")
+            yield variant + suffix, {**parameters, **dict(zip(swept, values, strict=True))}
+
+    def _check_parameters(self, problem: str, kernel: str, parameters: dict[str, Any], key: str) -> None:
+        model = variants.load_variant(problem, kernel).Parameters
+        validated(model, parameters, f"{self.origin}: {key}")
+
+    def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
+        """Raise, naming the nearest one, unless `name` is among `known`."""
+        names = list(known)
+        if name in names:
+            return
+        near = nearest(name, names)
+        hint = f"did you mean {near!r}? " if near else ""
+        raise UserError(
+            f"{self.origin}: {key}: {name!r} is no {what}; {hint}known: {', '.join(names) or 'none'}"
+        )

@@ -1,0 +1,144 @@
+"""From an entry of the registry to its graph, checked against what the entry promises."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.datasets.registry import Dataset, HighwayParameters
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph
+
+Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
+
+
+def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph | None = None) -> Graph:
+    """Read or generate the graph of a dataset.
+
+    Parameters
+    ----------
+    name : str
+        What the graph is called from here on.
+    dataset : Dataset
+    files : list of Path
+        The downloaded or given file, for formats that need one.
+    base : Graph, optional
+        The graph named by ``dataset.extracted_from``.
+
+    Returns
+    -------
+    Graph
+        With metadata: origin, checksum, terms, weight unit, generator and seed, whether it is directed.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or wrong, or the counts differ from those of the entry.
+    """
+    graph = READERS[dataset.format](name, dataset, files, base)
+    graph = replace(graph, name=name, metadata={**graph.metadata, **_metadata(graph, dataset)})
+    _check_counts(graph, dataset)
+    return graph
+
+
+def _read_dimacs(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    from relaxometer.datasets.dimacs import read_gr
+
+    (file,) = files
+    identity = _identify(file, dataset)
+    n_vertices, sources, targets, weights = read_gr(file)
+    metadata = {**identity, "arcs_in_file": len(sources)}
+    return Graph.from_arcs(name, n_vertices, sources, targets, weights, metadata=metadata)
+
+
+def _read_highways(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    from relaxometer.datasets.highways import data_file, read_highways
+
+    identity = _identify(data_file(), dataset)
+    graph = read_highways(name, HighwayParameters.model_validate(dataset.parameters).box)
+    graph.metadata.update(identity)
+    return graph
+
+
+def _generate_kanto_like(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    from relaxometer.datasets.kanto import kanto_like
+
+    assert dataset.seed is not None, "the registry sees to it"
+    return kanto_like(dataset.seed)
+
+
+def _extract_main_roads(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    from relaxometer.datasets.kanto import main_roads
+
+    assert base is not None, "the caller passes the graph that extracted_from names"
+    return main_roads(base)
+
+
+READERS: dict[str, Reader] = {
+    "dimacs": _read_dimacs,
+    "highways": _read_highways,
+    "kanto-like": _generate_kanto_like,
+    "kanto-like-main": _extract_main_roads,
+}
+"""Who makes the graph of each format in ``registry.FORMATS``."""
+
+
+def _identify(file: Path, dataset: Dataset) -> dict[str, str]:
+    """Return name and SHA-256 of `file`, which must be the one that the entry names."""
+    try:
+        with file.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{file}: not readable ({error.strerror})") from None
+    if dataset.sha256 and sha256 != dataset.sha256:
+        raise UserError(
+            f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {dataset.sha256}"
+        )
+    return {"file": file.name, "file_sha256": sha256}
+
+
+def _metadata(graph: Graph, dataset: Dataset) -> dict[str, Any]:
+    """Return what ``graph.json`` says about the origin of a graph."""
+    known = {
+        "format": dataset.format,
+        "description": dataset.description,
+        "origin": dataset.urls or dataset.homepage or dataset.path,
+        "license": dataset.license,
+        "attribution": dataset.attribution,
+        "citation": dataset.citation,
+        "weight_unit": dataset.weight_unit,
+        "seed": dataset.seed,
+        "parameters": dataset.parameters,
+        "extracted_from": dataset.extracted_from,
+    }
+    given = {key: value for key, value in known.items() if value not in (None, "", {})}
+    return {**given, "directed": not is_symmetric(graph)}
+
+
+def is_symmetric(graph: Graph) -> bool:
+    """Tell whether every arc has a counterpart of the same weight in the other direction."""
+    sources, targets = graph.sources, graph.targets
+    # CSR order is by source, then target; listing the reversed arcs in that order must give the same arcs.
+    order = np.lexsort((sources, targets))
+    return (
+        np.array_equal(targets[order], sources)
+        and np.array_equal(sources[order], targets)
+        and np.array_equal(graph.weights[order], graph.weights)
+    )
+
+
+def _check_counts(graph: Graph, dataset: Dataset) -> None:
+    for what, expected, found in (
+        ("vertices", dataset.vertices, graph.n_vertices),
+        ("arcs", dataset.arcs, graph.n_arcs),
+    ):
+        if expected is not None and found != expected:
+            raise UserError(
+                f"graph {graph.name}: {found} {what}, but its dataset promises {expected}; "
+                f"the data has changed, or `{what}` in the entry is wrong"
+            )

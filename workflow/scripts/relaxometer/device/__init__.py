@@ -1,0 +1,169 @@
+"""One interface to the devices that run the kernels: a GPU through CuPy, or this machine's processor.
+
+The same ``.cu`` files run on both, and so do the drivers that are written against `Device`: NVRTC compiles a
+kernel for the GPU, g++ compiles it against an emulation of CUDA's execution model (see ``emulator/``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from relaxometer.errors import UserError
+
+Dimensions = int | tuple[int, ...]
+
+
+class KernelError(RuntimeError):
+    """A kernel did not compile, could not be launched or failed: names the kernel, its file and line, its threads."""
+
+
+class DeviceOutOfMemory(MemoryError):
+    """The device has no memory left for an array or a launch."""
+
+
+class Timer(Protocol):
+    """What `Device.timer` measured."""
+
+    ms: float
+    """Milliseconds on the device's clock; valid once the ``with`` block has ended."""
+
+
+class Kernel(Protocol):
+    """A compiled ``__global__`` function."""
+
+    name: str
+
+    def __call__(self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+        """Launch the kernel; a GPU works on while the caller goes on.
+
+        Parameters
+        ----------
+        grid, block
+            Blocks in the grid and threads in a block, in one to three dimensions.
+        args
+            One for each parameter: for a pointer an array of the device with exactly the pointer's type, or
+            None for a null pointer; for anything else a NumPy scalar of exactly the parameter's type.
+        shared_mem
+            Bytes of dynamic shared memory for a block.
+
+        Raises
+        ------
+        TypeError
+            If an argument does not fit its parameter.
+        KernelError
+            If the launch is impossible or the kernel fails. A GPU reports failures late, at the next
+            synchronization.
+        """
+
+
+class Module(Protocol):
+    """The kernels of one compiled ``.cu`` file."""
+
+    def get_function(self, name: str) -> Kernel:
+        """Give the kernel of this name, or of this name expression for a template's instantiation."""
+
+
+class Device(Protocol):
+    """Where kernels run and arrays live.
+
+    Arrays are made with `xp` or `asarray`; kernels take these arrays and no others.
+    """
+
+    kind: str
+    """``"cuda"`` or ``"host"``; times of the two are not to be compared."""
+    name: str
+    """The GPU's name, or the processor's after "host emulation on"."""
+    xp: Any
+    """The array module: CuPy or NumPy."""
+    order_seed: int
+    """0, or what permutes the order in which the emulation starts blocks and threads."""
+
+    def module(
+        self,
+        path: Path,
+        *,
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
+    ) -> Module:
+        """Compile a ``.cu`` file, or take it from the cache.
+
+        Parameters
+        ----------
+        path
+            The file. Its quoted includes are looked for beside it and in the package ``relaxometer``, so
+            ``#include "device/atomics.cuh"`` works everywhere.
+        options
+            Further compiler options: ``-D`` and ``-I``.
+        cooperative
+            Whether the kernels are launched so that all their blocks run at once and may call ``grid.sync()``.
+        name_expressions
+            Instantiations of templated kernels, such as ``"scale<float, 3>"``.
+
+        Raises
+        ------
+        KernelError
+            If the file does not compile; the message names file and line.
+        """
+
+    def timer(self) -> AbstractContextManager[Timer]:
+        """Time what the device does in a ``with`` block, between two events on a GPU."""
+
+    def synchronize(self) -> None:
+        """Wait until the device has done everything asked of it."""
+
+    def asarray(self, array: Any) -> Any:
+        """Copy an array of NumPy's to the device, where it is not there yet."""
+
+    def asnumpy(self, array: Any) -> Any:
+        """Copy an array of the device to NumPy, where it is not one of NumPy's already."""
+
+    def item(self, array: Any, index: int = 0) -> Any:
+        """Give one element of an array as a Python number, after waiting for the kernels that write it."""
+
+    def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
+        """Give the most blocks of a cooperative launch of this shape."""
+
+    def context(self) -> dict[str, Any]:
+        """Describe hardware, drivers and compilers, and their present state, for a run's record."""
+
+
+def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None = None) -> Device:
+    """Open a device.
+
+    Parameters
+    ----------
+    kind
+        ``"cuda"``, ``"host"``, or ``"auto"``: CUDA where CuPy is installed and sees a GPU, else the host.
+    order_seed
+        On the host, permutes the order in which blocks and threads start; 0 keeps it ascending. A GPU has an
+        order of its own and takes no notice.
+    sanitize
+        On the host, builds kernels with a sanitizer of the compiler: ``"undefined"``, ``"address"`` or
+        ``"thread"``. The last two must be loaded before Python (see `relaxometer.device.host`).
+
+    Raises
+    ------
+    UserError
+        If there is no such device.
+    """
+    if kind not in ("auto", "cuda", "host"):
+        raise UserError(f"device: {kind!r} is none of auto, cuda, host")
+    if kind == "auto" and sanitize is not None:
+        kind = "host"
+    if kind != "host":
+        from relaxometer.device import cuda
+
+        obstacle = cuda.obstacle()
+        if obstacle is None:
+            if sanitize is not None:
+                raise UserError(f"device cuda has no sanitizer {sanitize!r}; use device host")
+            return cuda.CudaDevice(order_seed=order_seed)
+        if kind == "cuda":
+            raise UserError(f"device cuda: {obstacle}")
+    from relaxometer.device.host import HostDevice
+
+    return HostDevice(order_seed=order_seed, sanitize=sanitize)

@@ -1,0 +1,57 @@
+// Integer types, the index of a thread, and relaxed access to words that other threads write meanwhile.
+//
+// A plain load or store of a word that another thread may be writing is a race, even where every outcome would
+// do (a flag that several threads set to 1): the compiler may merge, split or repeat it, and a race detector
+// rightly reports it. `load_relaxed` and `store_relaxed` are single accesses without any ordering; on a GPU they
+// cost what a plain access costs that goes past the first-level cache.
+
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// The index of the calling thread in a one-dimensional launch of at most 2^32 threads.
+__device__ __forceinline__ u32 thread_id()
+{
+    return blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+// The number of threads of a one-dimensional launch: the stride of a grid-stride loop.
+__device__ __forceinline__ u32 thread_count()
+{
+    return gridDim.x * blockDim.x;
+}
+
+#ifdef __CUDA_ON_HOST__
+
+template <typename T>
+inline T load_relaxed(const T* address)
+{
+    return __atomic_load_n(address, __ATOMIC_RELAXED);
+}
+
+template <typename T>
+inline void store_relaxed(T* address, T value)
+{
+    __atomic_store_n(address, value, __ATOMIC_RELAXED);
+}
+
+#else
+
+// CUDA documents aligned volatile accesses of up to eight bytes as single relaxed ones ("volatile may not be
+// merged, elided or repeated", PTX ISA, ld.volatile behaves as ld.relaxed with system scope).
+template <typename T>
+__device__ __forceinline__ T load_relaxed(const T* address)
+{
+    return *const_cast<const volatile T*>(address);
+}
+
+template <typename T>
+__device__ __forceinline__ void store_relaxed(T* address, T value)
+{
+    *const_cast<volatile T*>(address) = value;
+}
+
+#endif

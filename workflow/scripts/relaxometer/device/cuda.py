@@ -1,0 +1,331 @@
+"""The CUDA device: kernels compiled by NVRTC and launched through CuPy, with CuPy's traps closed.
+
+- Arguments are checked before every launch (`relaxometer.device.signature`); CuPy checks nothing.
+- CuPy shrinks a cooperative launch that does not fit, and makes an empty grid one block; here both are errors.
+- CuPy's cache of compiled kernels does not see edits of included files; here their texts enter its key.
+- More than 48 KiB of dynamic shared memory are asked for as CUDA demands.
+- Errors of the device become `KernelError` and `DeviceOutOfMemory`.
+
+This module imports without CuPy.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError
+from relaxometer.device.signature import ArgumentCheck, Source, launch_shape, read_source
+
+PACKAGE = Path(__file__).resolve().parent.parent
+# What a block has without asking.
+DEFAULT_SHARED_BYTES = 48 * 1024
+
+_SMI_FIELDS = {
+    "driver_version": "driver",
+    "clocks.sm": "sm_clock_mhz",
+    "clocks.mem": "memory_clock_mhz",
+    "clocks.max.sm": "max_sm_clock_mhz",
+    "clocks.max.mem": "max_memory_clock_mhz",
+    "temperature.gpu": "temperature_c",
+    "power.draw": "power_w",
+    "power.limit": "power_limit_w",
+    "persistence_mode": "persistence_mode",
+    "compute_mode": "compute_mode",
+    "ecc.mode.current": "ecc",
+    "clocks_event_reasons.active": "clocks_event_reasons",
+}
+
+
+def obstacle() -> str | None:
+    """Say in one line why there is no CUDA device, or None if there is one."""
+    try:
+        cupy = importlib.import_module("cupy")
+    except ImportError as error:
+        if error.name == "cupy":
+            return "CuPy is not installed; install the extra that fits the driver, relaxometer[cuda13] or [cuda12]"
+        return f"CuPy does not import: {error}"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CuPy sees no GPU: {error}"
+    return None if count > 0 else "CuPy sees no GPU"
+
+
+class CudaTimer:
+    """Time between two events of the device."""
+
+    def __init__(self) -> None:
+        self.ms = float("nan")
+
+
+class CudaKernel:
+    """A kernel of a `CudaModule`."""
+
+    def __init__(self, name: str, raw_kernel: Any, check: ArgumentCheck, device: CudaDevice, *, cooperative: bool):
+        self.name = name
+        self._raw = raw_kernel
+        self._function = raw_kernel.kernel
+        self._check = check
+        self._device = device
+        self._cooperative = cooperative
+        self._shared_bytes_granted = DEFAULT_SHARED_BYTES
+        self._by_value_structures = any(p.dtype is None and not p.is_pointer for p in check.parameters)
+        self.resident_blocks = functools.cache(self._resident_blocks)
+
+    def __call__(self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+        """Launch the kernel; see `relaxometer.device.Kernel`."""
+        full_grid, full_block = launch_shape(self.name, grid, block)
+        self._check(args)
+        if self._by_value_structures:
+            args = tuple(np.asarray(arg) if isinstance(arg, np.void) else arg for arg in args)
+        device = self._device
+        device.last_launched = self.name
+        try:
+            if shared_mem > self._shared_bytes_granted:
+                self._raw.max_dynamic_shared_size_bytes = shared_mem
+                self._shared_bytes_granted = shared_mem
+            if self._cooperative:
+                self._check_residence(full_grid, full_block, shared_mem)
+            self._function(
+                full_grid,
+                full_block,
+                args,
+                shared_mem=shared_mem,
+                enable_cooperative_groups=self._cooperative,
+            )
+        except device.errors as error:
+            raise device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads") from error
+
+    def _check_residence(self, grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int) -> None:
+        blocks = grid[0] * grid[1] * grid[2]
+        most = self.resident_blocks(block[0] * block[1] * block[2], shared_mem)
+        if blocks > most:
+            raise KernelError(
+                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {most} run at once"
+            )
+
+    def _resident_blocks(self, threads: int, shared_mem: int) -> int:
+        """Give how many blocks of this shape run at once on the whole device."""
+        cupy = self._device.xp
+        driver = importlib.import_module("cupy.cuda.driver") if not hasattr(cupy.cuda, "driver") else cupy.cuda.driver
+        per_multiprocessor = driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            self._function.ptr, threads, shared_mem
+        )
+        return int(per_multiprocessor) * self._device.multiprocessors
+
+
+class CudaModule:
+    """The kernels of a ``.cu`` file, compiled for the current GPU."""
+
+    def __init__(
+        self,
+        path: Path,
+        device: CudaDevice,
+        *,
+        options: tuple[str, ...],
+        cooperative: bool,
+        name_expressions: Sequence[str],
+    ) -> None:
+        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
+        self._source = read_source(path, include_folders)
+        self._device = device
+        self._cooperative = cooperative
+        self._raw = device.xp.RawModule(
+            code=numbered_source(self._source),
+            options=compiler_options(self._source, options),
+            name_expressions=tuple(name_expressions) or None,
+            enable_cooperative_groups=cooperative,
+        )
+        compile_error = importlib.import_module("cupy.cuda.compiler").CompileException
+        try:
+            self._raw.compile()
+        except compile_error as error:
+            raise KernelError(f"{self._source.path} does not compile for CUDA:\n{error}") from error
+        except device.errors as error:
+            raise device.translated(error, str(self._source.path)) from error
+
+    def get_function(self, name: str) -> CudaKernel:
+        """Give the kernel of this name or name expression."""
+        parameters = self._source.parameters(name)
+        device = self._device
+        try:
+            raw_kernel = self._raw.get_function(name)
+            check = ArgumentCheck(name, parameters, device.xp.ndarray)
+            return CudaKernel(name, raw_kernel, check, device, cooperative=self._cooperative)
+        except device.errors as error:
+            raise device.translated(error, f"{self._source.path}: kernel {name!r}") from error
+
+
+class CudaDevice:
+    """The current GPU; see `relaxometer.device.Device`."""
+
+    kind = "cuda"
+
+    def __init__(self, *, order_seed: int = 0) -> None:
+        self.order_seed = order_seed
+        self.xp = importlib.import_module("cupy")
+        runtime = self.xp.cuda.runtime
+        driver = importlib.import_module("cupy_backends.cuda.api.driver")
+        self.errors = (runtime.CUDARuntimeError, driver.CUDADriverError)
+        self._number = runtime.getDevice()
+        self._properties = runtime.getDeviceProperties(self._number)
+        self.name = self._properties["name"].decode()
+        self.multiprocessors = int(self._properties["multiProcessorCount"])
+        self.last_launched = ""
+        self._pinned = self.xp.cuda.alloc_pinned_memory(16)
+        _translate_allocations(self.xp)
+
+    def module(
+        self,
+        path: Path,
+        *,
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
+    ) -> CudaModule:
+        """Compile a ``.cu`` file; see `relaxometer.device.Device`."""
+        return CudaModule(
+            Path(path), self, options=options, cooperative=cooperative, name_expressions=name_expressions
+        )
+
+    @contextmanager
+    def timer(self) -> Iterator[CudaTimer]:
+        """Time a ``with`` block between two events on the device."""
+        timer = CudaTimer()
+        start = self.xp.cuda.Event()
+        end = self.xp.cuda.Event()
+        start.record()
+        yield timer
+        end.record()
+        with self._late_errors():
+            end.synchronize()
+            timer.ms = float(self.xp.cuda.get_elapsed_time(start, end))
+
+    def synchronize(self) -> None:
+        """Wait until the device has done everything asked of it."""
+        with self._late_errors():
+            self.xp.cuda.runtime.deviceSynchronize()
+
+    def asarray(self, array: Any) -> Any:
+        """Copy an array to the device."""
+        with self._late_errors():
+            return self.xp.ascontiguousarray(self.xp.asarray(array))
+
+    def asnumpy(self, array: Any) -> Any:
+        """Copy an array from the device."""
+        with self._late_errors():
+            return self.xp.asnumpy(array)
+
+    def item(self, array: Any, index: int = 0) -> Any:
+        """Give one element as a Python number.
+
+        Drivers ask once a phase, so the way is the shortest there is: into pinned memory, and wait.
+        """
+        runtime = self.xp.cuda.runtime
+        stream = self.xp.cuda.get_current_stream().ptr
+        size = array.dtype.itemsize
+        try:
+            runtime.memcpyAsync(
+                self._pinned.ptr, array.data.ptr + index * size, size, runtime.memcpyDeviceToHost, stream
+            )
+            runtime.streamSynchronize(stream)
+        except self.errors as error:
+            raise self._late(error) from error
+        return np.frombuffer(self._pinned, array.dtype, 1).item()
+
+    def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
+        """Give the most blocks of a cooperative launch of this shape."""
+        if not isinstance(kernel, CudaKernel):
+            raise TypeError(f"a kernel of this device is wanted, given {kernel!r}")
+        _, (x, y, z) = launch_shape(kernel.name, 1, block)
+        return kernel.resident_blocks(x * y * z, shared_mem)
+
+    def context(self) -> dict[str, Any]:
+        """Describe the GPU, its software, and its present clocks, temperature and power."""
+        runtime = self.xp.cuda.runtime
+        properties = self._properties
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "compute_capability": f"{properties['major']}.{properties['minor']}",
+            "multiprocessors": self.multiprocessors,
+            "memory_bytes": int(properties["totalGlobalMem"]),
+            "l2_bytes": int(properties["l2CacheSize"]),
+            "cuda_driver_api": _version(runtime.driverGetVersion()),
+            "cuda_runtime": _version(runtime.runtimeGetVersion()),
+            "cupy": self.xp.__version__,
+            **self._query_smi(),
+        }
+
+    def _query_smi(self) -> dict[str, str]:
+        """Ask nvidia-smi, where there is one, for what the runtime does not tell."""
+        program = shutil.which("nvidia-smi")
+        if program is None:
+            return {}
+        bus = self.xp.cuda.runtime.deviceGetPCIBusId(self._number)
+        query = ["--query-gpu=" + ",".join(_SMI_FIELDS), "--format=csv,noheader,nounits", f"--id={bus}"]
+        try:
+            result = subprocess.run([program, *query], capture_output=True, text=True, timeout=20, check=True)
+        except (OSError, subprocess.SubprocessError):
+            return {}
+        values = [value.strip() for value in result.stdout.strip().split(",")]
+        return dict(zip(_SMI_FIELDS.values(), values, strict=False))
+
+    @contextmanager
+    def _late_errors(self) -> Iterator[None]:
+        """Translate errors of kernels launched before, which show wherever the host waits for the device."""
+        try:
+            yield
+        except self.errors as error:
+            raise self._late(error) from error
+
+    def _late(self, error: Exception) -> Exception:
+        subject = f"kernel {self.last_launched} or one before it" if self.last_launched else "CUDA"
+        return self.translated(error, subject)
+
+    def translated(self, error: Exception, subject: str) -> Exception:
+        """Give an error of CUDA as one of this package."""
+        if "OUT_OF_MEMORY" in str(error).upper() or "MEMORYALLOCATION" in str(error).upper():
+            return DeviceOutOfMemory(f"{subject}: {error}")
+        return KernelError(f"{subject}: {error}")
+
+
+def numbered_source(source: Source) -> str:
+    """Give the source so that messages name its file, and so that it differs when an included file does."""
+    digest = hashlib.sha256("\0".join(source.files.values()).encode()).hexdigest()
+    return f'// with everything included: {digest}\n#line 1 "{source.path}"\n{source.text}'
+
+
+def compiler_options(source: Source, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Give NVRTC's options: the language, and where to look for includes."""
+    return ("-std=c++17", f"-I{source.path.parent}", *options, f"-I{PACKAGE}")
+
+
+def _translate_allocations(cupy: Any) -> None:
+    """Let CuPy's allocations raise `DeviceOutOfMemory`."""
+    allocate: Callable[[int], Any] = cupy.cuda.get_allocator()
+    if getattr(allocate, "translates_errors", False):
+        return
+
+    def translating(size: int) -> Any:
+        try:
+            return allocate(size)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceOutOfMemory(str(error)) from error
+
+    translating.translates_errors = True  # type: ignore[attr-defined]
+    cupy.cuda.set_allocator(translating)
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

@@ -1,0 +1,122 @@
+// What CUDA threads do together: block barriers, warp votes, shuffles, matches and reductions.
+//
+// Each function passes its call's place in the source on to the scheduler, which reports threads that meet in
+// different places or not at all. Lanes meet by warp and mask, so the halves of a diverged warp can each hold a
+// vote of their own. Lanes that have returned from the kernel are not waited for, as on a GPU.
+
+#pragma once
+
+#include "scheduler.h"
+
+inline void __syncthreads(emulator::Site site = emulator::Site::here())
+{
+    emulator::barrier(0, site);
+}
+
+inline int __syncthreads_count(int predicate, emulator::Site site = emulator::Site::here())
+{
+    return (int)emulator::barrier(predicate != 0, site);
+}
+
+inline int __syncthreads_or(int predicate, emulator::Site site = emulator::Site::here())
+{
+    return emulator::barrier(predicate != 0, site) != 0;
+}
+
+inline int __syncthreads_and(int predicate, emulator::Site site = emulator::Site::here())
+{
+    return emulator::barrier(predicate == 0, site) == 0;
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu, emulator::Site site = emulator::Site::here())
+{
+    emulator::warp_operation(emulator::Operation::SYNC_WARP, mask, 0, 0, site);
+}
+
+#define EMULATOR_VOTE(NAME, OPERATION, RESULT)                                                           \
+    inline RESULT NAME(unsigned mask, int predicate, emulator::Site site = emulator::Site::here())       \
+    {                                                                                                    \
+        return (RESULT)emulator::warp_operation(emulator::Operation::OPERATION, mask, predicate != 0, 0, \
+                                                site);                                                   \
+    }
+
+EMULATOR_VOTE(__ballot_sync, BALLOT, unsigned)
+EMULATOR_VOTE(__any_sync, ANY, int)
+EMULATOR_VOTE(__all_sync, ALL, int)
+
+template <class T>
+inline unsigned __match_any_sync(unsigned mask, T value, emulator::Site site = emulator::Site::here())
+{
+    uint64_t bits = emulator::to_bits(value);
+    return (unsigned)emulator::warp_operation(emulator::Operation::MATCH_ANY, mask, bits, 0, site);
+}
+
+#define EMULATOR_REDUCTION(NAME, OPERATION, T)                                                         \
+    inline T NAME(unsigned mask, T value, emulator::Site site = emulator::Site::here())                \
+    {                                                                                                  \
+        return (T)emulator::warp_operation(emulator::Operation::OPERATION, mask, (unsigned)value, 0,   \
+                                           site);                                                      \
+    }
+
+EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, unsigned)
+EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, unsigned)
+EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, unsigned)
+EMULATOR_REDUCTION(__reduce_or_sync, REDUCE_OR, unsigned)
+EMULATOR_REDUCTION(__reduce_and_sync, REDUCE_AND, unsigned)
+EMULATOR_REDUCTION(__reduce_xor_sync, REDUCE_XOR, unsigned)
+EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, int)
+
+namespace emulator
+{
+
+template <class T>
+inline T shuffle(unsigned mask, T value, int source, Site site)
+{
+    return from_bits<T>(warp_operation(Operation::SHUFFLE, mask, to_bits(value), (uint32_t)source, site));
+}
+
+// The first lane of the group of `width` lanes that the calling lane belongs to.
+inline int first_of_group(int width)
+{
+    return (int)current->lane() & ~(width - 1);
+}
+
+}  // namespace emulator
+
+// Beyond the ends of a group, the shuffles by a distance give a lane its own value.
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int source, int width = 32,
+                     emulator::Site site = emulator::Site::here())
+{
+    int lane = emulator::first_of_group(width) | (source & (width - 1));
+    return emulator::shuffle(mask, value, lane, site);
+}
+
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned distance, int width = 32,
+                        emulator::Site site = emulator::Site::here())
+{
+    int own = (int)emulator::current->lane();
+    int lane = own - (int)distance;
+    return emulator::shuffle(mask, value, lane < emulator::first_of_group(width) ? own : lane, site);
+}
+
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned distance, int width = 32,
+                          emulator::Site site = emulator::Site::here())
+{
+    int own = (int)emulator::current->lane();
+    int lane = own + (int)distance;
+    int end = emulator::first_of_group(width) + width;
+    return emulator::shuffle(mask, value, lane >= end ? own : lane, site);
+}
+
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T value, int flipped, int width = 32,
+                         emulator::Site site = emulator::Site::here())
+{
+    int own = (int)emulator::current->lane();
+    int lane = own ^ flipped;
+    int end = emulator::first_of_group(width) + width;
+    return emulator::shuffle(mask, value, lane >= end ? own : lane, site);
+}

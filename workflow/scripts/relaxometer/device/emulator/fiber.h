@@ -1,0 +1,196 @@
+// Stacks for CUDA threads that wait, and the switch from one stack to another.
+//
+// A fiber is a stack with a saved stack pointer; all fibers share the one thread of the operating system. The
+// switch saves the registers that the calling convention asks a function to keep, and nothing else: a few
+// nanoseconds on x86-64 and AArch64. Elsewhere POSIX's ucontext does it, about ten times slower, because
+// swapcontext also saves the signal mask.
+
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sanitizers.h"
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#define EMULATOR_UCONTEXT 1
+#include <ucontext.h>
+#endif
+
+namespace emulator
+{
+
+#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
+const size_t STACK_BYTES = 256 * 1024;  // instrumented frames are several times larger
+#else
+const size_t STACK_BYTES = 64 * 1024;
+#endif
+
+struct Fiber {
+    void* stack_pointer = nullptr;  // where to start it, or go on when no CUDA thread waits on it
+    char* stack = nullptr;          // null for the fiber that launched the kernel
+    size_t stack_bytes = 0;
+    Fiber* next_idle = nullptr;
+    void* fake_stack = nullptr;  // AddressSanitizer's
+    void* tsan_fiber = nullptr;  // ThreadSanitizer's
+#ifdef EMULATOR_UCONTEXT
+    ucontext_t context;
+#endif
+};
+
+typedef void (*FiberEntry)();
+
+#if defined(__x86_64__)
+
+// Saves the stack pointer in `*save` and goes on where `load` was saved. Inline, and with the registers named as
+// clobbered, so that the compiler keeps only those that live across the call, and a waiting thread takes the
+// fewest lines of the cache. The file must be compiled with -mno-red-zone.
+inline __attribute__((always_inline)) void switch_stack(void** save, void* load)
+{
+    asm volatile(
+        "pushq %%rbp \n"
+        "pushq %%rbx \n"
+        "leaq 1f(%%rip), %%rax \n"
+        "pushq %%rax \n"
+        "movq %%rsp, (%0) \n"
+        "movq %1, %%rsp \n"
+        "popq %%rax \n"
+        "jmpq *%%rax \n"
+        "1: \n"
+        "popq %%rbx \n"
+        "popq %%rbp \n"
+        : "+D"(save), "+S"(load)
+        :
+        : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc", "xmm0",
+          "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+          "xmm13", "xmm14", "xmm15");
+}
+
+const int SAVED_WORDS = 2;  // the address to go on at, and one word that aligns the stack
+const int RETURN_ADDRESS = 0;
+
+#elif defined(__aarch64__)
+
+extern "C" __attribute__((visibility("hidden"))) void switch_stack(void** save,
+                                                                   void* load) asm("emulator_switch_stack");
+
+asm(R"(
+    .text
+    .p2align 4
+emulator_switch_stack:
+    sub sp, sp, #160
+    stp x19, x20, [sp]
+    stp x21, x22, [sp, #16]
+    stp x23, x24, [sp, #32]
+    stp x25, x26, [sp, #48]
+    stp x27, x28, [sp, #64]
+    stp x29, x30, [sp, #80]
+    stp d8, d9, [sp, #96]
+    stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]
+    stp d14, d15, [sp, #144]
+    mov x9, sp
+    str x9, [x0]
+    mov sp, x1
+    ldp x19, x20, [sp]
+    ldp x21, x22, [sp, #16]
+    ldp x23, x24, [sp, #32]
+    ldp x25, x26, [sp, #48]
+    ldp x27, x28, [sp, #64]
+    ldp x29, x30, [sp, #80]
+    ldp d8, d9, [sp, #96]
+    ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]
+    ldp d14, d15, [sp, #144]
+    add sp, sp, #160
+    ret
+)");
+const int SAVED_WORDS = 20;
+const int RETURN_ADDRESS = 11;
+
+#endif
+
+// Makes the fiber start at `entry` when it is next switched to. Stack tops are staggered: at equal offsets in
+// their pages, the frames of a block's threads would all compete for the same few sets of the cache. (For the
+// same reason the distance between stacks is no power of two: it doubles the rate of block scans.)
+inline void rewind_fiber(Fiber* fiber, FiberEntry entry, size_t number)
+{
+#ifdef EMULATOR_ASAN
+    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
+    fiber->fake_stack = nullptr;
+#endif
+#ifdef EMULATOR_UCONTEXT
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->stack;
+    fiber->context.uc_stack.ss_size = fiber->stack_bytes;
+    fiber->context.uc_link = nullptr;
+    makecontext(&fiber->context, entry, 0);
+    fiber->stack_pointer = &fiber->context;
+    (void)number;
+#else
+    size_t stagger = number * 448 % 4096;
+    uintptr_t top = (uintptr_t)fiber->stack + fiber->stack_bytes - 64 - stagger;
+    void** frame = (void**)(top & ~(uintptr_t)63) - SAVED_WORDS;
+    memset(frame, 0, SAVED_WORDS * sizeof(void*));
+    frame[RETURN_ADDRESS] = (void*)entry;
+    fiber->stack_pointer = frame;
+#endif
+}
+
+// A new fiber with a guard area below its stack, or null if the system has no more memory maps to give.
+inline Fiber* create_fiber(FiberEntry entry, size_t number)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+    void* memory = mmap(nullptr, guard + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    mprotect(memory, guard, PROT_NONE);
+    Fiber* fiber = new Fiber();
+    fiber->stack = (char*)memory + guard;
+    fiber->stack_bytes = STACK_BYTES;
+#ifdef EMULATOR_TSAN
+    fiber->tsan_fiber = __tsan_create_fiber(0);
+#endif
+    rewind_fiber(fiber, entry, number);
+    return fiber;
+}
+
+// Leaves one fiber, noting in `save` where it can go on, for another one that goes on at `load`.
+inline void switch_fiber([[maybe_unused]] Fiber* from, void** save, [[maybe_unused]] Fiber* to, void* load)
+{
+#ifdef EMULATOR_TSAN
+    const unsigned NO_SYNCHRONISATION = 1;
+    __tsan_switch_to_fiber(to->tsan_fiber, NO_SYNCHRONISATION);
+#endif
+#ifdef EMULATOR_ASAN
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
+#endif
+#ifdef EMULATOR_UCONTEXT
+    *save = &from->context;
+    swapcontext(&from->context, (ucontext_t*)load);
+#else
+    switch_stack(save, load);
+#endif
+#ifdef EMULATOR_ASAN
+    __sanitizer_finish_switch_fiber(from->fake_stack, nullptr, nullptr);
+#endif
+}
+
+// To be called first on a new fiber; tells where the stack lies that the kernel was launched from.
+inline void enter_fiber([[maybe_unused]] Fiber* launcher)
+{
+#ifdef EMULATOR_ASAN
+    const void* bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
+    if (launcher->stack == nullptr) {
+        launcher->stack = (char*)bottom;
+        launcher->stack_bytes = size;
+    }
+#endif
+}
+
+}  // namespace emulator

@@ -1,0 +1,176 @@
+// What a CUDA thread can do alone: count bits, reinterpret, load through caches, fence, sleep, trap.
+
+#pragma once
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+
+#include "scheduler.h"
+
+// Defined by CUDA, not by its kernels.
+#define threadIdx (emulator::current->index)
+#define blockIdx (emulator::current->block->index)
+#define blockDim (emulator::launch.block)
+#define gridDim (emulator::launch.grid)
+
+extern "C" int printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+inline int __popc(unsigned x)
+{
+    return __builtin_popcount(x);
+}
+
+inline int __popcll(unsigned long long x)
+{
+    return __builtin_popcountll(x);
+}
+
+inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+
+inline int __clzll(long long x)
+{
+    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
+}
+
+inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
+inline int __ffsll(long long x)
+{
+    return __builtin_ffsll(x);
+}
+
+inline unsigned __brev(unsigned x)
+{
+    unsigned reversed = 0;
+    for (int bit = 0; bit < 32; ++bit) {
+        reversed |= (x >> bit & 1u) << (31 - bit);
+    }
+    return reversed;
+}
+
+inline unsigned long long __brevll(unsigned long long x)
+{
+    return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)((unsigned long long)a * b >> 32);
+}
+
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
+inline float __int_as_float(int x)
+{
+    return emulator::from_bits<float>((unsigned)x);
+}
+
+inline int __float_as_int(float x)
+{
+    return (int)emulator::to_bits(x);
+}
+
+inline float __uint_as_float(unsigned x)
+{
+    return emulator::from_bits<float>(x);
+}
+
+inline unsigned __float_as_uint(float x)
+{
+    return (unsigned)emulator::to_bits(x);
+}
+
+inline double __longlong_as_double(long long x)
+{
+    return emulator::from_bits<double>((unsigned long long)x);
+}
+
+inline long long __double_as_longlong(double x)
+{
+    return (long long)emulator::to_bits(x);
+}
+
+// Loads and stores with a cache hint; a CPU has no use for the hint.
+#define EMULATOR_CACHED_LOAD(NAME)    \
+    template <class T>                \
+    inline T NAME(const T* address)   \
+    {                                 \
+        return *address;              \
+    }
+
+#define EMULATOR_CACHED_STORE(NAME)         \
+    template <class T>                      \
+    inline void NAME(T* address, T value)   \
+    {                                       \
+        *address = value;                   \
+    }
+
+EMULATOR_CACHED_LOAD(__ldg)
+EMULATOR_CACHED_LOAD(__ldca)
+EMULATOR_CACHED_LOAD(__ldcg)
+EMULATOR_CACHED_LOAD(__ldcs)
+EMULATOR_CACHED_STORE(__stwb)
+EMULATOR_CACHED_STORE(__stcg)
+EMULATOR_CACHED_STORE(__stcs)
+
+// Minima and maxima of the types that CUDA has them for.
+#define EMULATOR_MIN_MAX(T)         \
+    inline T min(T a, T b)          \
+    {                               \
+        return b < a ? b : a;       \
+    }                               \
+    inline T max(T a, T b)          \
+    {                               \
+        return a < b ? b : a;       \
+    }
+
+EMULATOR_MIN_MAX(int)
+EMULATOR_MIN_MAX(unsigned int)
+EMULATOR_MIN_MAX(long)
+EMULATOR_MIN_MAX(unsigned long)
+EMULATOR_MIN_MAX(long long)
+EMULATOR_MIN_MAX(unsigned long long)
+EMULATOR_MIN_MAX(float)
+EMULATOR_MIN_MAX(double)
+
+// One thread of the operating system runs everything: only the compiler could reorder.
+inline void __threadfence()
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    emulator::fence();
+}
+
+inline void __threadfence_block()
+{
+    __threadfence();
+}
+
+inline void __threadfence_system()
+{
+    __threadfence();
+}
+
+inline void __nanosleep(unsigned, emulator::Site site = emulator::Site::here())
+{
+    emulator::sleep(site);
+}
+
+[[noreturn]] inline void __trap(emulator::Site site = emulator::Site::here())
+{
+    emulator::fail(site, "__trap()");
+}
+
+#undef assert
+#define assert(...)                 \
+    ((__VA_ARGS__) ? (void)0        \
+                   : emulator::fail(emulator::Site::here(), "assertion failed: %s", #__VA_ARGS__))

@@ -1,0 +1,102 @@
+// How a kernel is called for every thread of a launch, and what its shared library exports.
+
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "scheduler.h"
+
+namespace emulator
+{
+
+#pragma GCC visibility push(hidden)
+
+// What the Python side passes in for a launch; relaxometer.device.host mirrors it.
+struct Configuration {
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint64_t shared_bytes;
+    uint32_t cooperative;
+    uint32_t order_seed;  // 0: threads and blocks start in ascending order
+    char* message;        // takes the text of an error
+    uint64_t message_bytes;
+};
+
+typedef void (*Body)();
+
+// Runs all threads of a launch: `body` is `run_threads` for the kernel and starts as many threads as it can.
+// Returns 0, or 1 with a message.
+int run_launch(Body body, const Configuration* configuration, void** arguments);
+
+#pragma GCC visibility pop
+
+// Runs threads, one call after another, until none may start. When a thread waits, its call stays on this
+// fiber's stack and another fiber runs this function; when it goes on and ends, this loop takes over again.
+// ThreadSanitizer takes accesses to one stack in the name of two threads for a race: it gets a fiber a thread.
+template <auto kernel, class... Parameters>
+EMULATOR_NOT_INSTRUMENTED void run_threads_with(Parameters... arguments)
+{
+    while (start_thread()) {
+        kernel(arguments...);
+        finish_thread();
+#ifdef EMULATOR_TSAN
+        break;
+#endif
+    }
+}
+
+template <auto kernel, class... Parameters, size_t... I>
+EMULATOR_NOT_INSTRUMENTED void run_threads(void (*)(Parameters...), std::index_sequence<I...>)
+{
+    void** arguments = launch.arguments;
+    (void)arguments;
+    run_threads_with<kernel, Parameters...>(*(std::remove_cv_t<Parameters>*)arguments[I]...);
+}
+
+template <auto kernel, class... Parameters>
+EMULATOR_NOT_INSTRUMENTED void run_threads_of(void (*type)(Parameters...))
+{
+    run_threads<kernel>(type, std::index_sequence_for<Parameters...>{});
+}
+
+// The total size of a kernel's parameters, to compare with what Python read out of the source.
+template <class... Parameters>
+constexpr size_t parameter_bytes(void (*)(Parameters...))
+{
+    return (size_t(0) + ... + sizeof(Parameters));
+}
+
+template <class... Parameters>
+constexpr size_t parameter_count(void (*)(Parameters...))
+{
+    return sizeof...(Parameters);
+}
+
+// Shared variables. The closure type of the lambda at the declaration is a tag of its own for each declaration
+// and each instantiation of the template that it stands in.
+template <class T, class Tag>
+EMULATOR_NOT_INSTRUMENTED inline T& shared_variable(Tag)
+{
+    static const uint32_t declaration = new_shared_declaration();
+    return *(T*)shared_memory_of(declaration, sizeof(T), alignof(T));
+}
+
+template <class T>
+EMULATOR_NOT_INSTRUMENTED inline T* dynamic_shared()
+{
+    return (T*)current->block->dynamic_shared;
+}
+
+}  // namespace emulator
+
+// Exports the kernel, whose name may be a template's instantiation, as number NUMBER.
+#define EMULATOR_EXPORT(NUMBER, COUNT, ...)                                                               \
+    static_assert(emulator::parameter_count(&__VA_ARGS__) == COUNT,                                       \
+                  "the parameter list of this kernel was misread; see relaxometer.device.signature");     \
+    extern "C" __attribute__((visibility("default"))) int emulator_launch_##NUMBER(                       \
+        const emulator::Configuration* configuration, void** arguments)                                   \
+    {                                                                                                     \
+        emulator::Body body = [] { emulator::run_threads_of<&__VA_ARGS__>(&__VA_ARGS__); };               \
+        return emulator::run_launch(body, configuration, arguments);                                      \
+    }

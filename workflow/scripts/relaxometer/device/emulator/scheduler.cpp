@@ -1,0 +1,821 @@
+// Who runs when: blocks, fibers, barriers, the operations of a warp, and the report when nobody can go on.
+// See scheduler.h for the idea.
+
+#include "scheduler.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "launch.h"
+
+namespace emulator
+{
+
+Launch launch;
+Thread* current;
+
+namespace
+{
+
+const uint32_t MAX_THREADS_PER_BLOCK = 1024;
+const int RUBBISH = 0xa5;                       // what shared memory holds when a block starts
+const uint64_t MAX_IDLE_TURNS = 10'000'000;     // through __nanosleep while no thread gets anywhere
+const size_t MAX_REPORTED_GROUPS = 12;
+
+// One launch at a time: the caller holds Python's lock throughout.
+Body body;
+const Configuration* configuration;
+std::vector<Block> blocks;  // those that are open: one, or all of a cooperative launch
+std::vector<Thread> threads;
+std::vector<Warp> warps;
+std::vector<Thread*> at_barrier;
+std::vector<uint32_t> thread_order;
+std::vector<uint64_t> block_order;
+uint64_t next_block;  // in block_order
+uint64_t at_grid_sync;
+uint64_t idle_turns;
+bool failed;
+
+Fiber launcher;  // the stack that called run_launch
+Fiber* running;
+Fiber* idle_fibers;
+Fiber* last_idle_fiber;
+std::vector<Fiber*> all_fibers;
+
+// A ring of the threads that waited and may go on; its size is a power of two.
+std::vector<Thread*> ready;
+size_t ready_mask;
+size_t ready_head;  // counts threads taken,
+size_t ready_tail;  // and threads added
+
+// Their addresses stand for a kernel's start, its end, grid.sync() and fences in ThreadSanitizer.
+char launch_order;
+char end_order;
+char fence_order;
+char grid_order[2];
+uint32_t grid_generation;
+
+#ifdef EMULATOR_TSAN
+// CUDA threads take turns on this many fibers: two threads on the same one cannot be seen to race with each
+// other. GCC 12's ThreadSanitizer allows some 8,000 and takes long to make one.
+const size_t SPARE_FIBERS = 1024;
+#else
+const size_t SPARE_FIBERS = 0;
+#endif
+
+const char* name_of(Operation operation)
+{
+    switch (operation) {
+        case Operation::NONE: return "nothing";
+        case Operation::BARRIER: return "__syncthreads";
+        case Operation::GRID_SYNC: return "grid.sync";
+        case Operation::SLEEP: return "__nanosleep";
+        case Operation::SYNC_WARP: return "__syncwarp";
+        case Operation::BALLOT: return "__ballot_sync";
+        case Operation::ANY: return "__any_sync";
+        case Operation::ALL: return "__all_sync";
+        case Operation::SHUFFLE: return "a shuffle";
+        case Operation::MATCH_ANY: return "__match_any_sync";
+        case Operation::REDUCE_ADD: return "__reduce_add_sync";
+        case Operation::REDUCE_MIN: return "__reduce_min_sync";
+        case Operation::REDUCE_MAX: return "__reduce_max_sync";
+        case Operation::REDUCE_OR: return "__reduce_or_sync";
+        case Operation::REDUCE_AND: return "__reduce_and_sync";
+        case Operation::REDUCE_XOR: return "__reduce_xor_sync";
+    }
+    return "?";
+}
+
+std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+std::string format_list(const char* pattern, va_list values)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, pattern, values);
+    return text;
+}
+
+std::string format(const char* pattern, ...)
+{
+    va_list values;
+    va_start(values, pattern);
+    std::string text = format_list(pattern, values);
+    va_end(values);
+    return text;
+}
+
+std::string describe(const Thread& thread)
+{
+    const uint3& t = thread.index;
+    const uint3& b = thread.block->index;
+    return format("thread (%u,%u,%u) of block (%u,%u,%u)", t.x, t.y, t.z, b.x, b.y, b.z);
+}
+
+std::string describe(Site site)
+{
+    return format("%s:%d", site.file, site.line);
+}
+
+inline bool same_site(Site a, Site b)
+{
+    return a.line == b.line && a.file == b.file;  // a library has each file's name only once
+}
+
+// ------------------------------------------------------------------------------------------------ fibers
+
+void run_fiber();
+
+Fiber* take_fiber();
+
+// Goes on with a thread that waited. `save` takes the place where the running call stops.
+inline void resume(Thread* thread, void** save)
+{
+    Fiber* from = running;
+    running = thread->fiber;
+    current = thread;
+    switch_fiber(from, save, thread->fiber, thread->stack_pointer);
+}
+
+// Goes on with a fiber on which no thread waits: an idle one, or the launcher.
+inline void resume(Fiber* fiber, void** save)
+{
+    Fiber* from = running;
+    running = fiber;
+    switch_fiber(from, save, fiber, fiber->stack_pointer);
+}
+
+void return_to_launcher()
+{
+    current = nullptr;
+    resume(&launcher, &running->stack_pointer);
+}
+
+[[noreturn]] void end_with(const std::string& message)
+{
+    snprintf(configuration->message, configuration->message_bytes, "%s", message.c_str());
+    failed = true;
+    return_to_launcher();
+    __builtin_unreachable();
+}
+
+Fiber* take_fiber()
+{
+    Fiber* fiber = idle_fibers;
+    if (fiber != nullptr) {
+        idle_fibers = fiber->next_idle;
+        return fiber;
+    }
+    fiber = create_fiber(run_fiber, all_fibers.size());
+    if (fiber == nullptr) {
+        end_with(format("the system gives no more stacks for waiting threads than %zu; launch fewer threads",
+                        all_fibers.size()));
+    }
+    all_fibers.push_back(fiber);
+    return fiber;
+}
+
+// The fiber that was used last is taken first, as its stack is in the cache; ThreadSanitizer wants it last.
+void leave_idle(Fiber* fiber)
+{
+    Fiber** place = &idle_fibers;
+    if (SPARE_FIBERS != 0 && idle_fibers != nullptr) place = &last_idle_fiber->next_idle;
+    fiber->next_idle = SPARE_FIBERS != 0 ? nullptr : idle_fibers;
+    *place = fiber;
+    last_idle_fiber = fiber;
+}
+
+// ThreadSanitizer takes making a fiber for an order between maker and made: the launcher has to make them all.
+void make_spare_fibers()
+{
+    if (SPARE_FIBERS == 0) return;
+    while (all_fibers.size() < SPARE_FIBERS || all_fibers.size() < threads.size()) {
+        Fiber* fiber = create_fiber(run_fiber, all_fibers.size());
+        if (fiber == nullptr) return;
+        all_fibers.push_back(fiber);
+        leave_idle(fiber);
+    }
+}
+
+// After an error, the calls that lie on the fibers are abandoned.
+void abandon_fibers()
+{
+    idle_fibers = nullptr;
+    for (size_t i = 0; i < all_fibers.size(); ++i) {
+        rewind_fiber(all_fibers[i], run_fiber, i);
+        leave_idle(all_fibers[i]);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ waiting
+
+void make_ready(Thread* thread)
+{
+    ready[ready_tail++ & ready_mask] = thread;
+}
+
+// The frames of a block's threads do not all fit the first cache: fetch those that will be needed next.
+inline void prefetch_frames(const Thread* thread)
+{
+    const char* frames = (const char*)thread->stack_pointer;
+    for (int line = 0; line < 4; ++line) {
+        __builtin_prefetch(frames + line * 64);
+    }
+}
+
+inline Thread* take_ready()
+{
+    if (ready_head == ready_tail) return nullptr;
+    Thread* thread = ready[ready_head++ & ready_mask];
+    if (ready_head != ready_tail) prefetch_frames(ready[ready_head & ready_mask]);
+    return thread;
+}
+
+// Releases a thread that `wait` holds.
+void wake(Thread* thread)
+{
+    --launch.waiting;
+    make_ready(thread);
+}
+
+bool may_start_thread()
+{
+    const Block* block = launch.filling;
+    if (block->started < launch.threads_per_block) return true;
+    return launch.cooperative && next_block < launch.blocks;
+}
+
+[[noreturn]] void report_deadlock();
+
+// Leaves the running thread's call on its fiber and runs others until somebody makes the thread ready.
+__attribute__((always_inline)) inline void give_way(Thread* self)
+{
+    self->fiber = running;
+    if (Thread* next = take_ready()) {
+        resume(next, &self->stack_pointer);
+    } else if (may_start_thread()) {
+        resume(take_fiber(), &self->stack_pointer);
+    } else {
+        report_deadlock();
+    }
+}
+
+__attribute__((always_inline)) inline void wait(Thread* self, Operation operation)
+{
+    self->waits_for = operation;
+    ++launch.waiting;
+    give_way(self);
+    self->waits_for = Operation::NONE;
+}
+
+// Threads of a block that stand next to each other and wait alike are reported as one group.
+bool wait_alike(const Thread& a, const Thread& b)
+{
+    return a.waits_for == b.waits_for && a.mask == b.mask;
+}
+
+Site site_of_wait(const Thread& thread)
+{
+    if (thread.waits_for == Operation::BARRIER) return thread.block->barrier_site;
+    if (thread.waits_for == Operation::GRID_SYNC) return thread.block->grid_sync_site;
+    const Warp& warp = thread.warp();
+    uint32_t number = 0;
+    while (warp.meeting[number].mask != thread.mask) {
+        ++number;
+    }
+    return warp.meeting[number].site;
+}
+
+std::string describe_group(const Block& block, uint32_t first, uint32_t last)
+{
+    const Thread& thread = block.threads[first];
+    std::string text = format("  block (%u,%u,%u), threads %u to %u wait in %s at ", block.index.x, block.index.y,
+                              block.index.z, first, last, name_of(thread.waits_for));
+    text += describe(site_of_wait(thread));
+    if (is_warp_operation(thread.waits_for)) {
+        text += format(", mask 0x%08x, lanes that returned 0x%08x", thread.mask, thread.warp().exited);
+    }
+    return text;
+}
+
+[[noreturn]] void report_deadlock()
+{
+    std::string report = "deadlock: every thread that has not returned waits for others";
+    size_t groups = 0;
+    for (const Block& block : blocks) {
+        uint32_t first = 0;
+        while (first < launch.threads_per_block) {
+            uint32_t end = first + 1;
+            while (end < launch.threads_per_block && wait_alike(block.threads[first], block.threads[end])) {
+                ++end;
+            }
+            if (block.threads[first].waits_for != Operation::NONE && ++groups <= MAX_REPORTED_GROUPS) {
+                report += "\n" + describe_group(block, first, end - 1);
+            }
+            first = end;
+        }
+    }
+    if (groups > MAX_REPORTED_GROUPS) {
+        report += format("\n  and %zu more groups", groups - MAX_REPORTED_GROUPS);
+    }
+    end_with(report);
+}
+
+// What a fiber does: start threads while some may start, then give the CPU to those that may go on.
+void run_fiber()
+{
+    enter_fiber(&launcher);
+    for (;;) {
+        body();
+        Fiber* self = running;
+        if (Thread* next = take_ready()) {
+            leave_idle(self);
+            resume(next, &self->stack_pointer);
+        } else if (launch.waiting != 0 && !may_start_thread()) {
+            report_deadlock();
+        } else if (launch.alive != 0) {
+            Fiber* next = take_fiber();
+            leave_idle(self);
+            resume(next, &self->stack_pointer);
+        } else {
+            leave_idle(self);
+            return_to_launcher();
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ blocks
+
+void open_block(Block& block, uint64_t number)
+{
+    block.index.x = (uint32_t)(number % launch.grid.x);
+    block.index.y = (uint32_t)(number / launch.grid.x % launch.grid.y);
+    block.index.z = (uint32_t)(number / launch.grid.x / launch.grid.y);
+    block.started = 0;
+    block.alive = launch.threads_per_block;
+    block.at_barrier_count = 0;
+    block.barrier_sum = 0;
+    uint32_t warps_per_block = (launch.threads_per_block + WARP_LANES - 1) / WARP_LANES;
+    for (uint32_t w = 0; w < warps_per_block; ++w) {
+        uint32_t lanes = launch.threads_per_block - w * WARP_LANES;
+        block.warps[w].exited = lanes >= WARP_LANES ? 0 : ~0u << lanes;
+        block.warps[w].meetings = 0;
+    }
+}
+
+void* allocate_shared(size_t bytes, size_t alignment)
+{
+#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
+    (void)alignment;
+    return malloc(bytes);  // of exactly this size, so that an access past the end is noticed
+#else
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    return aligned_alloc(alignment, rounded);
+#endif
+}
+
+void free_shared(Block& block)
+{
+    free(block.dynamic_shared);
+    block.dynamic_shared = nullptr;
+    for (uint32_t i = 0; i < block.shared_count; ++i) {
+        free(block.shared[i].memory);
+    }
+    free(block.shared);
+    block.shared = nullptr;
+    block.shared_count = 0;
+}
+
+// A block starts with rubbish in its shared memory, as on a GPU.
+void renew_shared(Block& block)
+{
+    IgnoreAccesses ignore;
+#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
+    free_shared(block);
+#endif
+    if (configuration->shared_bytes != 0) {
+        if (block.dynamic_shared == nullptr) {
+            block.dynamic_shared = allocate_shared(configuration->shared_bytes, 128);
+        }
+        memset(block.dynamic_shared, RUBBISH, configuration->shared_bytes);
+    }
+    for (uint32_t i = 0; i < block.shared_count; ++i) {
+        if (block.shared[i].memory != nullptr) memset(block.shared[i].memory, RUBBISH, block.shared[i].bytes);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ barriers
+
+void release_barrier(Block& block)
+{
+    for (uint32_t i = 0; i < block.at_barrier_count; ++i) {
+        wake(block.at_barrier[i]);
+    }
+    block.at_barrier_count = 0;
+    block.barrier_result = block.barrier_sum;
+    block.barrier_sum = 0;
+    block.generation ^= 1;
+    idle_turns = 0;
+}
+
+void release_grid()
+{
+    for (Block& block : blocks) {
+        for (uint32_t i = 0; i < launch.threads_per_block; ++i) {
+            Thread& thread = block.threads[i];
+            if (thread.waits_for == Operation::GRID_SYNC && &thread != current) wake(&thread);
+        }
+    }
+    at_grid_sync = 0;
+    grid_generation ^= 1;
+    idle_turns = 0;
+}
+
+// ------------------------------------------------------------------------------------------------ warps
+
+// Calls visit(lane) for every lane of a mask, in ascending order.
+template <class Visit>
+void for_each_lane(uint32_t mask, Visit visit)
+{
+    for (; mask != 0; mask &= mask - 1) {
+        visit((uint32_t)__builtin_ctz(mask));
+    }
+}
+
+// The operations that give all lanes the same result.
+uint64_t combine(const Meeting& meeting, const Thread* lanes)
+{
+    bool first = true;
+    uint64_t votes = 0;
+    uint64_t result = 0;
+    for_each_lane(meeting.arrived, [&](uint32_t lane) {
+        uint64_t value = lanes[lane].value;
+        votes |= (uint64_t)(value != 0) << lane;
+        switch (meeting.operation) {
+            case Operation::REDUCE_ADD: result = (uint32_t)(result + value); break;
+            case Operation::REDUCE_MIN: result = first || value < result ? value : result; break;
+            case Operation::REDUCE_MAX: result = first || value > result ? value : result; break;
+            case Operation::REDUCE_OR: result |= value; break;
+            case Operation::REDUCE_AND: result = first ? value : result & value; break;
+            case Operation::REDUCE_XOR: result ^= value; break;
+            default: break;
+        }
+        first = false;
+    });
+    switch (meeting.operation) {
+        case Operation::BALLOT: return votes;
+        case Operation::ANY: return votes != 0;
+        case Operation::ALL: return votes == meeting.arrived;
+        default: return result;
+    }
+}
+
+void exchange(const Meeting& meeting, Thread* lanes)
+{
+    for_each_lane(meeting.arrived, [&](uint32_t lane) {
+        uint32_t source = lanes[lane].source_lane;
+        if (EMULATOR_UNLIKELY(!(meeting.arrived >> source & 1))) {
+            end_with(describe(meeting.site) + ": " + describe(lanes[lane]) +
+                     format(": the shuffle reads lane %u, which does not take part", source));
+        }
+        lanes[lane].result = lanes[source].value;
+    });
+}
+
+void match(const Meeting& meeting, Thread* lanes)
+{
+    for_each_lane(meeting.arrived, [&](uint32_t lane) {
+        lanes[lane].result = 0;
+        for_each_lane(meeting.arrived, [&](uint32_t other) {
+            if (lanes[other].value == lanes[lane].value) lanes[lane].result |= 1u << other;
+        });
+    });
+}
+
+bool is_complete(const Warp& warp, const Meeting& meeting)
+{
+    return ((meeting.arrived | warp.exited) & meeting.mask) == meeting.mask;
+}
+
+// Gives all lanes of a complete meeting their results and sends them on. `lanes` are the warp's threads.
+void conclude(Warp& warp, uint32_t number, Thread* lanes)
+{
+    const Meeting& meeting = warp.meeting[number];
+    if (meeting.operation == Operation::SHUFFLE) {
+        exchange(meeting, lanes);
+    } else if (meeting.operation == Operation::MATCH_ANY) {
+        match(meeting, lanes);
+    } else if (meeting.operation != Operation::SYNC_WARP) {
+        uint64_t result = combine(meeting, lanes);
+        for_each_lane(meeting.arrived, [&](uint32_t lane) { lanes[lane].result = result; });
+    }
+    for_each_lane(meeting.arrived, [&](uint32_t lane) {
+        if (&lanes[lane] != current) wake(&lanes[lane]);
+    });
+    warp.meeting[number] = warp.meeting[--warp.meetings];
+    idle_turns = 0;
+}
+
+// The meeting of the lanes with this mask: the one under way or a new one.
+uint32_t find_meeting(Warp& warp, Operation operation, uint32_t mask, Site site)
+{
+    uint32_t number = 0;
+    while (number < warp.meetings && warp.meeting[number].mask != mask) {
+        ++number;
+    }
+    if (number == warp.meetings) {
+        warp.meeting[warp.meetings++] = Meeting{mask, 0, operation, site};
+        return number;
+    }
+    // Lanes may come to a __syncwarp from different branches; every other operation is one call for all.
+    const Meeting& meeting = warp.meeting[number];
+    bool together = meeting.operation == operation &&
+                    (operation == Operation::SYNC_WARP || same_site(meeting.site, site));
+    if (EMULATOR_UNLIKELY(!together)) {
+        fail(site, "the lanes of a warp meet in %s here and in %s at %s:%d", name_of(operation),
+             name_of(meeting.operation), meeting.site.file, meeting.site.line);
+    }
+    return number;
+}
+
+Thread* first_lane(const Thread* thread)
+{
+    return thread->block->threads + thread->number / WARP_LANES * WARP_LANES;
+}
+
+// ------------------------------------------------------------------------------------------------ launching
+
+uint32_t next_random(uint64_t& state)
+{
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state >> 33);
+}
+
+// The numbers below count in ascending order, or permuted by a seed.
+template <class T>
+void permute(std::vector<T>& order, uint64_t count, uint64_t& random_state)
+{
+    order.resize(count);
+    for (uint64_t i = 0; i < count; ++i) {
+        order[i] = (T)i;
+    }
+    for (uint64_t i = count; i > 1; --i) {
+        std::swap(order[i - 1], order[next_random(random_state) % i]);
+    }
+}
+
+void prepare_order(uint32_t seed)
+{
+    launch.thread_order = nullptr;
+    block_order.clear();
+    if (seed == 0) return;
+    uint64_t random_state = seed;
+    permute(thread_order, launch.threads_per_block, random_state);
+    permute(block_order, launch.blocks, random_state);
+    launch.thread_order = thread_order.data();
+}
+
+void prepare_block(uint64_t number)
+{
+    uint32_t warps_per_block = (launch.threads_per_block + WARP_LANES - 1) / WARP_LANES;
+    Block& block = blocks[number];
+    block = Block();
+    block.at_barrier = &at_barrier[number * launch.threads_per_block];
+    block.threads = &threads[number * launch.threads_per_block];
+    block.warps = &warps[number * warps_per_block];
+    for (uint32_t i = 0; i < launch.threads_per_block; ++i) {
+        Thread& thread = block.threads[i];
+        thread = Thread();
+        thread.index.x = i % launch.block.x;
+        thread.index.y = i / launch.block.x % launch.block.y;
+        thread.index.z = i / launch.block.x / launch.block.y;
+        thread.number = i;
+        thread.block = &block;
+    }
+}
+
+void prepare_launch(void** arguments)
+{
+    const uint32_t* grid = configuration->grid;
+    const uint32_t* block = configuration->block;
+    launch = Launch();
+    launch.grid = dim3(grid[0], grid[1], grid[2]);
+    launch.block = dim3(block[0], block[1], block[2]);
+    launch.threads_per_block = block[0] * block[1] * block[2];
+    launch.blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    launch.cooperative = configuration->cooperative;
+    launch.alive = launch.blocks * launch.threads_per_block;
+    launch.arguments = arguments;
+    next_block = 0;
+    at_grid_sync = 0;
+    idle_turns = 0;
+    failed = false;
+    size_t resident = launch.cooperative ? launch.blocks : 1;
+    blocks.resize(resident);
+    threads.resize(resident * launch.threads_per_block);
+    at_barrier.resize(threads.size());
+    warps.resize(resident * ((launch.threads_per_block + WARP_LANES - 1) / WARP_LANES));
+    for (size_t i = 0; i < resident; ++i) {
+        prepare_block(i);
+    }
+    prepare_order(configuration->order_seed);
+    size_t ring = 1;
+    while (ring < threads.size()) {
+        ring *= 2;
+    }
+    ready.resize(ring);
+    ready_mask = ring - 1;
+    ready_head = 0;
+    ready_tail = 0;
+}
+
+}  // namespace
+
+Block* next_block_to_fill()
+{
+    bool previous_is_alive = launch.filling != nullptr && launch.filling->alive != 0;
+    if (previous_is_alive && !launch.cooperative) return nullptr;
+    if (next_block == launch.blocks) return nullptr;
+    uint64_t number = block_order.empty() ? next_block : block_order[next_block];
+    Block& block = blocks[launch.cooperative ? next_block : 0];
+    ++next_block;
+    open_block(block, number);
+    renew_shared(block);
+    launch.filling = &block;
+    return &block;
+}
+
+void meet_without(Thread* left)
+{
+    Warp& warp = left->warp();
+    uint32_t number = 0;
+    while (number < warp.meetings) {
+        if (is_complete(warp, warp.meeting[number])) {
+            conclude(warp, number, first_lane(left));
+        } else {
+            ++number;
+        }
+    }
+    Block& block = *left->block;
+    if (block.at_barrier_count != 0 && block.at_barrier_count == block.alive) release_barrier(block);
+    if (at_grid_sync != 0 && at_grid_sync == launch.alive) release_grid();
+    idle_turns = 0;
+}
+
+uint64_t barrier(uint64_t value, Site site)
+{
+    Thread* self = current;
+    Block& block = *self->block;
+    if (EMULATOR_UNLIKELY(block.at_barrier_count != 0 && !same_site(block.barrier_site, site))) {
+        fail(site, "divergent barrier: other threads of this block wait in __syncthreads at %s:%d",
+             block.barrier_site.file, block.barrier_site.line);
+    }
+    block.barrier_site = site;
+    block.barrier_sum += value;
+    [[maybe_unused]] uint32_t generation = block.generation;
+    release(&block.order[generation]);
+    if (block.at_barrier_count + 1 == block.alive) {
+        release_barrier(block);
+    } else {
+        block.at_barrier[block.at_barrier_count++] = self;
+        wait(self, Operation::BARRIER);
+    }
+    acquire(&block.order[generation]);
+    return block.barrier_result;
+}
+
+uint64_t warp_operation(Operation operation, uint32_t mask, uint64_t value, uint32_t source_lane, Site site)
+{
+    Thread* self = current;
+    Warp& warp = self->warp();
+    uint32_t lane_bit = 1u << self->lane();
+    if (EMULATOR_UNLIKELY(!(mask & lane_bit))) {
+        fail(site, "%s: the mask 0x%08x leaves out the calling lane %u", name_of(operation), mask, self->lane());
+    }
+    uint32_t number = find_meeting(warp, operation, mask, site);
+    self->value = value;
+    self->source_lane = (uint8_t)source_lane;
+    warp.meeting[number].arrived |= lane_bit;
+    if (operation == Operation::SYNC_WARP) release(&warp.order);
+    if (is_complete(warp, warp.meeting[number])) {
+        conclude(warp, number, first_lane(self));
+    } else {
+        self->mask = mask;
+        wait(self, operation);
+    }
+    if (operation == Operation::SYNC_WARP) acquire(&warp.order);
+    return self->result;
+}
+
+void grid_sync(Site site)
+{
+    if (!launch.cooperative) {
+        fail(site, "grid.sync() in a launch that is not cooperative: load the module with cooperative=True");
+    }
+    Thread* self = current;
+    self->block->grid_sync_site = site;
+    uint32_t generation = grid_generation;
+    release(&grid_order[generation]);
+    if (++at_grid_sync == launch.alive) {
+        release_grid();
+    } else {
+        wait(self, Operation::GRID_SYNC);
+    }
+    acquire(&grid_order[generation]);
+}
+
+void sleep(Site site)
+{
+    if (++idle_turns > MAX_IDLE_TURNS) {
+        fail(site, "endless wait: threads only went round through __nanosleep, %llu times",
+             (unsigned long long)MAX_IDLE_TURNS);
+    }
+    Thread* self = current;
+    self->fiber = running;
+    if (may_start_thread()) {
+        make_ready(self);
+        resume(take_fiber(), &self->stack_pointer);
+    } else if (Thread* next = take_ready()) {
+        make_ready(self);
+        resume(next, &self->stack_pointer);
+    }
+}
+
+void fence()
+{
+    release(&fence_order);
+    acquire(&fence_order);
+}
+
+void fail(Site site, const char* pattern, ...)
+{
+    va_list values;
+    va_start(values, pattern);
+    std::string what = format_list(pattern, values);
+    va_end(values);
+    end_with(describe(site) + ": " + describe(*current) + ": " + what);
+}
+
+uint32_t new_shared_declaration()
+{
+    static uint32_t declarations = 0;
+    return declarations++;
+}
+
+void* shared_memory_of(uint32_t declaration, size_t bytes, size_t alignment)
+{
+    IgnoreAccesses ignore;
+    Block& block = *current->block;
+    if (EMULATOR_UNLIKELY(declaration >= block.shared_count)) {
+        uint32_t count = declaration + 1;
+        block.shared = (SharedVariable*)realloc(block.shared, count * sizeof(SharedVariable));
+        memset(block.shared + block.shared_count, 0, (count - block.shared_count) * sizeof(SharedVariable));
+        block.shared_count = count;
+    }
+    SharedVariable& variable = block.shared[declaration];
+    if (EMULATOR_UNLIKELY(variable.memory == nullptr)) {
+        variable.memory = allocate_shared(bytes, alignment < 16 ? 16 : alignment);
+        variable.bytes = bytes;
+        memset(variable.memory, RUBBISH, bytes);
+    }
+    return variable.memory;
+}
+
+void begin_accesses()
+{
+#ifdef EMULATOR_TSAN
+    IgnoreAccesses ignore;
+    __tsan_set_fiber_name(running->tsan_fiber, describe(*current).c_str());
+#endif
+    acquire(&launch_order);
+}
+
+void end_accesses()
+{
+    release(&end_order);
+}
+
+int run_launch(Body body_of_kernel, const Configuration* requested, void** arguments)
+{
+    body = body_of_kernel;
+    configuration = requested;
+    prepare_launch(arguments);
+#ifdef EMULATOR_TSAN
+    launcher.tsan_fiber = __tsan_get_current_fiber();
+#endif
+    make_spare_fibers();
+    release(&launch_order);
+    running = &launcher;
+    resume(take_fiber(), &launcher.stack_pointer);
+    acquire(&end_order);
+    if (failed) abandon_fibers();
+    for (Block& block : blocks) {
+        free_shared(block);
+    }
+    return failed ? 1 : 0;
+}
+
+}  // namespace emulator

@@ -1,0 +1,230 @@
+// The CUDA threads of one launch and what kernels ask of their scheduler.
+//
+// One thread of the operating system runs everything, so a run is deterministic. The blocks of an ordinary
+// launch run one after another. A block's threads run as plain calls in a loop, all on the same stack
+// (`run_threads` in launch.h); only when one must wait, at a barrier or for the other lanes of its warp, does
+// its stack become a fiber that is left lying while the loop goes on upon another one. A kernel that never waits
+// thus costs no switch at all. When the last awaited thread arrives, the waiting ones become ready and are
+// resumed in order. A cooperative launch opens all its blocks at once, so that grid.sync() can wait for them.
+//
+// This file declares; scheduler.cpp, which is compiled once and never instrumented by a sanitizer, defines.
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "language.h"
+#include "sanitizers.h"
+
+#define EMULATOR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#pragma GCC visibility push(hidden)
+namespace emulator
+{
+
+const uint32_t WARP_LANES = 32;
+
+// A place in a kernel's source. As a default argument, `Site::here()` is the place of the call.
+struct Site {
+    const char* file;
+    int line;
+
+    static constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE())
+    {
+        return Site{file, line};
+    }
+};
+
+// What a thread can wait for. The operations of a warp come last: see `is_warp_operation`.
+enum class Operation : uint8_t {
+    NONE,
+    BARRIER,
+    GRID_SYNC,
+    SLEEP,
+    SYNC_WARP,
+    BALLOT,
+    ANY,
+    ALL,
+    SHUFFLE,
+    MATCH_ANY,
+    REDUCE_ADD,
+    REDUCE_MIN,
+    REDUCE_MAX,
+    REDUCE_OR,
+    REDUCE_AND,
+    REDUCE_XOR,
+};
+
+inline bool is_warp_operation(Operation operation)
+{
+    return operation >= Operation::SYNC_WARP;
+}
+
+// Lanes of one warp that called the same operation with the same mask and wait for the rest of the mask.
+struct Meeting {
+    uint32_t mask;
+    uint32_t arrived;
+    Operation operation;
+    Site site;
+};
+
+struct Warp {
+    uint32_t exited;  // lanes that returned from the kernel or never existed
+    uint32_t meetings;
+    Meeting meeting[WARP_LANES];
+    char order;  // its address stands for __syncwarp in ThreadSanitizer
+};
+
+struct Block;
+struct Fiber;
+
+// What the scheduler touches at every switch fills one line of the cache.
+struct alignas(64) Thread {
+    uint3 index;
+    uint32_t number;  // in its block
+    Block* block;
+
+    // Where its call lies while it waits.
+    Fiber* fiber;
+    void* stack_pointer;
+
+    // What it brings to the operation it takes part in, and what it gets from it.
+    uint64_t value;
+    uint64_t result;
+    uint32_t mask;
+    uint8_t source_lane;
+    Operation waits_for;
+
+    EMULATOR_NOT_INSTRUMENTED uint32_t lane() const
+    {
+        return number % WARP_LANES;
+    }
+    EMULATOR_NOT_INSTRUMENTED Warp& warp() const;
+};
+
+// Static shared memory: one allocation for each declaration that a thread of the block has come across.
+struct SharedVariable {
+    void* memory;
+    size_t bytes;
+};
+
+struct Block {
+    uint3 index;
+    uint32_t started;     // threads, in the order of the launch
+    uint32_t alive;       // threads that have not returned, started or not
+    Thread** at_barrier;  // those that wait there, in the order of their coming
+    uint32_t at_barrier_count;
+    uint64_t barrier_sum;  // of what they bring
+    uint64_t barrier_result;
+    Site barrier_site;
+    Site grid_sync_site;
+    Thread* threads;
+    Warp* warps;
+    void* dynamic_shared;
+    SharedVariable* shared;
+    uint32_t shared_count;
+    uint32_t generation;  // of the barrier, 0 or 1
+    char order[2];        // their addresses stand for a barrier's generations in ThreadSanitizer
+};
+
+EMULATOR_NOT_INSTRUMENTED inline Warp& Thread::warp() const
+{
+    return block->warps[number / WARP_LANES];
+}
+
+struct Launch {
+    dim3 grid;
+    dim3 block;
+    uint32_t threads_per_block;
+    uint32_t cooperative;
+    uint64_t blocks;
+    uint64_t alive;                // threads of all blocks that have not returned
+    uint64_t waiting;              // threads that wait for others
+    Block* filling;                // the block whose threads are being started
+    const uint32_t* thread_order;  // null: by index
+    void** arguments;              // as for cuLaunchKernel: pointers to the values
+};
+
+extern Launch launch;
+extern Thread* current;  // the CUDA thread that runs now
+
+// The next block whose threads may start, or null.
+Block* next_block_to_fill();
+
+// Called when a thread returned and others wait: they may have waited for this one only.
+void meet_without(Thread* left);
+
+// Tell ThreadSanitizer that the current thread begins or ends.
+void begin_accesses();
+void end_accesses();
+
+// Waits for the threads of the block that are still alive; the sum of all their values.
+uint64_t barrier(uint64_t value, Site site);
+
+// Waits for the lanes of `mask` that are still alive; what the operation makes of their values.
+uint64_t warp_operation(Operation operation, uint32_t mask, uint64_t value, uint32_t source_lane, Site site);
+
+void grid_sync(Site site);
+
+// Lets other threads run.
+void sleep(Site site);
+
+// Orders memory for ThreadSanitizer.
+void fence();
+
+// Ends the launch with an error.
+[[noreturn]] void fail(Site site, const char* format, ...) __attribute__((format(printf, 2, 3), cold));
+
+uint32_t new_shared_declaration();
+void* shared_memory_of(uint32_t declaration, size_t bytes, size_t alignment);
+
+// Starts the next thread of the launch, if one may start now.
+EMULATOR_NOT_INSTRUMENTED inline bool start_thread()
+{
+    Block* block = launch.filling;
+    if (block == nullptr || block->started == launch.threads_per_block) {
+        block = next_block_to_fill();
+        if (block == nullptr) return false;
+    }
+    uint32_t position = block->started++;
+    if (launch.thread_order != nullptr) position = launch.thread_order[position];
+    current = &block->threads[position];
+#ifdef EMULATOR_TSAN
+    begin_accesses();
+#endif
+    return true;
+}
+
+EMULATOR_NOT_INSTRUMENTED inline void finish_thread()
+{
+    Thread* thread = current;
+#ifdef EMULATOR_TSAN
+    end_accesses();
+#endif
+    thread->warp().exited |= 1u << thread->lane();
+    --thread->block->alive;
+    --launch.alive;
+    if (EMULATOR_UNLIKELY(launch.waiting != 0)) meet_without(thread);
+}
+
+// The value as the 64 bits that travel between lanes, and back.
+template <class T>
+inline uint64_t to_bits(T value)
+{
+    static_assert(sizeof(T) <= 8, "warp operations take at most 8 bytes");
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+
+template <class T>
+inline T from_bits(uint64_t bits)
+{
+    T value;
+    __builtin_memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+}  // namespace emulator
+#pragma GCC visibility pop

@@ -1,0 +1,239 @@
+"""The host device: the kernels run on this machine's processor, in an emulation of CUDA's execution model.
+
+The emulation is deterministic and single-threaded; it finds what a GPU would hang on or silently get wrong:
+barriers that only some threads reach, warp operations whose lanes disagree, failed assertions. How it works
+stands in ``emulator/scheduler.h``.
+
+Sanitizers find more. ``"undefined"`` works anywhere and turns its findings into `KernelError`. ``"address"`` (accesses
+beyond arrays and shared memory) and ``"thread"`` (races between CUDA threads, missing barriers) have run-time
+libraries that must be loaded before Python::
+
+    LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...
+    LD_PRELOAD=$(g++ -print-file-name=libtsan.so) setarch -R python ...
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.device import Dimensions, Kernel, KernelError
+from relaxometer.device.host_build import PACKAGE, SANITIZERS, build_library, find_compiler
+from relaxometer.device.signature import ArgumentCheck, launch_shape, read_source
+from relaxometer.errors import UserError
+
+# Enough to exercise synchronization between blocks; each thread of a cooperative launch needs its own stack.
+MAX_COOPERATIVE_BLOCKS = 8
+# What a block may have on a GPU of compute capability 9.0 and 10.0.
+MAX_SHARED_BYTES = 227 * 1024
+_MESSAGE_BYTES = 16 * 1024
+_PRELOADED_SYMBOL = {"address": "__asan_init", "thread": "__tsan_init"}
+_RUNTIME_LIBRARY = {"address": "libasan.so", "thread": "libtsan.so"}
+
+
+class _Configuration(ctypes.Structure):
+    """Mirrors ``emulator::Configuration`` in ``emulator/launch.h``."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("shared_bytes", ctypes.c_uint64),
+        ("cooperative", ctypes.c_uint32),
+        ("order_seed", ctypes.c_uint32),
+        ("message", ctypes.c_char_p),
+        ("message_bytes", ctypes.c_uint64),
+    )
+
+
+class HostTimer:
+    """Wall-clock time of a ``with`` block."""
+
+    def __init__(self) -> None:
+        self.ms = float("nan")
+
+
+class HostKernel:
+    """A kernel in a library built by `relaxometer.device.host_build`."""
+
+    def __init__(self, name: str, function: Any, check: ArgumentCheck, device: HostDevice, *, cooperative: bool):
+        self.name = name
+        self._function = function
+        self._check = check
+        self._cooperative = cooperative
+        self._message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        self._configuration = _Configuration(
+            cooperative=cooperative,
+            order_seed=device.order_seed,
+            message=ctypes.addressof(self._message),
+            message_bytes=_MESSAGE_BYTES,
+        )
+
+    def __call__(self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+        """Run the kernel to its end; see `relaxometer.device.Kernel`."""
+        full_grid, full_block = launch_shape(self.name, grid, block)
+        self._check(args)
+        self._check.check_writable(args)
+        self._check_limits(full_grid, shared_mem)
+        values = [_value(arg) for arg in args]
+        addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        configuration = self._configuration
+        configuration.grid = full_grid
+        configuration.block = full_block
+        configuration.shared_bytes = shared_mem
+        if self._function(ctypes.byref(configuration), addresses) != 0:
+            raise KernelError(f"kernel {self.name}: {self._message.value.decode(errors='replace')}")
+
+    def _check_limits(self, grid: tuple[int, ...], shared_mem: int) -> None:
+        if not 0 <= shared_mem <= MAX_SHARED_BYTES:
+            raise KernelError(
+                f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory; a block has at most {MAX_SHARED_BYTES}"
+            )
+        blocks = grid[0] * grid[1] * grid[2]
+        if self._cooperative and blocks > MAX_COOPERATIVE_BLOCKS:
+            raise KernelError(
+                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {MAX_COOPERATIVE_BLOCKS} run at once"
+            )
+
+
+class HostModule:
+    """The kernels of a ``.cu`` file, built and loaded."""
+
+    def __init__(
+        self,
+        path: Path,
+        device: HostDevice,
+        *,
+        options: tuple[str, ...],
+        cooperative: bool,
+        name_expressions: Sequence[str],
+    ) -> None:
+        include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
+        self._source = read_source(path, include_folders)
+        self._expressions = [*name_expressions, *self._source.exported()]
+        self._device = device
+        self._cooperative = cooperative
+        library = build_library(
+            self._source,
+            self._expressions,
+            include_folders=[PACKAGE],
+            options=options,
+            sanitize=device.sanitize,
+        )
+        # PyDLL holds Python's lock during a launch: the scheduler runs one launch at a time.
+        self._library = ctypes.PyDLL(str(library))
+
+    def get_function(self, name: str) -> HostKernel:
+        """Give the kernel of this name or name expression."""
+        parameters = self._source.parameters(name)
+        if name not in self._expressions:
+            raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
+        function = self._library[f"emulator_launch_{self._expressions.index(name)}"]
+        check = ArgumentCheck(name, parameters, np.ndarray)
+        return HostKernel(name, function, check, self._device, cooperative=self._cooperative)
+
+
+class HostDevice:
+    """This machine's processor as a device; see `relaxometer.device.Device`."""
+
+    kind = "host"
+    xp = np
+
+    def __init__(self, *, order_seed: int = 0, sanitize: str | None = None) -> None:
+        if sanitize is not None:
+            _check_sanitizer(sanitize)
+        if not 0 <= order_seed < 2**32:
+            raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
+        self.order_seed = order_seed
+        self.sanitize = sanitize
+        self.name = f"host emulation on {_processor()}"
+
+    def module(
+        self,
+        path: Path,
+        *,
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
+    ) -> HostModule:
+        """Build a ``.cu`` file; see `relaxometer.device.Device`."""
+        return HostModule(
+            Path(path), self, options=options, cooperative=cooperative, name_expressions=name_expressions
+        )
+
+    @contextmanager
+    def timer(self) -> Iterator[HostTimer]:
+        """Time a ``with`` block."""
+        timer = HostTimer()
+        start = time.perf_counter()
+        yield timer
+        timer.ms = (time.perf_counter() - start) * 1000
+
+    def synchronize(self) -> None:
+        """Return at once: launches end before they return."""
+
+    def asarray(self, array: Any) -> Any:
+        """Copy the array, as the way to a GPU would: its later changes do not show on the device."""
+        return np.array(array, order="C")
+
+    def asnumpy(self, array: Any) -> Any:
+        """Copy the array, as the way from a GPU would."""
+        return np.array(array)
+
+    def item(self, array: Any, index: int = 0) -> Any:
+        """Give one element as a Python number."""
+        return array.item(index)
+
+    def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
+        """Give a number that exercises synchronization between blocks."""
+        return MAX_COOPERATIVE_BLOCKS
+
+    def context(self) -> dict[str, Any]:
+        """Describe the processor and the compiler."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "processor": _processor(),
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "compiler": find_compiler().version.partition("\n")[0],
+            "order_seed": self.order_seed,
+            "sanitize": self.sanitize,
+        }
+
+
+def _value(arg: Any) -> Any:
+    """Give a ctypes object that holds the argument as the kernel takes it."""
+    if arg is None:
+        return ctypes.c_void_p(0)
+    if isinstance(arg, np.ndarray):
+        return ctypes.c_void_p(arg.ctypes.data)
+    return ctypes.create_string_buffer(arg.tobytes(), arg.dtype.itemsize)
+
+
+def _check_sanitizer(sanitize: str) -> None:
+    if sanitize not in SANITIZERS:
+        raise UserError(f"sanitize: {sanitize!r} is none of {', '.join(SANITIZERS)}")
+    symbol = _PRELOADED_SYMBOL.get(sanitize)
+    if symbol is not None and not hasattr(ctypes.CDLL(None), symbol):
+        library = _RUNTIME_LIBRARY[sanitize]
+        compiler = find_compiler().command[0]
+        raise UserError(
+            f"sanitize={sanitize!r} must be loaded before Python: set LD_PRELOAD=$({compiler} -print-file-name={library})"
+        )
+
+
+def _processor() -> str:
+    """Name the processor's model."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,301 @@
+"""Builds ``.cu`` files with the host's C++ compiler into shared libraries, and keeps them in a cache.
+
+A build preprocesses the file, rewrites its ``__shared__`` declarations, compiles it with the emulator's headers
+in front, and links it with the emulator's scheduler, which is compiled once for each set of flags and never
+instrumented by a sanitizer.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from relaxometer.device import KernelError
+from relaxometer.device.signature import Source
+from relaxometer.errors import UserError
+
+PACKAGE = Path(__file__).resolve().parent.parent
+EMULATOR = Path(__file__).resolve().parent / "emulator"
+
+_LANGUAGE_FLAGS = [
+    "-std=c++17",
+    "-U_GNU_SOURCE",  # keeps POSIX's select, index, y1 and other short names free for kernels
+    "-O2",
+    "-g",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",  # kernels reinterpret buffers, as CUDA code does
+    "-fno-threadsafe-statics",
+    "-ffp-contract=off",
+    "-Wall",
+    "-Wno-unknown-pragmas",
+    "-Wno-unused",
+]
+_GCC_FLAGS = [
+    "-fno-gnu-unique",  # else the inline variables of two kernels' libraries become one
+    "-fno-exceptions",
+]
+_SANITIZER_FLAGS = {
+    None: [],
+    "undefined": ["-fsanitize=undefined", "-fno-sanitize=vptr,alignment", "-fno-sanitize-recover=all"],
+    "address": ["-fsanitize=address", "-fno-omit-frame-pointer", "-DEMULATOR_ASAN"],
+    "thread": ["-fsanitize=thread", "-DEMULATOR_TSAN"],
+}
+SANITIZERS = tuple(name for name in _SANITIZER_FLAGS if name is not None)
+
+_INSTALL_COMPILER = {
+    "debian": "apt install g++",
+    "fedora": "dnf install gcc-c++",
+    "suse": "zypper install gcc-c++",
+    "arch": "pacman -S gcc",
+    "darwin": "xcode-select --install",
+}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler: the command with its leading arguments, and what it says of its version."""
+
+    command: tuple[str, ...]
+    version: str
+
+    @property
+    def is_clang(self) -> bool:
+        """Whether it is Clang, under whatever name."""
+        return "clang" in self.version.lower()
+
+    @property
+    def flags(self) -> list[str]:
+        """What every compilation is given."""
+        flags = list(_LANGUAGE_FLAGS) if self.is_clang else [*_LANGUAGE_FLAGS, *_GCC_FLAGS]
+        if os.uname().machine == "x86_64":
+            flags.append("-fcf-protection=none")  # switching stacks breaks shadow stacks
+        return flags
+
+    def run(self, arguments: Iterable[str], subject: str) -> str:
+        """Run the compiler and give its output; KernelError has its complaints, which name file and line."""
+        command = [*self.command, *arguments]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise KernelError(f"{subject} does not compile for the host:\n{result.stderr.strip()}")
+        return result.stdout
+
+
+def find_compiler() -> Compiler:
+    """Find the C++ compiler: ``$CXX``, else g++, c++ or clang++."""
+    requested = os.environ.get("CXX")
+    command = shlex.split(requested) if requested else _first_found(("g++", "c++", "clang++"))
+    if not command or shutil.which(command[0]) is None:
+        missing = f"$CXX names {requested!r}, which is not there" if requested else "no C++ compiler found"
+        raise UserError(f"{missing}: device host compiles its kernels; install one ({_how_to_install()})")
+    return _identify(tuple(command))
+
+
+def _first_found(names: Iterable[str]) -> list[str]:
+    return next(([name] for name in names if shutil.which(name)), [])
+
+
+@functools.cache
+def _identify(command: tuple[str, ...]) -> Compiler:
+    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise UserError(f"{shlex.join(command)} --version fails ({_how_to_install()}): {result.stderr.strip()}")
+    return Compiler(command, result.stdout.strip())
+
+
+def _how_to_install() -> str:
+    system = sys.platform
+    release = Path("/etc/os-release")
+    if release.exists():
+        system = release.read_text(encoding="utf-8")
+    families = [name for name in _INSTALL_COMPILER if name in system.lower()]
+    if families:
+        return _INSTALL_COMPILER[families[0]]
+    return "Debian and Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install"
+
+
+def cache_folder() -> Path:
+    """Give the folder of built libraries: ``$RELAXOMETER_CACHE``, else relaxometer in the user's cache."""
+    chosen = os.environ.get("RELAXOMETER_CACHE")
+    if chosen:
+        folder = Path(chosen)
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relaxometer"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot write compiled kernels to {folder}: {error.strerror}; set RELAXOMETER_CACHE"
+        ) from error
+    return folder
+
+
+def build_library(
+    source: Source,
+    expressions: Sequence[str],
+    *,
+    include_folders: Sequence[Path],
+    options: Sequence[str] = (),
+    sanitize: str | None = None,
+) -> Path:
+    """Give the shared library of a ``.cu`` file, building it if it is not in the cache.
+
+    Parameters
+    ----------
+    source
+        The file with everything it includes.
+    expressions
+        The kernels to export, by name or template instantiation; the library numbers them in this order.
+    include_folders
+        Where to look for includes.
+    options
+        Further options of the compiler.
+    sanitize
+        One of `SANITIZERS`, or None.
+    """
+    compiler = find_compiler()
+    flags = [*compiler.flags, *_SANITIZER_FLAGS[sanitize], *options]
+    flags += [f"-I{folder}" for folder in (source.path.parent, *include_folders, EMULATOR)]
+    main = _main_file(source, expressions)
+    key = _digest([compiler.version, *compiler.command, *flags, main, *_emulator_texts(), *source.files.values()])
+    library = cache_folder() / f"{source.path.stem}-{key}.so"
+
+    def build(scratch: Path) -> Path:
+        subject = str(source.path)
+        (scratch / "main.cpp").write_text(main, encoding="utf-8")
+        expanded = compiler.run([*flags, "-E", str(scratch / "main.cpp")], subject)
+        (scratch / "kernels.ii").write_text(rewrite_shared(expanded), encoding="utf-8")
+        objects = [str(_scheduler_object(compiler, sanitize))]
+        if sanitize == "undefined":
+            objects.append(str(_emulator_object(compiler, "undefined.cpp", [])))
+        kernels = ["-x", "c++-cpp-output", str(scratch / "kernels.ii"), "-x", "none"]
+        compile_flags = [*flags, "-c", *kernels, "-o", str(scratch / "kernels.o")]
+        compiler.run(compile_flags, subject)
+        link_flags = ["-shared", *_runtime_flags(sanitize)]
+        target = scratch / "library.so"
+        compiler.run([*link_flags, str(scratch / "kernels.o"), *objects, "-o", str(target)], subject)
+        return target
+
+    return _built_once(library, build)
+
+
+def _runtime_flags(sanitize: str | None) -> list[str]:
+    """Flags that link a sanitizer's run-time library; undefined.cpp stands for UBSan's."""
+    return [flag for flag in _SANITIZER_FLAGS[sanitize] if flag in ("-fsanitize=address", "-fsanitize=thread")]
+
+
+def _main_file(source: Source, expressions: Sequence[str]) -> str:
+    exports = (
+        f"EMULATOR_EXPORT({number}, {len(source.parameters(expression))}, {expression})\n"
+        for number, expression in enumerate(expressions)
+    )
+    return f'#include "emulator.h"\n#include "{source.path}"\n' + "".join(exports)
+
+
+@functools.cache
+def _emulator_texts() -> tuple[str, ...]:
+    return tuple(file.read_text(encoding="utf-8") for file in sorted(EMULATOR.iterdir()) if file.is_file())
+
+
+def _scheduler_object(compiler: Compiler, sanitize: str | None) -> Path:
+    defines = [flag for flag in _SANITIZER_FLAGS[sanitize] if flag.startswith("-D")]
+    return _emulator_object(compiler, "scheduler.cpp", defines)
+
+
+def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> Path:
+    """Give a compiled source file of the emulator."""
+    # This is a program of the host, so it may use what the host offers.
+    flags = [flag for flag in compiler.flags if flag != "-U_GNU_SOURCE"] + list(defines)
+    if os.uname().machine == "x86_64":
+        flags.append("-mno-red-zone")  # the switch of stacks pushes onto the stack behind the compiler's back
+    key = _digest([compiler.version, *compiler.command, *flags, *_emulator_texts()])
+    path = EMULATOR / name
+
+    def build(scratch: Path) -> Path:
+        target = scratch / "object.o"
+        compiler.run([*flags, "-c", str(path), "-o", str(target)], str(path))
+        return target
+
+    return _built_once(cache_folder() / f"{path.stem}-{key}.o", build)
+
+
+def _built_once(target: Path, build: Callable[[Path], Path]) -> Path:
+    """Give a file of the cache, which `build` makes in a scratch folder if it is missing.
+
+    The finished file is renamed into place, so that other processes see all of it or nothing; two that build
+    the same file at once both succeed.
+    """
+    if not target.exists():
+        with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
+            build(Path(scratch)).replace(target)
+    return target
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+# ------------------------------------------------------------------------------------------ shared memory
+
+_SHARED = re.compile(
+    r"(?P<before>(?:\b(?:extern|static|volatile|alignas\s*\([^()]*\))\s*)*)\b__shared__\b\s*(?P<declaration>[^;={}]*)(?P<end>[;={}])"
+)
+_QUALIFIER = re.compile(r"\b(?:volatile|extern|static)\b|\balignas\s*\([^()]*\)")
+_VARIABLE = re.compile(
+    r"(?P<type>.*?[\s>*])(?P<name>[A-Za-z_]\w*)\s*(?P<extents>(?:\[[^\]]*\]\s*)*)", re.DOTALL
+)
+_LINE_MARKER = re.compile(r'^# (?P<line>\d+) "(?P<file>[^"]*)"')
+
+
+def rewrite_shared(text: str) -> str:
+    """Rewrite the ``__shared__`` declarations of preprocessed text into C++.
+
+    ``__shared__ T x[A];`` becomes a reference to memory of the running block; ``extern __shared__ T x[];`` a
+    pointer to the launch's dynamic shared memory. Lines keep their numbers.
+    """
+    count = 0
+
+    def rewritten(found: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        qualifiers = found["before"] + found["declaration"]
+        declaration = _QUALIFIER.sub(" ", found["declaration"]).strip()
+        variable = _VARIABLE.fullmatch(declaration)
+        one_name = "," not in re.sub(r"<[^<>]*>|\[[^\]]*\]", "", declaration)
+        if variable is None or not one_name or found["end"] != ";":
+            raise KernelError(
+                f"{_place(text, found.start())}: declare one __shared__ variable a statement, of a named type "
+                f"and without a value: {' '.join(found[0].split())}"
+            )
+        type_name = ("volatile " if "volatile" in qualifiers else "") + variable["type"].strip()
+        name = variable["name"]
+        lines = "\n" * found[0].count("\n")
+        if "extern" in found["before"]:
+            return f"{type_name}* const {name} = emulator::dynamic_shared<{type_name}>();{lines}"
+        alias = f"emulator_shared_{count}"
+        return (
+            f"typedef {type_name} {alias}{variable['extents'].strip()}; "
+            f"{alias}& {name} = emulator::shared_variable<{alias}>([]{{}});{lines}"
+        )
+
+    return _SHARED.sub(rewritten, text)
+
+
+def _place(text: str, position: int) -> str:
+    """Give file and line of a position in preprocessed text, from the line marker before it."""
+    lines = text[:position].split("\n")
+    for distance, line in enumerate(reversed(lines)):
+        marker = _LINE_MARKER.match(line)
+        if marker is not None:
+            return f"{marker['file']}:{int(marker['line']) + distance - 1}"
+    return "unknown place"

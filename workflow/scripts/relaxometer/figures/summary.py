@@ -1,0 +1,183 @@
+"""The headline: the median time of every variant on every graph, as a figure and as a ranked table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from relaxometer.figures.style import GREY, WIDTH, empty_figure, entitle, look, new_figure
+from relaxometer.gather import KEY
+from relaxometer.samples import EMULATED, paired, source_times
+from relaxometer.statistics import is_faster
+
+CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
+"""Device kind: what its seconds are seconds of, in words."""
+
+ROW_INCHES = 0.24
+
+
+def median_times(summary: pd.DataFrame) -> Figure:
+    """Draw the median time of every variant with its 95% interval, a panel for each graph.
+
+    Real and emulated seconds never share a panel.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Lines of ``summary.csv``. Those without a time are named, not drawn.
+    """
+    title = "Median time of a search"
+    timed = summary.dropna(subset=["median_ms"])
+    if timed.empty:
+        return empty_figure(title, "No variant finished with every answer proven right.")
+    emulated = timed["device_kind"] == EMULATED
+    clocks = [("GPU and CPU", timed[~emulated]), ("emulated device", timed[emulated])]
+    columns = [(name, rows) for name, rows in clocks if len(rows)]
+    graphs = list(timed["graph"].unique())
+    panels = {(graph, name): rows[rows["graph"] == graph] for graph in graphs for name, rows in columns}
+    heights = [max(len(panels[graph, name]) for name, _ in columns) + 1.2 for graph in graphs]
+    figure, axes = new_figure(
+        ROW_INCHES * sum(heights) + 1.5,
+        len(columns),
+        len(graphs),
+        width=WIDTH + 1.4 * (len(columns) - 1),
+        squeeze=False,
+        sharex="col",
+        height_ratios=heights,
+    )
+    for (row, graph), (column, (name, _)) in (
+        (graph_at, column_at) for graph_at in enumerate(graphs) for column_at in enumerate(columns)
+    ):
+        _draw_panel(axes[row, column], panels[graph, name], graph)
+    for column, (_, rows) in enumerate(columns):
+        axes[-1, column].set_xlabel(_time_axis(rows))
+    entitle(figure, title, _headline_finding(summary, bool(emulated.any())))
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, graph: str) -> None:
+    """Draw one graph's variants, the fastest on top."""
+    axes.set_title(graph, loc="left", fontsize=9.5)
+    if rows.empty:
+        axes.text(0.02, 0.5, "not run", transform=axes.transAxes, va="center", color=GREY)
+        axes.set_yticks([])
+        return
+    ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
+    for y, (_, line) in enumerate(ordered.iterrows()):
+        style = look(str(line["variant"]))
+        span = [[line["median_ms"] - line["ci95_low_ms"]], [line["ci95_high_ms"] - line["median_ms"]]]
+        axes.errorbar(
+            line["median_ms"], y, xerr=span, fmt=style.marker, color=style.colour, capsize=2.5, markersize=5
+        )
+        axes.annotate(
+            f"{line['median_ms']:.3g}",
+            (line["ci95_high_ms"], y),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+        )
+    names = ordered["variant"] + np.where(ordered["device_kind"] == "cpu", " (CPU)", "")
+    axes.set_yticks(range(len(ordered)), names)
+    axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
+    axes.margins(x=0.18)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=False, axis="y")
+
+
+def _time_axis(rows: pd.DataFrame) -> str:
+    """Name the time axis of a column by the clocks that its rows were taken with."""
+    kinds = [CLOCKS[kind] for kind in CLOCKS if kind in set(rows["device_kind"])]
+    return f"Median time [{' and '.join(kinds)} ms]"
+
+
+def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:
+    """Say what the intervals are, which variants are missing, and that emulated time is none of a GPU."""
+    lines = ["Bars: 95% bootstrap intervals of the median over sources. Log scale; less is better"]
+    if emulated:
+        lines.append("Emulated device: CUDA kernels run by this machine's processor; these are no GPU times")
+    missing = summary[summary["median_ms"].isna()]
+    if len(missing):
+        named = ", ".join(f"{row.variant} on {row.graph} ({row.status})" for row in missing.itertuples())
+        lines.append(f"No bar: {named}")
+    return "\n".join(lines)
+
+
+def without(frame: pd.DataFrame, variants: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of all variants but these."""
+    return frame[~frame["variant"].isin(variants)]
+
+
+def ranks(timings: pd.DataFrame) -> pd.Series:
+    """Rank the variants of each graph by what a paired test shows.
+
+    A variant's rank is one more than the number of those proven faster, so that variants which are not told
+    apart share one. Wrong and emulated runs get no rank.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches.
+
+    Returns
+    -------
+    Series of int, indexed by problem, graph and variant
+    """
+    times = source_times(timings)
+    real = times[times["device_kind"] != EMULATED]
+    ranked = {}
+    for _, of_graph in real.groupby(["problem", "graph"], sort=False):
+        variants = dict(iter(of_graph.groupby(KEY, sort=False)))
+        for key, rows in variants.items():
+            others = (other for name, other in variants.items() if name != key)
+            ranked[key] = 1 + sum(is_faster(*paired(other, rows))[0] for other in others)
+    index = pd.MultiIndex.from_tuples(ranked, names=KEY) if ranked else pd.MultiIndex.from_arrays([[]] * 3)
+    return pd.Series(list(ranked.values()), index=index, dtype=int, name="rank")
+
+
+def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of the report's first page: rounded, ranked, in words.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Lines of ``summary.csv``.
+    timings : DataFrame
+        The searches behind them.
+    """
+    lines = summary.join(ranks(timings), on=KEY)
+    places = {graph: place for place, graph in enumerate(lines["graph"].unique())}
+    lines = lines.assign(place=lines["graph"].map(places)).sort_values(["place", "rank", "median_ms"])
+    return pd.DataFrame(
+        {
+            "Graph": lines["graph"],
+            "Rank": [_whole(rank) for rank in lines["rank"]],
+            "Variant": lines["variant"],
+            "Clock": lines["device_kind"].map(CLOCKS),
+            "Median [ms]": [_rounded(value) for value in lines["median_ms"]],
+            "95% interval": [
+                f"{_rounded(low)} to {_rounded(high)}" if np.isfinite(low) else ""
+                for low, high in zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
+            ],
+            "Million arcs/s": [_rounded(value) for value in lines["mteps"]],
+            "Phases": [_whole(phases) for phases in lines["phases"]],
+            "Sources": lines["sources"],
+            "Proven": [f"{share:.0%}" for share in lines["certified"]],
+            "Status": lines["status"],
+        }
+    )
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}" if np.isfinite(value) else ""

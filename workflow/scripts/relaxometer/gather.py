@@ -1,0 +1,126 @@
+"""From the samples of single runs to tidy tables, a summary and a verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from relaxometer.errors import UserError
+from relaxometer.statistics import bootstrap_median
+
+KEY = ["problem", "graph", "variant"]
+
+SEVERITY = ["ok", "skipped", "timeout", "oom", "error", "invalid"]
+"""Statuses from best to worst; a variant has the worst of its rows."""
+
+FAILURES = {"error", "invalid"}
+"""Statuses that fail the whole workflow at its end."""
+
+
+def gather(folders: list[Path], file: str) -> pa.Table:
+    """Concatenate one file of many runs, with what identifies each run as columns.
+
+    Parameters
+    ----------
+    folders : list of Path
+        Each holds `file` and the ``context.json`` of its run.
+    file : str
+
+    Returns
+    -------
+    Table
+        The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``
+        and a ``parameter_...`` column for each parameter in force in any variant, null where a variant has none
+        such.
+    """
+    tables = [_identified(pq.read_table(folder / file), _context(folder)) for folder in folders]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _context(folder: Path) -> dict[str, Any]:
+    context: dict[str, Any] = json.loads((folder / "context.json").read_text(encoding="utf-8"))
+    return context
+
+
+def _identified(table: pa.Table, context: dict[str, Any]) -> pa.Table:
+    """Put the columns that identify a run in front of its own."""
+    run = context["run"]
+    identity = {key: run[key] for key in ("problem", "graph", "variant", "kernel")}
+    identity |= {key: context[key] for key in ("device_kind", "device")}
+    identity |= {f"parameter_{name}": value for name, value in context.get("parameters", {}).items()}
+    columns = {name: pa.array([value] * len(table)) for name, value in identity.items()}
+    return pa.table({**columns, **{name: table[name] for name in table.column_names}})
+
+
+def summarise(timings: pa.Table) -> pd.DataFrame:
+    """Return one line a (problem, graph, variant), in the order of the runs.
+
+    Parameters
+    ----------
+    timings : Table
+        As :func:`gather` makes it of ``runs.parquet``.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``problem, graph, variant, device_kind, device, status, reason, sources,
+        repetitions, median_ms, ci95_low_ms, ci95_high_ms, mteps, phases, certified``. Times are those of the
+        rows that are ok; ``certified`` is the share of all rows whose answer was proven right.
+    """
+    frame = timings.to_pandas()
+    lines = [
+        _summary_line(dict(zip(KEY, key, strict=True)), rows) for key, rows in frame.groupby(KEY, sort=False)
+    ]
+    return pd.DataFrame(lines)
+
+
+def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
+    worst = max(rows["status"], key=SEVERITY.index)
+    reasons = rows.loc[rows["status"] == worst, "reason"]
+    good = rows[rows["status"] == "ok"]
+    line = {
+        **key,
+        "device_kind": rows["device_kind"].iloc[0],
+        "device": rows["device"].iloc[0],
+        "status": worst,
+        "reason": reasons.iloc[0],
+        "sources": good["source"].nunique(),
+        "repetitions": rows["repetition"].nunique(),
+    }
+    if worst in FAILURES or good.empty:
+        times = dict.fromkeys(("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "phases"), np.nan)
+    else:
+        median, low, high = bootstrap_median(good.groupby("source")["time_ms"].median())
+        times = {
+            "median_ms": median,
+            "ci95_low_ms": low,
+            "ci95_high_ms": high,
+            "mteps": float((good["reached_arcs"] / good["time_ms"]).median() / 1e3),
+            "phases": good["phases"].median(),
+        }
+    return {**line, **times, "certified": len(good) / len(rows)}
+
+
+def verdict(summary: Path) -> str:
+    """Say that every answer was proven right.
+
+    Raises
+    ------
+    UserError
+        If one was not, naming each such variant and graph with the reason.
+    """
+    table = pd.read_csv(summary, keep_default_na=False)
+    failed = table[table["status"].isin(FAILURES)]
+    if failed.empty:
+        return f"{len(table)} variants measured, every answer proven right\n"
+    named = "; ".join(
+        f"{row.problem} {row.variant} on {row.graph}: {row.status} ({row.reason})"
+        for row in failed.itertuples()
+    )
+    raise UserError(named)

@@ -1,0 +1,293 @@
+"""Graphs in compressed sparse row (CSR) form, in memory and as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from relaxometer.errors import UserError
+
+MAX_WEIGHT = 2**32 - 2
+"""Largest weight: 2**32 - 1 stands for "unreached" in distances."""
+
+ROW_GROUP = 1 << 20
+
+REBUILD = "delete the folder and build the graph again"
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A directed graph in CSR form.
+
+    Parameters
+    ----------
+    name : str
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
+    targets : ndarray of shape (n_arcs,), uint32
+        Heads of the arcs, ascending within a vertex.
+    weights : ndarray of shape (n_arcs,), uint32
+    lon, lat : ndarray of shape (n_vertices,), float64, optional
+        Degrees east and north.
+    metadata : dict
+        What ``graph.json`` holds: origin, licence, weight unit, generator, counts.
+    """
+
+    name: str
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.uint32]
+    lon: npt.NDArray[np.float64] | None = None
+    lat: npt.NDArray[np.float64] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of directed arcs."""
+        return len(self.targets)
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Out-degree of every vertex, shape (n_vertices,), int64."""
+        return np.diff(self.offsets)
+
+    @property
+    def sources(self) -> npt.NDArray[np.uint32]:
+        """Tail of every arc, shape (n_arcs,), uint32."""
+        return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), self.degrees)
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""
+        return sp.csr_array(
+            (self.weights.astype(np.float64), self.targets.astype(np.int64), self.offsets),
+            shape=(self.n_vertices, self.n_vertices),
+        )
+
+    @classmethod
+    def from_arcs(
+        cls,
+        name: str,
+        n_vertices: int,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike,
+        *,
+        lon: npt.NDArray[np.float64] | None = None,
+        lat: npt.NDArray[np.float64] | None = None,
+        keep_self_loops: bool = False,
+        keep_parallel: bool = False,
+        metadata: dict[str, Any] | None = None,
+    ) -> Graph:
+        """Build a graph from a list of arcs in any order.
+
+        Arcs are sorted by source, then target. Self-loops are dropped and parallel arcs merged to the
+        lightest unless asked to stay.
+
+        Parameters
+        ----------
+        name : str
+        n_vertices : int
+        sources, targets, weights : array_like of shape (n_arcs,), integers
+        lon, lat : ndarray of shape (n_vertices,), float64, optional
+        keep_self_loops, keep_parallel : bool, default=False
+        metadata : dict, optional
+
+        Raises
+        ------
+        UserError
+            If an end is no vertex of the graph or a weight does not fit 0 .. 2**32 - 2.
+        """
+        tails = _checked(sources, n_vertices - 1, "source", name)
+        heads = _checked(targets, n_vertices - 1, "target", name)
+        loads = _checked(weights, MAX_WEIGHT, "weight", name)
+        if not keep_self_loops:
+            stay = tails != heads
+            tails, heads, loads = tails[stay], heads[stay], loads[stay]
+        order = np.lexsort((loads, heads, tails))
+        tails, heads, loads = tails[order], heads[order], loads[order]
+        if not keep_parallel and len(tails):
+            first = np.ones(len(tails), dtype=bool)
+            first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+            tails, heads, loads = tails[first], heads[first], loads[first]
+        offsets = np.zeros(n_vertices + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tails, minlength=n_vertices), out=offsets[1:])
+        return cls(name, offsets, heads, loads, lon, lat, dict(metadata or {}))
+
+    def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
+        """Return the subgraph on the marked vertices, renumbered in their old order.
+
+        Parameters
+        ----------
+        vertices : ndarray of shape (n_vertices,), bool
+        name : str, optional
+        """
+        new_id = np.cumsum(vertices, dtype=np.int64) - 1
+        tails = self.sources
+        stay = vertices[tails] & vertices[self.targets]
+        return Graph.from_arcs(
+            name or self.name,
+            int(vertices.sum()),
+            new_id[tails[stay]],
+            new_id[self.targets[stay]],
+            self.weights[stay],
+            lon=None if self.lon is None else self.lon[vertices],
+            lat=None if self.lat is None else self.lat[vertices],
+            keep_self_loops=True,
+            keep_parallel=True,
+            metadata=self.metadata,
+        )
+
+    def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """Count the weakly connected components and label every vertex with its own."""
+        count, labels = sp.csgraph.connected_components(self.to_scipy(), directed=True, connection="weak")
+        return int(count), labels
+
+    def largest_component(self) -> Graph:
+        """Return the subgraph on the largest weakly connected component."""
+        _, labels = self.component_labels()
+        return self.induced(labels == np.bincount(labels).argmax())
+
+
+def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.NDArray[np.uint32]:
+    """Return `values` as uint32, or say which one does not fit."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise UserError(f"graph {name}: {what}s are {array.dtype}; integers from 0 to {largest} are expected")
+    if array.size and (int(array.min()) < 0 or int(array.max()) > largest):
+        worst = int(np.flatnonzero((array < 0) | (array > largest))[0])
+        raise UserError(
+            f"graph {name}: {what} of arc {worst} is {array[worst]}; expected an integer from 0 to {largest}"
+        )
+    return array.astype(np.uint32, copy=False)
+
+
+def write_graph(graph: Graph, folder: Path) -> None:
+    """Write ``vertices.parquet``, ``arcs.parquet`` and ``graph.json`` into `folder`.
+
+    Each file is written to a temporary name and renamed, so that none is ever seen half-written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    columns: dict[str, Any] = {"offset": graph.offsets[:-1]}
+    if graph.lon is not None and graph.lat is not None:
+        columns |= {"lon": graph.lon, "lat": graph.lat}
+    write_table(pa.table(columns), folder / "vertices.parquet")
+    write_table(pa.table({"target": graph.targets, "weight": graph.weights}), folder / "arcs.parquet")
+    write_json(describe(graph), folder / "graph.json")
+
+
+def read_graph(folder: Path) -> Graph:
+    """Read what :func:`write_graph` wrote.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged, or the columns are not those that were written.
+    """
+    vertices = _read_columns(folder / "vertices.parquet")
+    arcs = _read_columns(folder / "arcs.parquet")
+    metadata = _read_metadata(folder / "graph.json")
+    for file, columns, needed in (("vertices", vertices, ("offset",)), ("arcs", arcs, ("target", "weight"))):
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            raise UserError(f"{folder / file}.parquet: no column {missing[0]!r}; {REBUILD}")
+        rows = len(columns[needed[0]])
+        if rows != metadata[file]:
+            raise UserError(
+                f"{folder / file}.parquet: {rows} rows, but graph.json says {metadata[file]}; {REBUILD}"
+            )
+    graph = Graph(
+        metadata["name"],
+        np.append(vertices["offset"], np.int64(len(arcs["target"]))),
+        arcs["target"],
+        arcs["weight"],
+        vertices.get("lon"),
+        vertices.get("lat"),
+        metadata,
+    )
+    if content_hash(graph) != metadata["content_sha256"]:
+        raise UserError(
+            f"{folder}: the graph is not the one that was written (content_sha256 differs); {REBUILD}"
+        )
+    return graph
+
+
+def content_hash(graph: Graph) -> str:
+    """Return the SHA-256 of all columns as little-endian bytes: offsets, targets, weights, coordinates."""
+    digest = hashlib.sha256()
+    for array in (graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def describe(graph: Graph) -> dict[str, Any]:
+    """Return the metadata of `graph` with its counts, weights and components filled in."""
+    degrees = graph.degrees
+    count, labels = graph.component_labels() if graph.n_vertices else (0, np.empty(0, dtype=np.int32))
+    sizes = np.sort(np.bincount(labels))[::-1] if count else np.empty(0, dtype=np.int64)
+    weights = graph.weights
+    return {
+        **graph.metadata,
+        "name": graph.name,
+        "vertices": graph.n_vertices,
+        "arcs": graph.n_arcs,
+        "mean_degree": graph.n_arcs / max(graph.n_vertices, 1),
+        "max_degree": int(degrees.max(initial=0)),
+        "mean_weight": float(weights.mean()) if len(weights) else 0.0,
+        "sd_weight": float(weights.std()) if len(weights) else 0.0,
+        "min_weight": int(weights.min()) if len(weights) else 0,
+        "max_weight": int(weights.max(initial=0)),
+        "components": count,
+        "component_sizes": [int(size) for size in sizes[:10]],
+        "content_sha256": content_hash(graph),
+    }
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write `table` as zstd-compressed Parquet under a temporary name, then rename it to `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    pq.write_table(table, temporary, compression="zstd", row_group_size=ROW_GROUP)
+    temporary.replace(path)
+
+
+def write_json(content: Any, path: Path) -> None:
+    """Write `content` as indented JSON under a temporary name, then rename it to `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _read_columns(path: Path) -> dict[str, np.ndarray]:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: not readable as Parquet ({reason}); {REBUILD}") from None
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def _read_metadata(path: Path) -> dict[str, Any]:
+    try:
+        metadata: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not readable as JSON ({error}); {REBUILD}") from None
+    missing = [key for key in ("name", "vertices", "arcs", "content_sha256") if key not in metadata]
+    if missing:
+        raise UserError(f"{path}: no key {missing[0]!r}; {REBUILD}")
+    return metadata

@@ -1,0 +1,316 @@
+"""Running one variant on one graph: timed searches, certificates, an instrumented run, the context."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from relaxometer import variants
+from relaxometer.certify import RULES, SsspCertifier
+from relaxometer.config import Run
+from relaxometer.device import Device, DeviceOutOfMemory
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph
+from relaxometer.progress import Progress
+from relaxometer.resident import ResidentGraph
+from relaxometer.sssp import UNREACHED, Answer, Phase
+
+OVERFLOW = "a shortest path is longer than 2**32 - 2, the largest distance that 32 bits hold"
+
+RUNS = pa.schema(
+    [
+        ("source", pa.int64()),
+        ("repetition", pa.int32()),
+        ("time_ms", pa.float64()),
+        ("prepare_ms", pa.float64()),
+        ("upload_ms", pa.float64()),
+        ("download_ms", pa.float64()),
+        ("phases", pa.int64()),
+        ("relaxed_arcs", pa.int64()),
+        ("reached", pa.int64()),
+        ("reached_arcs", pa.int64()),
+        ("status", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+"""A row for each (source, repetition)."""
+
+CERTIFICATES = pa.schema(
+    [("source", pa.int64()), ("repetition", pa.int32()), ("holds", pa.bool_())]
+    + [(f"rule_{rule}", pa.int64()) for rule in RULES]
+)
+"""A row for each answer: how often it breaks each rule."""
+
+PHASES = pa.schema(
+    [
+        ("source", pa.int64()),
+        ("phase", pa.int32()),
+        ("mode", pa.string()),
+        ("updated", pa.int64()),
+        ("relaxed_arcs", pa.int64()),
+        ("time_ms", pa.float64()),
+    ]
+)
+"""A row for each phase of the instrumented run of each source."""
+
+
+@dataclass
+class Measurement:
+    """What came of running one variant on one graph.
+
+    Parameters
+    ----------
+    runs, certificates, phases : list of dict
+        Rows of the tables `RUNS`, `CERTIFICATES` and `PHASES`.
+    answer : dict of str to ndarray
+        Columns of the answer for the first source; empty arrays if there is none.
+    context : dict
+        Machine, versions and parameters in force.
+    """
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+    phases: list[dict[str, Any]] = field(default_factory=list)
+    answer: dict[str, np.ndarray] = field(
+        default_factory=lambda: {
+            "distance": np.empty(0, dtype=np.uint32),
+            "predecessor": np.empty(0, dtype=np.uint32),
+        }
+    )
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+def measure(run: Run, graph: Graph, sources: np.ndarray, device: Device) -> Measurement:
+    """Run a variant from every source, prove every answer, and keep all samples.
+
+    A failure of the variant is a result: its rows say so and the others go on.
+
+    Parameters
+    ----------
+    run : Run
+    graph : Graph
+    sources : ndarray of shape (n_sources,), integers
+    device : Device
+
+    Returns
+    -------
+    Measurement
+
+    Raises
+    ------
+    UserError
+        If a source is no vertex of the graph.
+    """
+    outside = sources[(sources < 0) | (sources >= graph.n_vertices)]
+    if len(outside):
+        raise UserError(
+            f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
+        )
+    runs_on = variants.load_variant(run.problem, run.kernel).Solver.runs_on
+    where = ("cpu", cpu_model()) if runs_on == "cpu" else (device.kind, device.name)
+    result = Measurement(context={"device_kind": where[0], "device": where[1], "before": device.context()})
+    failure: tuple[str, str] | None = None
+    try:
+        job = _Job(run, graph, device)
+        result.context["parameters"] = job.solver.resolved
+        job.run_all(sources, result)
+    except DeviceOutOfMemory as error:
+        failure = ("oom", str(error))
+    except Exception as error:
+        traceback.print_exc()
+        failure = ("error", f"{type(error).__name__}: {error}".splitlines()[0])
+    if failure:
+        _fill_in(result, run, sources, *failure)
+    result.context |= {"after": device.context(), **environment(), "run": run.model_dump()}
+    return result
+
+
+def _fill_in(result: Measurement, run: Run, sources: np.ndarray, status: str, reason: str) -> None:
+    """Add a row for every search that was not run."""
+    done = {(row["source"], row["repetition"]) for row in result.runs}
+    for repetition in range(run.timing.repetitions):
+        for source in sources.tolist():
+            if (source, repetition) not in done:
+                row = {"source": source, "repetition": repetition, "status": status, "reason": reason}
+                result.runs.append(row)
+
+
+class _Job:
+    """One variant set up on one graph."""
+
+    def __init__(self, run: Run, graph: Graph, device: Device) -> None:
+        self._run = run
+        self._device = device
+        with _stopwatch() as upload:
+            self._graph = ResidentGraph.upload(device, graph)
+            device.synchronize()
+        module = variants.load_variant(run.problem, run.kernel)
+        with _stopwatch() as prepare:
+            self.solver = module.Solver(self._graph, module.Parameters.model_validate(run.parameters))
+            device.synchronize()
+        self._degrees = device.asarray(graph.degrees)
+        self._certifier = SsspCertifier(self._graph)
+        self._fixed = {"upload_ms": upload.ms, "prepare_ms": prepare.ms}
+
+    def run_all(self, sources: np.ndarray, result: Measurement) -> None:
+        """Warm up, run the timed rounds, then the instrumented run of every source."""
+        timing = self._run.timing
+        deadline = time.monotonic() + timing.timeout_s
+        for source in np.resize(sources, timing.warmup).tolist():
+            self.solver.solve(source)
+        what = f"{self._run.problem} {self._run.graph} {self._run.variant}"
+        progress = Progress(f"{what}: searches", timing.repetitions * len(sources))
+        for repetition in range(timing.repetitions):
+            for source in sources.tolist():
+                if time.monotonic() > deadline:
+                    reason = f"not finished within timeout_s = {timing.timeout_s:g}"
+                    _fill_in(result, self._run, sources, "timeout", reason)
+                    return
+                self._search(source, repetition, result)
+                progress.step()
+        progress = Progress(f"{what}: instrumented searches", len(sources))
+        for source in sources.tolist():
+            self._instrument(source, result)
+            progress.step()
+
+    def _search(self, source: int, repetition: int, result: Measurement) -> None:
+        """Time one search, download its answer and certify it."""
+        timer = _stopwatch() if self.solver.runs_on == "cpu" else self._device.timer()
+        with timer as search:
+            answer = self.solver.solve(source)
+        with _stopwatch() as download:
+            columns = {
+                "distance": self._device.asnumpy(answer.distance),
+                "predecessor": self._device.asnumpy(answer.predecessor),
+            }
+        if not result.runs:
+            result.answer = columns
+        row = {"source": source, "repetition": repetition, "time_ms": search.ms, "download_ms": download.ms}
+        row |= self._fixed | {"phases": answer.phases}
+        result.runs.append(row | self._certify(source, repetition, answer, result))
+
+    def _certify(self, source: int, repetition: int, answer: Answer, result: Measurement) -> dict[str, Any]:
+        """Prove an answer; return what it reached and the status of its row."""
+        distance = self._device.asarray(answer.distance)
+        predecessor = self._device.asarray(answer.predecessor)
+        certificate = self._certifier.check(source, distance, predecessor)
+        key = {"source": source, "repetition": repetition}
+        violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
+        result.certificates.append(key | {"holds": certificate.holds} | violations)
+        reached = distance != UNREACHED
+        status, reason = ("ok", "") if certificate.holds else ("invalid", certificate.reason)
+        if answer.overflowed and certificate.violations["left_out"]:
+            status, reason = "error", OVERFLOW
+        return {
+            "reached": int(reached.sum()),
+            "reached_arcs": int(self._degrees[reached].sum()),
+            "status": status,
+            "reason": reason,
+        }
+
+    def _instrument(self, source: int, result: Measurement) -> None:
+        """Record the phases of one more search, and its relaxed arcs in the rows of the timed ones."""
+        phases: list[Phase] = []
+        self.solver.solve(source, phases)
+        for number, phase in enumerate(phases, start=1):
+            row = {"source": source, "phase": number, "mode": phase.mode, "updated": phase.updated}
+            result.phases.append(row | {"relaxed_arcs": phase.relaxed_arcs, "time_ms": phase.time_ms})
+        relaxed = sum(phase.relaxed_arcs for phase in phases)
+        for row in result.runs:
+            if row["source"] == source:
+                row["relaxed_arcs"] = relaxed
+
+
+@contextmanager
+def _stopwatch() -> Iterator[SimpleNamespace]:
+    """Time a block on the host's clock; the result's `ms` is set at its end."""
+    result = SimpleNamespace(ms=float("nan"))
+    start = time.perf_counter()
+    yield result
+    result.ms = (time.perf_counter() - start) * 1e3
+
+
+def cpu_model() -> str:
+    """Return the processor's name as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def environment() -> dict[str, Any]:
+    """Return what a reader needs to place a measurement: machine, versions, commit, date."""
+    packages = ("numpy", "numba", "pyarrow", "scipy", "snakemake", "cupy-cuda12x", "cupy-cuda13x")
+    versions = {}
+    for package in packages:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "packages": versions,
+        "commit": _commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _commit() -> str:
+    """Return the commit of the checkout this runs from, marked if the tree differs from it."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()
+
+
+def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table:
+    """Choose the sources that every variant starts from on `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources : int or list of int
+        How many to draw without repetition among the vertices that have arcs, or the sources themselves.
+    seed : int
+
+    Returns
+    -------
+    Table with the column ``source``, int64
+        Fewer than asked for if the graph has no more.
+
+    Raises
+    ------
+    UserError
+        If a given source is no vertex, or no vertex has arcs.
+    """
+    if isinstance(sources, list):
+        for source in sources:
+            if source >= graph.n_vertices:
+                raise UserError(
+                    f"graph {graph.name}: source {source} is out of range; "
+                    f"expected 0 to {graph.n_vertices - 1} (config: timing.sources)"
+                )
+        return pa.table({"source": np.array(sources, dtype=np.int64)})
+    candidates = np.flatnonzero(graph.degrees)
+    if not len(candidates):
+        raise UserError(f"graph {graph.name}: no vertex has arcs, so no source can be drawn")
+    drawn = np.random.default_rng(seed).permutation(candidates)[:sources]
+    return pa.table({"source": drawn.astype(np.int64)})

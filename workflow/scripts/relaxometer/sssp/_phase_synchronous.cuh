@@ -1,0 +1,51 @@
+// Shared by the phase-synchronous SSSP kernels after Harish and Narayanan (HiPC 2007) in the form of
+// Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread Creation".
+//
+// Two distance arrays keep a phase from reading what the same phase writes: Ca holds the distances settled so
+// far, Ua the ones proposed. The source keeps predecessors "in the same way" without saying how; here a
+// proposal carries its predecessor in the low word, so that one 64-bit atomic minimum keeps both consistent:
+//
+//     proposal = distance << 32 | (predecessor + 1)          settled = distance << 32
+//
+// A settled entry has a zero low word and so wins every tie against a proposal of the same distance: only a
+// strictly shorter path can replace it. Among equal proposals of one phase the smallest predecessor wins,
+// whatever the order of threads. Hence distances, predecessors and phases are the same on every device, and
+// predecessors form a tree even along arcs of weight zero.
+
+#pragma once
+
+#include "device/atomics.cuh"
+
+__device__ const u32 UNREACHED = 0xffffffffu;
+
+__device__ __forceinline__ u64 settled(u32 distance)
+{
+    return static_cast<u64>(distance) << 32;
+}
+
+__device__ __forceinline__ u32 distance_of(u64 entry)
+{
+    return static_cast<u32>(entry >> 32);
+}
+
+__device__ __forceinline__ u32 predecessor_of(u64 entry)
+{
+    return static_cast<u32>(entry) - 1;
+}
+
+__device__ __forceinline__ bool is_settled(u64 entry)
+{
+    return static_cast<u32>(entry) == 0;
+}
+
+// The proposal to reach the end of an arc of this weight by way of v. A length that would wrap, or that would
+// look like UNREACHED, is not proposed: the flag is raised instead.
+__device__ __forceinline__ u64 propose(u32 v, u32 distance, u32 weight, u32* overflow)
+{
+    u64 length = static_cast<u64>(distance) + weight;
+    if (length >= UNREACHED) {
+        store_relaxed(overflow, 1u);
+        return settled(UNREACHED);
+    }
+    return length << 32 | (v + 1);
+}

@@ -1,0 +1,55 @@
+// SSSP with threads only for the vertices whose distance changed, algorithms 5 and 6 of Suzuki et al.
+//
+// NRa lists the vertices to relax in this phase, NWa collects those of the next one; the host swaps them. The
+// price is an atomic addition for every vertex that is added to the list.
+//
+// Deviations from the source:
+//   - lines 8 and 9 of algorithm 5 ask whether Ua[n] equals the proposal and whether n is scheduled already.
+//     Equality also holds when the old value was equal, which is no improvement; the value that the atomic
+//     minimum returns shows both: n improved if it was larger, and this is the phase's first improvement of n
+//     if it was still settled. So no vertex is listed twice.
+//   - Ua carries the predecessor too (see _phase_synchronous.cuh).
+//   - "NWa = empty" (line 13 of algorithm 4) clears nothing: `written` counts on from phase to phase, and its
+//     value before the phase is subtracted.
+
+#include "_phase_synchronous.cuh"
+
+// Algorithm 5, SELECT_RELAX_KERNEL.
+extern "C" __global__ void select_relax(const i64* __restrict__ Va, const u32* __restrict__ Ea,
+                                        const u32* __restrict__ Wa, u8* __restrict__ Ma, u32* __restrict__ NWa,
+                                        u32* written, u32 written_before, const u32* __restrict__ NRa, u32 selected,
+                                        const u32* __restrict__ Ca, u64* Ua, u32* overflow)
+{
+    u32 x = thread_id();
+    if (x >= selected) return;
+    u32 v = NRa[x];
+    if (!Ma[v]) return;
+    Ma[v] = 0;
+    u32 distance = Ca[v];
+    i64 end = Va[v + 1];
+    for (i64 i = Va[v]; i < end; ++i) {
+        u32 n = Ea[i];
+        u64 proposal = propose(v, distance, Wa[i], overflow);
+        u64 before = atomicMin(&Ua[n], proposal);
+        if (proposal < before && is_settled(before)) {
+            NWa[atomicAdd(written, 1u) - written_before] = n;
+        }
+    }
+}
+
+// Algorithm 6, SELECT_UPDATE_KERNEL.
+extern "C" __global__ void select_update(u8* __restrict__ Ma, const u32* __restrict__ NRa, u32 selected,
+                                         u32* __restrict__ Ca, u32* __restrict__ Pa, u64* __restrict__ Ua)
+{
+    u32 x = thread_id();
+    if (x >= selected) return;
+    u32 v = NRa[x];
+    u64 proposal = Ua[v];
+    u32 distance = distance_of(proposal);
+    if (Ca[v] > distance) {
+        Ca[v] = distance;
+        Pa[v] = predecessor_of(proposal);
+        Ma[v] = 1;
+    }
+    Ua[v] = settled(distance);
+}

@@ -1,0 +1,25 @@
+"""Run one variant on one graph from every source, prove the answers, and write all samples."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from relaxometer.config import Run
+from relaxometer.device import get_device
+from relaxometer.graph import read_graph, write_json, write_table
+from relaxometer.measure import CERTIFICATES, PHASES, RUNS, measure
+from relaxometer.scripting import job
+
+with job(snakemake):
+    run = Run.model_validate(snakemake.params.run)
+    graph = read_graph(Path(snakemake.input.graph[0]).parent)
+    sources = pq.read_table(snakemake.input.sources)["source"].to_numpy()
+    if isinstance(run.timing.sources, int):
+        sources = sources[: run.timing.sources]
+    result = measure(run, graph, sources, get_device(snakemake.params.device))
+    write_table(pa.Table.from_pylist(result.runs, RUNS), Path(snakemake.output.runs))
+    write_table(pa.Table.from_pylist(result.certificates, CERTIFICATES), Path(snakemake.output.certificates))
+    write_table(pa.Table.from_pylist(result.phases, PHASES), Path(snakemake.output.phases))
+    write_table(pa.table(result.answer), Path(snakemake.output.answer))
+    write_json(result.context, Path(snakemake.output.context))
