@@ -10,7 +10,7 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 .PHONY: run test report results lint format lock bench-host clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
-	$(BIN)/snakemake --unlock $(OVERLAY) > /dev/null 2>&1 || true
+	$(BIN)/python workflow/scripts/unlock_stale.py
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
 test: .venv/ready  ## all tests that this machine can run

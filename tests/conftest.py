@@ -1,21 +1,43 @@
-"""The devices that tests run on: always the emulation, and a GPU where there is one."""
+"""Fixtures that many tests share: the devices that kernels run on, and where real road maps are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from relaxometer.device import cuda, get_device
+from relaxometer.device import Device, get_device
+from relaxometer.device.cuda import obstacle
+
+DEFAULT_MIRROR = Path(__file__).parents[2] / "shared/data/roads"
 
 
-@pytest.fixture(scope="session")
-def host_device():
+@pytest.fixture(params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Device:
+    """Each kind of device in turn; CUDA only where there is a GPU."""
+    if request.param == "cuda" and (reason := obstacle()) is not None:
+        pytest.skip(reason)
+    return get_device(request.param)
+
+
+@pytest.fixture
+def host_device() -> Device:
     """The emulation on this machine's processor."""
     return get_device("host")
 
 
-@pytest.fixture(scope="session", params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
-def device(request):
-    """Each device in turn; the GPU is skipped where CuPy sees none."""
-    if request.param == "cuda":
-        obstacle = cuda.obstacle()
-        if obstacle:
-            pytest.skip(obstacle)
-    return get_device(request.param)
+@pytest.fixture(scope="session")
+def road_file() -> Callable[[str], Path]:
+    """Return a function from a file's name to its path in a mirror; it skips the test if none has it."""
+    named = os.environ.get("RELAXOMETER_DATA_MIRRORS", "").split(os.pathsep)
+    folders = [Path(folder) for folder in named if folder] or [DEFAULT_MIRROR]
+
+    def find(name: str) -> Path:
+        for folder in folders:
+            if (folder / name).is_file():
+                return folder / name
+        pytest.skip(f"{name} is in no folder of RELAXOMETER_DATA_MIRRORS")
+
+    return find

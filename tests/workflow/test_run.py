@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -128,6 +129,12 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     assert workflow.path("results/claims.parquet").is_file()
 
 
+def unlock_stale(workflow):
+    """What `make run` does first."""
+    script = workflow.path("workflow/scripts/unlock_stale.py")
+    return subprocess.run([sys.executable, script], cwd=workflow.folder, capture_output=True, text=True)
+
+
 def test_a_killed_run_is_finished_by_the_next_one(finished, workflow):
     process = subprocess.Popen(
         workflow.command("--", "all"),
@@ -142,9 +149,12 @@ def test_a_killed_run_is_finished_by_the_next_one(finished, workflow):
         assert time.monotonic() < deadline, "no run finished"
         assert process.poll() is None, "the run ended before it could be killed"
         time.sleep(0.05)
+    refused = unlock_stale(workflow)
+    assert refused.returncode != 0
+    assert "another run is at work" in refused.stderr
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    workflow.run("--unlock")
+    assert unlock_stale(workflow).stdout == "removing the lock of a run that was killed\n"
     workflow.run("--", "all")
     for variant in VARIANTS:
         name = f"results/runs/sssp/tiny/{variant}/answer.parquet"

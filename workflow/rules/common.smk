@@ -1,4 +1,4 @@
-"""What the rule files share: the checked configuration, and functions that name their inputs."""
+"""The checked configuration, and the functions that name what jobs need."""
 
 import sys
 from pathlib import Path

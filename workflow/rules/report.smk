@@ -48,10 +48,13 @@ SOURCE_VARIANTS = list(
 
 def report_figures():
     """Everything that the report shows beyond the summary and the claims."""
-    targets = ["results/figures/median-times.svg", "results/context.json"]
+    targets = [
+        "results/figures/median-times.svg",
+        "results/context.json",
+        "results/report/data.csv",
+    ]
     targets += expand("results/figures/map/{graph}.png", graph=PLAN.config.report.maps)
     if "adaptive" in PLAN.config.report.sources:
-        targets += ["results/report/table-1.csv"]
         targets += expand("results/figures/figure-3/{graph}.svg", graph=PLAN.graphs)
         figures = ["figure-4", "figure-5", "figure-6"]
         targets += expand(
@@ -180,7 +183,7 @@ rule tabulate_graphs:
     input:
         expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
     output:
-        report(
+        outline=report(
             "results/report/table-1.csv",
             category="5. Graphs",
             caption="../report/table_1.rst",
@@ -190,12 +193,13 @@ rule tabulate_graphs:
                 "view": "outline of the graphs",
             },
         ),
+        data="results/report/data.csv",
     log:
         "logs/report/tabulate_graphs.log",
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.adaptive"),
+        code=code_hash("figures.adaptive", "contexts"),
     script:
         "../scripts/tabulate_graphs.py"
 

@@ -321,18 +321,25 @@ def _origin(times: pd.DataFrame) -> Origin:
 
 
 def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the report's first page: rounded, with units, in words."""
-    return pd.DataFrame(
+    """Return the table of the report's first page: rounded, with units, in words.
+
+    Claims that were not measured share a line for each reason.
+    """
+    measured = claims[claims["measured"].notna()]
+    table = pd.DataFrame(
         {
-            "Claim": claims["text"],
-            "Where": claims["where"],
-            "On": claims["graph"],
-            "Claimed": _with_unit(claims, "claimed"),
-            "Measured": _with_unit(claims, "measured"),
-            "Ratio": [f"{ratio:.2f}" if pd.notna(ratio) else "" for ratio in claims["ratio"]],
-            "Verdict": claims["verdict"],
+            "Claim": measured["text"],
+            "Where": measured["where"],
+            "Graph": measured["graph"],
+            "Claimed": _with_unit(measured, "claimed"),
+            "Measured": _with_unit(measured, "measured"),
+            "Ratio": [f"{ratio:.2f}" if pd.notna(ratio) else "" for ratio in measured["ratio"]],
+            "Verdict": measured["verdict"],
         }
     )
+    reasons = claims.loc[claims["measured"].isna(), "verdict"].value_counts(sort=False)
+    others = pd.DataFrame({"Claim": [f"{count} more" for count in reasons], "Verdict": reasons.index})
+    return pd.concat([table, others], ignore_index=True)
 
 
 def _with_unit(claims: pd.DataFrame, column: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the runs were measured on and with, merged: as JSON, as a page, and as a few lines."""
+"""What the runs were measured on and with: merged as JSON, as a page, and as a few lines."""
 
 from __future__ import annotations
 
@@ -127,6 +127,18 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         what: "; ".join(dict.fromkeys(str(one) for one in values if one)) for what, values in lines.items()
     }
     return pd.DataFrame([(what, value) for what, value in told.items() if value], columns=["what", "value"])
+
+
+def data_lines(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return for each graph what it is, whose data it is, and under which terms.
+
+    Parameters
+    ----------
+    graphs : sequence of mapping
+        Contents of ``graph.json``.
+    """
+    keys = {"Graph": "name", "Content": "description", "Data": "attribution", "Terms": "license"}
+    return pd.DataFrame({head: [graph.get(key, "") for graph in graphs] for head, key in keys.items()})
 
 
 def _first_and_last(dates: Iterable[str]) -> str:

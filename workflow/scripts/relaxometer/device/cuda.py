@@ -116,11 +116,8 @@ class CudaKernel:
 
     def _resident_blocks(self, threads: int, shared_mem: int) -> int:
         """Give how many blocks of this shape run at once on the whole device."""
-        cupy = self._device.xp
-        driver = importlib.import_module("cupy.cuda.driver") if not hasattr(cupy.cuda, "driver") else cupy.cuda.driver
-        per_multiprocessor = driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            self._function.ptr, threads, shared_mem
-        )
+        occupancy = self._device.xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
+        per_multiprocessor = occupancy(self._function.ptr, threads, shared_mem)
         return int(per_multiprocessor) * self._device.multiprocessors
 
 
@@ -175,8 +172,7 @@ class CudaDevice:
         self.order_seed = order_seed
         self.xp = importlib.import_module("cupy")
         runtime = self.xp.cuda.runtime
-        driver = importlib.import_module("cupy_backends.cuda.api.driver")
-        self.errors = (runtime.CUDARuntimeError, driver.CUDADriverError)
+        self.errors = (runtime.CUDARuntimeError, self.xp.cuda.driver.CUDADriverError)
         self._number = runtime.getDevice()
         self._properties = runtime.getDeviceProperties(self._number)
         self.name = self._properties["name"].decode()

@@ -17,6 +17,9 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -63,15 +66,17 @@ class HostTimer:
 class HostKernel:
     """A kernel in a library built by `relaxometer.device.host_build`."""
 
-    def __init__(self, name: str, function: Any, check: ArgumentCheck, device: HostDevice, *, cooperative: bool):
+    def __init__(self, name: str, module: HostModule, number: int, check: ArgumentCheck) -> None:
         self.name = name
-        self._function = function
+        self._library = module.library_path
+        self._function = module.library[f"emulator_launch_{number}"]
         self._check = check
+        cooperative = module.cooperative
         self._cooperative = cooperative
         self._message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         self._configuration = _Configuration(
             cooperative=cooperative,
-            order_seed=device.order_seed,
+            order_seed=module.device.order_seed,
             message=ctypes.addressof(self._message),
             message_bytes=_MESSAGE_BYTES,
         )
@@ -89,7 +94,8 @@ class HostKernel:
         configuration.block = full_block
         configuration.shared_bytes = shared_mem
         if self._function(ctypes.byref(configuration), addresses) != 0:
-            raise KernelError(f"kernel {self.name}: {self._message.value.decode(errors='replace')}")
+            message = self._message.value.decode(errors="replace")
+            raise KernelError(f"kernel {self.name}: {_with_line(message, self._library)}")
 
     def _check_limits(self, grid: tuple[int, ...], shared_mem: int) -> None:
         if not 0 <= shared_mem <= MAX_SHARED_BYTES:
@@ -118,9 +124,9 @@ class HostModule:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
         self._expressions = [*name_expressions, *self._source.exported()]
-        self._device = device
-        self._cooperative = cooperative
-        library = build_library(
+        self.device = device
+        self.cooperative = cooperative
+        self.library_path = build_library(
             self._source,
             self._expressions,
             include_folders=[PACKAGE],
@@ -128,16 +134,15 @@ class HostModule:
             sanitize=device.sanitize,
         )
         # PyDLL holds Python's lock during a launch: the scheduler runs one launch at a time.
-        self._library = ctypes.PyDLL(str(library))
+        self.library = ctypes.PyDLL(str(self.library_path))
 
     def get_function(self, name: str) -> HostKernel:
         """Give the kernel of this name or name expression."""
         parameters = self._source.parameters(name)
         if name not in self._expressions:
             raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
-        function = self._library[f"emulator_launch_{self._expressions.index(name)}"]
         check = ArgumentCheck(name, parameters, np.ndarray)
-        return HostKernel(name, function, check, self._device, cooperative=self._cooperative)
+        return HostKernel(name, self, self._expressions.index(name), check)
 
 
 class HostDevice:
@@ -215,6 +220,17 @@ def _value(arg: Any) -> Any:
     if isinstance(arg, np.ndarray):
         return ctypes.c_void_p(arg.ctypes.data)
     return ctypes.create_string_buffer(arg.tobytes(), arg.dtype.itemsize)
+
+
+def _with_line(message: str, library: Path) -> str:
+    """Replace the offset of an instruction that failed by its line, where binutils' addr2line finds it."""
+    found = re.match(r"\[\+(0x[0-9a-f]+)\]", message)
+    program = shutil.which("addr2line")
+    if found is None or program is None:
+        return message
+    result = subprocess.run([program, "-e", library, found[1]], capture_output=True, text=True, check=False)
+    line = result.stdout.strip().partition(" (")[0]
+    return line + message[found.end() :] if line and "?" not in line else message
 
 
 def _check_sanitizer(sanitize: str) -> None:

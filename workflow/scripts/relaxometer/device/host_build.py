@@ -277,14 +277,14 @@ def rewrite_shared(text: str) -> str:
                 f"{_place(text, found.start())}: declare one __shared__ variable a statement, of a named type "
                 f"and without a value: {' '.join(found[0].split())}"
             )
-        type_name = ("volatile " if "volatile" in qualifiers else "") + variable["type"].strip()
+        type_name = " ".join(["volatile"] * ("volatile" in qualifiers) + variable["type"].split())
         name = variable["name"]
         lines = "\n" * found[0].count("\n")
         if "extern" in found["before"]:
             return f"{type_name}* const {name} = emulator::dynamic_shared<{type_name}>();{lines}"
         alias = f"emulator_shared_{count}"
         return (
-            f"typedef {type_name} {alias}{variable['extents'].strip()}; "
+            f"typedef {type_name} {alias}{''.join(variable['extents'].split())}; "
             f"{alias}& {name} = emulator::shared_variable<{alias}>([]{{}});{lines}"
         )
 

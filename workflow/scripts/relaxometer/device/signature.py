@@ -300,25 +300,24 @@ def _describe(arg: Any) -> str:
 
 
 def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Complete the dimensions of a launch to three each, and raise KernelError where CUDA allows none such."""
-    if type(grid) is int and type(block) is int and 1 <= grid <= MAX_GRID[0] and 1 <= block <= MAX_THREADS:
-        return (grid, 1, 1), (block, 1, 1)
+    """Complete a launch's dimensions to three each; KernelError where CUDA allows none such."""
     full_grid = _three(grid)
     full_block = _three(block)
-    threads = full_block[0] * full_block[1] * full_block[2]
-    if not _within(full_grid, MAX_GRID) or not _within(full_block, MAX_BLOCK) or threads > MAX_THREADS:
+    fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
+    if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
         raise KernelError(
-            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: every dimension is at "
-            f"least 1, a block has at most {MAX_THREADS} threads, a grid at most {MAX_GRID} blocks"
+            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: one to three dimensions, "
+            f"each at least 1; at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension; at most {MAX_GRID} blocks"
         )
     return full_grid, full_block
 
 
 def _three(dimensions: Dimensions) -> tuple[int, ...]:
     if isinstance(dimensions, tuple):
-        return (*map(int, dimensions), 1, 1)[:3]
+        missing = 3 - len(dimensions)
+        return (*map(int, dimensions), *(1,) * missing) if missing < 3 else ()
     return (int(dimensions), 1, 1)
 
 
-def _within(dimensions: Iterable[int], limits: Iterable[int]) -> bool:
-    return all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))
+def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
+    return len(dimensions) == 3 and all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))

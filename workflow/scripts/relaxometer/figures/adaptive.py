@@ -18,7 +18,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
 from relaxometer.figures.style import (
     FAINT,
@@ -315,7 +315,8 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
 
 def _label_bars(axes: Axes) -> None:
     """Write the height of each bar over the end of its interval."""
-    tops = [(float(np.mean(line.get_xdata())), float(np.max(line.get_ydata()))) for line in axes.lines]
+    ends = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
+    tops = [(float(points[:, 0].mean()), float(points[:, 1].max())) for points in ends]
     for bar in (bar for bars in axes.containers for bar in bars):
         centre = bar.get_x() + bar.get_width() / 2
         top = max([bar.get_height(), *(y for x, y in tops if abs(x - centre) < bar.get_width() / 4)])
@@ -407,7 +408,9 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
         xlabel="Threshold above which a phase makes the search switch to all vertices [µs]",
         ylabel=f"Mean time over sources [ms{emulated_note(kind)}]",
     )
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     legend_above(axes, 2)
     entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
     return figure

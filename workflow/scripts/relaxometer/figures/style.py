@@ -117,7 +117,7 @@ def entitle(figure: Figure, title: str, finding: str = "") -> None:
     top = 1 - (0.28 + 0.17 * len(lines)) / height
     engine = figure.get_layout_engine()
     assert engine is not None, "new_figure sets one"
-    engine.set(rect=(0, 0, 1, top))  # type: ignore[call-arg]
+    engine.set(rect=(0.005, 0, 0.99, top))  # type: ignore[call-arg]
     figure.text(0.012, 1 - 0.06 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.012, 1 - 0.29 / height, "\n".join(lines), ha="left", va="top", fontsize=8.5, color=GREY)
 

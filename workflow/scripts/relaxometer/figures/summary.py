@@ -100,13 +100,13 @@ def _time_axis(rows: pd.DataFrame) -> str:
 
 def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:
     """Say what the intervals are, which variants are missing, and that emulated time is none of a GPU."""
-    lines = ["Bars: 95% bootstrap intervals of the median over sources. Log scale; less is better"]
+    lines = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; less is better"]
     if emulated:
         lines.append("Emulated device: CUDA kernels run by this machine's processor; these are no GPU times")
     missing = summary[summary["median_ms"].isna()]
     if len(missing):
         named = ", ".join(f"{row.variant} on {row.graph} ({row.status})" for row in missing.itertuples())
-        lines.append(f"No bar: {named}")
+        lines.append(f"Not shown: {named}")
     return "\n".join(lines)
 
 
@@ -119,7 +119,7 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     """Rank the variants of each graph by what a paired test shows.
 
     A variant's rank is one more than the number of those proven faster, so that variants which are not told
-    apart share one. Wrong and emulated runs get no rank.
+    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     ranked = {}
     for _, of_graph in real.groupby(["problem", "graph"], sort=False):
         variants = dict(iter(of_graph.groupby(KEY, sort=False)))
-        for key, rows in variants.items():
+        for key, rows in variants.items() if len(variants) > 1 else ():
             others = (other for name, other in variants.items() if name != key)
             ranked[key] = 1 + sum(is_faster(*paired(other, rows))[0] for other in others)
     index = pd.MultiIndex.from_tuples(ranked, names=KEY) if ranked else pd.MultiIndex.from_arrays([[]] * 3)

@@ -51,20 +51,24 @@ inline unsigned __match_any_sync(unsigned mask, T value, emulator::Site site = e
     return (unsigned)emulator::warp_operation(emulator::Operation::MATCH_ANY, mask, bits, 0, site);
 }
 
-#define EMULATOR_REDUCTION(NAME, OPERATION, T)                                                         \
-    inline T NAME(unsigned mask, T value, emulator::Site site = emulator::Site::here())                \
-    {                                                                                                  \
-        return (T)emulator::warp_operation(emulator::Operation::OPERATION, mask, (unsigned)value, 0,   \
-                                           site);                                                      \
+// FLIPPED bits are inverted on the way in and out: with the sign bit inverted, signed integers compare as unsigned.
+#define EMULATOR_REDUCTION(NAME, OPERATION, T, FLIPPED)                                                  \
+    inline T NAME(unsigned mask, T value, emulator::Site site = emulator::Site::here())                  \
+    {                                                                                                    \
+        unsigned bits = (unsigned)value ^ FLIPPED;                                                       \
+        uint64_t result = emulator::warp_operation(emulator::Operation::OPERATION, mask, bits, 0, site); \
+        return (T)((unsigned)result ^ FLIPPED);                                                          \
     }
 
-EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, unsigned)
-EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, unsigned)
-EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, unsigned)
-EMULATOR_REDUCTION(__reduce_or_sync, REDUCE_OR, unsigned)
-EMULATOR_REDUCTION(__reduce_and_sync, REDUCE_AND, unsigned)
-EMULATOR_REDUCTION(__reduce_xor_sync, REDUCE_XOR, unsigned)
-EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, int)
+EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, unsigned, 0u)
+EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, unsigned, 0u)
+EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, unsigned, 0u)
+EMULATOR_REDUCTION(__reduce_or_sync, REDUCE_OR, unsigned, 0u)
+EMULATOR_REDUCTION(__reduce_and_sync, REDUCE_AND, unsigned, 0u)
+EMULATOR_REDUCTION(__reduce_xor_sync, REDUCE_XOR, unsigned, 0u)
+EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, int, 0u)
+EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, int, 0x80000000u)
+EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, int, 0x80000000u)
 
 namespace emulator
 {

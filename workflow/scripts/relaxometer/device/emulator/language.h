@@ -1,12 +1,21 @@
 // CUDA C++ as a host compiler must see it: qualifiers, vector types, launch dimensions.
 //
-// `__shared__` is missing on purpose. A static variable would keep its contents from block to block and be one
-// variable for blocks that run side by side, so relaxometer.device.host rewrites each declaration, after
+// `__shared__` is missing on purpose. A static variable would keep its contents from block to block and be
+// one variable for blocks that run side by side, so relaxometer.device.host rewrites each declaration, after
 // preprocessing, into a reference to memory of the running block.
 
 #pragma once
 
+// All of the standard library that the emulation uses comes ahead of the macros below: from GCC 13 on its
+// headers contain the word __noinline__.
+#include <float.h>
+#include <limits.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+#include <utility>
 
 #define __CUDA_ON_HOST__ 1
 
@@ -25,43 +34,47 @@
 #define __align__(bytes) alignas(bytes)
 #define __launch_bounds__(...)
 
-namespace emulator
-{
+namespace emulator {
 constexpr size_t vector_alignment(size_t bytes)
 {
     return bytes < 16 ? bytes : 16;
 }
 }  // namespace emulator
 
-// NVIDIA's vector types: NAME2 and NAME4 are aligned to their size, up to 16 bytes; NAME1 and NAME3 as a member.
-#define EMULATOR_VECTOR_TYPES(T, NAME)                                 \
-    struct NAME##1 {                                                   \
-        T x;                                                           \
-    };                                                                 \
-    struct alignas(emulator::vector_alignment(2 * sizeof(T))) NAME##2 { \
-        T x, y;                                                        \
-    };                                                                 \
-    struct NAME##3 {                                                   \
-        T x, y, z;                                                     \
-    };                                                                 \
-    struct alignas(emulator::vector_alignment(4 * sizeof(T))) NAME##4 { \
-        T x, y, z, w;                                                  \
-    };                                                                 \
-    inline NAME##1 make_##NAME##1(T x)                                 \
-    {                                                                  \
-        return {x};                                                    \
-    }                                                                  \
-    inline NAME##2 make_##NAME##2(T x, T y)                            \
-    {                                                                  \
-        return {x, y};                                                 \
-    }                                                                  \
-    inline NAME##3 make_##NAME##3(T x, T y, T z)                       \
-    {                                                                  \
-        return {x, y, z};                                              \
-    }                                                                  \
-    inline NAME##4 make_##NAME##4(T x, T y, T z, T w)                  \
-    {                                                                  \
-        return {x, y, z, w};                                           \
+// NVIDIA's vector types: NAME2 and NAME4 are aligned to their size, up to 16 bytes; NAME1 and NAME3 as a
+// member.
+#define EMULATOR_VECTOR_TYPES(T, NAME)                                \
+    struct NAME##1                                                    \
+    {                                                                 \
+        T x;                                                          \
+    };                                                                \
+    struct alignas(emulator::vector_alignment(2 * sizeof(T))) NAME##2 \
+    {                                                                 \
+        T x, y;                                                       \
+    };                                                                \
+    struct NAME##3                                                    \
+    {                                                                 \
+        T x, y, z;                                                    \
+    };                                                                \
+    struct alignas(emulator::vector_alignment(4 * sizeof(T))) NAME##4 \
+    {                                                                 \
+        T x, y, z, w;                                                 \
+    };                                                                \
+    inline NAME##1 make_##NAME##1(T x)                                \
+    {                                                                 \
+        return {x};                                                   \
+    }                                                                 \
+    inline NAME##2 make_##NAME##2(T x, T y)                           \
+    {                                                                 \
+        return {x, y};                                                \
+    }                                                                 \
+    inline NAME##3 make_##NAME##3(T x, T y, T z)                      \
+    {                                                                 \
+        return {x, y, z};                                             \
+    }                                                                 \
+    inline NAME##4 make_##NAME##4(T x, T y, T z, T w)                 \
+    {                                                                 \
+        return {x, y, z, w};                                          \
     }
 
 EMULATOR_VECTOR_TYPES(signed char, char)

@@ -1,29 +1,31 @@
 // Who runs when: blocks, fibers, barriers, the operations of a warp, and the report when nobody can go on.
 // See scheduler.h for the idea.
 
-#include "scheduler.h"
-
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <string>
 #include <vector>
 
+#include "scheduler.h"
+
+#include "faults.h"
 #include "fiber.h"
 #include "launch.h"
 
-namespace emulator
-{
+namespace emulator {
 
 Launch launch;
 Thread* current;
 
-namespace
-{
+namespace {
 
 const uint32_t MAX_THREADS_PER_BLOCK = 1024;
-const int RUBBISH = 0xa5;                       // what shared memory holds when a block starts
-const uint64_t MAX_IDLE_TURNS = 10'000'000;     // through __nanosleep while no thread gets anywhere
+const int RUBBISH = 0xa5;                    // what shared memory holds when a block starts
+const uint64_t MAX_IDLE_TURNS = 10'000'000;  // through __nanosleep while no thread gets anywhere
 const size_t MAX_REPORTED_GROUPS = 12;
 
 // One launch at a time: the caller holds Python's lock throughout.
@@ -70,22 +72,38 @@ const size_t SPARE_FIBERS = 0;
 const char* name_of(Operation operation)
 {
     switch (operation) {
-        case Operation::NONE: return "nothing";
-        case Operation::BARRIER: return "__syncthreads";
-        case Operation::GRID_SYNC: return "grid.sync";
-        case Operation::SLEEP: return "__nanosleep";
-        case Operation::SYNC_WARP: return "__syncwarp";
-        case Operation::BALLOT: return "__ballot_sync";
-        case Operation::ANY: return "__any_sync";
-        case Operation::ALL: return "__all_sync";
-        case Operation::SHUFFLE: return "a shuffle";
-        case Operation::MATCH_ANY: return "__match_any_sync";
-        case Operation::REDUCE_ADD: return "__reduce_add_sync";
-        case Operation::REDUCE_MIN: return "__reduce_min_sync";
-        case Operation::REDUCE_MAX: return "__reduce_max_sync";
-        case Operation::REDUCE_OR: return "__reduce_or_sync";
-        case Operation::REDUCE_AND: return "__reduce_and_sync";
-        case Operation::REDUCE_XOR: return "__reduce_xor_sync";
+        case Operation::NONE:
+            return "nothing";
+        case Operation::BARRIER:
+            return "__syncthreads";
+        case Operation::GRID_SYNC:
+            return "grid.sync";
+        case Operation::SLEEP:
+            return "__nanosleep";
+        case Operation::SYNC_WARP:
+            return "__syncwarp";
+        case Operation::BALLOT:
+            return "__ballot_sync";
+        case Operation::ANY:
+            return "__any_sync";
+        case Operation::ALL:
+            return "__all_sync";
+        case Operation::SHUFFLE:
+            return "a shuffle";
+        case Operation::MATCH_ANY:
+            return "__match_any_sync";
+        case Operation::REDUCE_ADD:
+            return "__reduce_add_sync";
+        case Operation::REDUCE_MIN:
+            return "__reduce_min_sync";
+        case Operation::REDUCE_MAX:
+            return "__reduce_max_sync";
+        case Operation::REDUCE_OR:
+            return "__reduce_or_sync";
+        case Operation::REDUCE_AND:
+            return "__reduce_and_sync";
+        case Operation::REDUCE_XOR:
+            return "__reduce_xor_sync";
     }
     return "?";
 }
@@ -188,7 +206,8 @@ void leave_idle(Fiber* fiber)
     last_idle_fiber = fiber;
 }
 
-// ThreadSanitizer takes making a fiber for an order between maker and made: the launcher has to make them all.
+// ThreadSanitizer takes making a fiber for an order between maker and made: the launcher has to make them
+// all.
 void make_spare_fibers()
 {
     if (SPARE_FIBERS == 0) return;
@@ -271,12 +290,6 @@ __attribute__((always_inline)) inline void wait(Thread* self, Operation operatio
     self->waits_for = Operation::NONE;
 }
 
-// Threads of a block that stand next to each other and wait alike are reported as one group.
-bool wait_alike(const Thread& a, const Thread& b)
-{
-    return a.waits_for == b.waits_for && a.mask == b.mask;
-}
-
 Site site_of_wait(const Thread& thread)
 {
     if (thread.waits_for == Operation::BARRIER) return thread.block->barrier_site;
@@ -289,11 +302,20 @@ Site site_of_wait(const Thread& thread)
     return warp.meeting[number].site;
 }
 
+// Threads of a block that stand next to each other and wait alike are reported as one group.
+bool wait_alike(const Thread& a, const Thread& b)
+{
+    if (a.waits_for != b.waits_for) return false;
+    if (a.waits_for == Operation::NONE) return true;
+    if (is_warp_operation(a.waits_for) && a.mask != b.mask) return false;
+    return same_site(site_of_wait(a), site_of_wait(b));
+}
+
 std::string describe_group(const Block& block, uint32_t first, uint32_t last)
 {
     const Thread& thread = block.threads[first];
-    std::string text = format("  block (%u,%u,%u), threads %u to %u wait in %s at ", block.index.x, block.index.y,
-                              block.index.z, first, last, name_of(thread.waits_for));
+    std::string text = format("  block (%u,%u,%u), threads %u to %u wait in %s at ", block.index.x,
+                              block.index.y, block.index.z, first, last, name_of(thread.waits_for));
     text += describe(site_of_wait(thread));
     if (is_warp_operation(thread.waits_for)) {
         text += format(", mask 0x%08x, lanes that returned 0x%08x", thread.mask, thread.warp().exited);
@@ -345,6 +367,32 @@ void run_fiber()
             return_to_launcher();
         }
     }
+}
+
+// ------------------------------------------------------------------------------------------------ faults
+
+const char* name_of_fault(int signal, const char* address)
+{
+    if (signal == SIGFPE) return "division by zero, or one that overflows";
+    const size_t NEAR = 64 * 1024;  // a large frame may skip the guard page's start
+    bool below_stack = address < running->stack && address >= running->stack - NEAR;
+    return below_stack ? "stack overflow" : "illegal memory access";
+}
+
+// Names the instruction by its distance from the library's start; relaxometer.device.host looks up the line.
+void report_fault(int signal, siginfo_t* information, void* context)
+{
+    if (current == nullptr || !FaultCatcher::is_launching_thread()) {
+        ::signal(signal, SIG_DFL);  // not the kernel's: happens again when this returns
+        return;
+    }
+    Dl_info library = {};
+    dladdr((void*)&report_fault, &library);
+    uintptr_t offset = instruction_of(context) - (uintptr_t)library.dli_fbase;
+    const char* address = (const char*)information->si_addr;
+    std::string what = name_of_fault(signal, address);
+    if (signal != SIGFPE) what += format(" at address %p", (const void*)address);
+    end_with(format("[+%#zx]: ", (size_t)offset) + describe(*current) + ": " + what);
 }
 
 // ------------------------------------------------------------------------------------------------ blocks
@@ -426,7 +474,7 @@ void release_grid()
     for (Block& block : blocks) {
         for (uint32_t i = 0; i < launch.threads_per_block; ++i) {
             Thread& thread = block.threads[i];
-            if (thread.waits_for == Operation::GRID_SYNC && &thread != current) wake(&thread);
+            if (thread.waits_for == Operation::GRID_SYNC) wake(&thread);
         }
     }
     at_grid_sync = 0;
@@ -455,21 +503,38 @@ uint64_t combine(const Meeting& meeting, const Thread* lanes)
         uint64_t value = lanes[lane].value;
         votes |= (uint64_t)(value != 0) << lane;
         switch (meeting.operation) {
-            case Operation::REDUCE_ADD: result = (uint32_t)(result + value); break;
-            case Operation::REDUCE_MIN: result = first || value < result ? value : result; break;
-            case Operation::REDUCE_MAX: result = first || value > result ? value : result; break;
-            case Operation::REDUCE_OR: result |= value; break;
-            case Operation::REDUCE_AND: result = first ? value : result & value; break;
-            case Operation::REDUCE_XOR: result ^= value; break;
-            default: break;
+            case Operation::REDUCE_ADD:
+                result = (uint32_t)(result + value);
+                break;
+            case Operation::REDUCE_MIN:
+                result = first || value < result ? value : result;
+                break;
+            case Operation::REDUCE_MAX:
+                result = first || value > result ? value : result;
+                break;
+            case Operation::REDUCE_OR:
+                result |= value;
+                break;
+            case Operation::REDUCE_AND:
+                result = first ? value : result & value;
+                break;
+            case Operation::REDUCE_XOR:
+                result ^= value;
+                break;
+            default:
+                break;
         }
         first = false;
     });
     switch (meeting.operation) {
-        case Operation::BALLOT: return votes;
-        case Operation::ANY: return votes != 0;
-        case Operation::ALL: return votes == meeting.arrived;
-        default: return result;
+        case Operation::BALLOT:
+            return votes;
+        case Operation::ANY:
+            return votes != 0;
+        case Operation::ALL:
+            return votes == meeting.arrived;
+        default:
+            return result;
     }
 }
 
@@ -693,7 +758,8 @@ uint64_t warp_operation(Operation operation, uint32_t mask, uint64_t value, uint
     Warp& warp = self->warp();
     uint32_t lane_bit = 1u << self->lane();
     if (EMULATOR_UNLIKELY(!(mask & lane_bit))) {
-        fail(site, "%s: the mask 0x%08x leaves out the calling lane %u", name_of(operation), mask, self->lane());
+        fail(site, "%s: the mask 0x%08x leaves out the calling lane %u", name_of(operation), mask,
+             self->lane());
     }
     uint32_t number = find_meeting(warp, operation, mask, site);
     self->value = value;
@@ -809,6 +875,7 @@ int run_launch(Body body_of_kernel, const Configuration* requested, void** argum
     make_spare_fibers();
     release(&launch_order);
     running = &launcher;
+    FaultCatcher catcher(report_fault);
     resume(take_fiber(), &launcher.stack_pointer);
     acquire(&end_order);
     if (failed) abandon_fibers();

@@ -1,0 +1,377 @@
+"""What kernels may rely on, checked against NumPy on every device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relaxometer.device import KernelError
+
+KERNELS = Path(__file__).parent / "kernels"
+LANES = np.arange(32)
+GOLDEN_32 = 0x9E3779B9
+GOLDEN_64 = 0x9E3779B97F4A7C15
+
+
+@pytest.fixture(scope="module")
+def coverage(device):
+    return device.module(
+        KERNELS / "coverage.cu", name_expressions=("scale<float, 3>", "scale<unsigned long long, 5>")
+    )
+
+
+@pytest.fixture(scope="module")
+def cooperative(device):
+    return device.module(KERNELS / "cooperative.cu", cooperative=True)
+
+
+@pytest.fixture
+def items():
+    """256 items below 1000, eight warps full; the second warp holds a 7, the third a 0."""
+    values = np.random.default_rng(1).integers(1, 850, 256).astype(np.uint32)
+    values[40] = 7
+    values[70] = 0
+    values[130] = 999
+    return values
+
+
+def ballots(votes):
+    """Pack each row of 32 votes into a word."""
+    return (votes.astype(np.uint64) << LANES.astype(np.uint64)).sum(axis=1).astype(np.uint32)
+
+
+def run(device, kernel, grid, block, inputs, *outputs, shared_mem=0):
+    """Launch with inputs first and outputs after; give the outputs as NumPy arrays."""
+    on_device = [device.asarray(array) if isinstance(array, np.ndarray) else array for array in inputs]
+    results = [device.asarray(array) for array in outputs]
+    kernel(grid, block, (*on_device, *results), shared_mem=shared_mem)
+    arrays = [device.asnumpy(result) for result in results]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+class TestWarps:
+    def test_votes_and_shuffles(self, device, coverage, items):
+        kernel = coverage.get_function("votes_and_shuffles")
+        out = run(device, kernel, 2, 128, [items], np.zeros((256, 8), np.uint32)).reshape(8, 32, 8)
+        warps = items.reshape(8, 32)
+        assert (out[:, :, 0] == ballots(warps & 1)[:, None]).all()
+        assert (out[:, :, 1] == (warps == 7).any(axis=1)[:, None]).all()
+        assert (out[:, :, 2] == (warps < 900).all(axis=1)[:, None]).all()
+        assert (out[:, :, 3] == warps[:, (LANES + 5) % 32]).all()
+        assert (out[:, :, 4] == warps[:, np.where(LANES < 4, LANES, LANES - 4)]).all()
+        assert (out[:, :, 5] == warps[:, np.where(LANES + 3 > 31, LANES, LANES + 3)]).all()
+        assert (out[:, :, 6] == warps[:, LANES ^ 16]).all()
+        assert (out[:, :, 7] == warps[:, np.where(LANES % 8 + 2 > 7, LANES, LANES + 2)]).all()
+
+    def test_matches_and_reductions(self, device, coverage, items):
+        kernel = coverage.get_function("matches_and_reductions")
+        out = run(device, kernel, 2, 128, [items], np.zeros((256, 8), np.uint32)).reshape(8, 32, 8)
+        warps = items.reshape(8, 32)
+        alike = warps[:, :, None] % 4 == warps[:, None, :] % 4
+        assert (out[:, :, 0] == ballots(alike.reshape(256, 32)).reshape(8, 32)).all()
+        for column, reduction in enumerate(
+            (np.add, np.minimum, np.maximum, np.bitwise_or, np.bitwise_and, np.bitwise_xor), start=1
+        ):
+            assert (out[:, :, column] == reduction.reduce(warps, axis=1)[:, None]).all(), reduction
+        assert (out[:, :, 7].view(np.int32) == (warps.astype(np.int32) - 500).min(axis=1)[:, None]).all()
+
+    def test_diverged_halves_vote_apart(self, device, coverage, items):
+        out = run(device, coverage.get_function("diverged_votes"), 2, 128, [items], np.zeros(256, np.uint32))
+        warps = items.reshape(8, 32)
+        low = ballots((warps & 2 != 0) & (LANES < 16))
+        high = ballots((warps & 4 != 0) & (LANES >= 16))
+        assert (out.reshape(8, 32) == np.where(LANES < 16, low[:, None], high[:, None])).all()
+
+    def test_shuffles_of_eight_bytes(self, device, coverage, items):
+        words = items.astype(np.uint64) << np.uint64(32) | np.arange(256, dtype=np.uint64)
+        maximum, total = run(
+            device, coverage.get_function("wide_shuffles"), 8, 32, [words], np.zeros(256, np.uint64), np.zeros(256)
+        )
+        warps = words.reshape(8, 32)
+        assert (maximum.reshape(8, 32) == warps.max(axis=1)[:, None]).all()
+        assert (total.reshape(8, 32) == warps.astype(float).sum(axis=1)[:, None]).all()
+
+
+class TestSingleThreads:
+    def test_bit_counts(self, device, coverage):
+        x = np.random.default_rng(2).integers(0, 2**64, 64, dtype=np.uint64)
+        x[:4] = (0, 1, 2**63, 2**64 - 1)
+        out = run(device, coverage.get_function("bit_counts"), 2, 32, [x], np.zeros((64, 10), np.int64))
+        for value, row in zip(map(int, x), out.tolist(), strict=True):
+            low = value % 2**32
+            assert row[:4] == [
+                low.bit_count(),
+                32 - low.bit_length(),
+                (low & -low).bit_length(),
+                int(f"{low:032b}"[::-1], 2),
+            ]
+            assert row[4:7] == [value.bit_count(), 64 - value.bit_length(), (value & -value).bit_length()]
+            assert row[7] % 2**64 == int(f"{value:064b}"[::-1], 2)
+            assert row[8] == low * GOLDEN_32 >> 32
+            assert row[9] % 2**64 == value * GOLDEN_64 >> 64
+
+    def test_reinterpretations(self, device, coverage):
+        x = np.linspace(-3, 3, 32, dtype=np.float32)
+        out, wide = run(
+            device, coverage.get_function("reinterpretations"), 1, 32, [x], np.zeros((32, 2), np.float32), np.zeros(32)
+        )
+        assert (out == np.stack([-x, abs(x)], axis=1)).all()
+        assert (wide == x).all()
+
+    def test_recursion(self, device, coverage):
+        out = run(device, coverage.get_function("recursion"), 1, 32, [], np.zeros(32, np.int32))
+        assert out[:16].tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]
+
+    def test_vector_types(self, device, coverage):
+        pairs = np.arange(64, dtype=np.uint32).reshape(32, 2)
+        out = run(device, coverage.get_function("vector_types"), 1, 32, [pairs], np.zeros((32, 4), np.int32))
+        assert (out[:, :2] == pairs).all()
+        assert (out[:, 2] == pairs.sum(axis=1)).all()
+        assert (out[:, 3] == 16).all()
+
+
+class TestAtomics:
+    def test_of_u32(self, device, coverage):
+        n = 5000
+        x = np.random.default_rng(3).integers(0, 2**32, n, dtype=np.uint32)
+        start = np.zeros(11, np.uint32)
+        start[[2, 4]] = 2**32 - 1
+        out = run(device, coverage.get_function("atomics_of_u32"), 20, 256, [np.uint32(n), x], start)
+        total = int(x.sum(dtype=np.uint64)) % 2**32
+        expected = [total, -total % 2**32, x.min(), x.max(), np.bitwise_and.reduce(x), np.bitwise_or.reduce(x)]
+        expected += [np.bitwise_xor.reduce(x), 42, n % 100, -n % 100, total]
+        assert out.tolist() == expected
+
+    def test_of_other_types(self, device, coverage):
+        n = 3000
+        x = np.random.default_rng(4).integers(-1000, 1000, n).astype(np.int32)
+        keys = (x + 1000).astype(np.uint64) << np.uint64(32) | np.arange(n, dtype=np.uint64)
+        limits = np.iinfo(np.int64)
+        ints, words, longs, floats, doubles = run(
+            device,
+            coverage.get_function("atomics_of_other_types"),
+            12,
+            256,
+            [np.uint32(n), x],
+            np.array([0, 2**31 - 1, -(2**31)], np.int32),
+            np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64),
+            np.array([limits.max, limits.min]),
+            np.zeros(1, np.float32),
+            np.zeros(1),
+        )
+        assert ints.tolist() == [x.sum(), x.min(), x.max()]
+        assert words[:4].tolist() == [(x + 1000).sum(), keys.min(), keys.max(), np.bitwise_or.reduce(keys)]
+        assert words[4] - 1 in keys
+        assert words[5] == 43
+        assert longs.tolist() == [x.min(), x.max()]
+        assert floats[0] == n
+        assert doubles[0] == n / 2
+
+
+class TestBlocks:
+    def test_votes_of_a_block(self, device, coverage):
+        out = run(device, coverage.get_function("block_votes"), 1, 100, [], np.zeros(4, np.int32))
+        assert out.tolist() == [34, 1, 1, 0]
+
+    def test_threads_that_returned_hold_no_barrier_up(self, device, coverage):
+        out = run(device, coverage.get_function("early_exit"), 1, 64, [], np.zeros(64, np.int32))
+        assert out[:40].tolist() == list(range(39, -1, -1))
+
+    def test_static_shared_memory_in_two_dimensions(self, device, coverage):
+        n = 50
+        matrix = np.random.default_rng(5).random((n, n), dtype=np.float32)
+        kernel = coverage.get_function("transpose")
+        out = run(device, kernel, (4, 4), (16, 16), [np.int32(n), matrix], np.zeros((n, n), np.float32))
+        assert (out == matrix.T).all()
+
+    def test_dynamic_shared_memory(self, device, coverage, items):
+        kernel = coverage.get_function("dynamic_shared_reversal")
+        out = run(device, kernel, 4, 64, [items], np.zeros(256, np.uint32), shared_mem=64 * 4)
+        assert (out.reshape(4, 64) == items.reshape(4, 64)[:, ::-1]).all()
+
+    def test_dynamic_shared_memory_beyond_48_kib(self, device, coverage, items):
+        kernel = coverage.get_function("dynamic_shared_reversal")
+        out = run(device, kernel, 1, 256, [items], np.zeros(256, np.uint32), shared_mem=96 * 1024)
+        assert (out == items[::-1]).all()
+
+    def test_more_shared_memory_than_there_is(self, device, coverage, items):
+        kernel = coverage.get_function("dynamic_shared_reversal")
+        with pytest.raises(KernelError, match="dynamic_shared_reversal"):
+            run(device, kernel, 1, 256, [items], np.zeros(256, np.uint32), shared_mem=2**20)
+
+    def test_instantiations_of_a_template_have_their_own_shared_memory(self, device, coverage):
+        a, b = np.arange(64.0), np.arange(64, dtype=np.int32)
+        out_a, out_b = run(device, coverage.get_function("shared_of_templates"), 1, 64, [], a, b)
+        assert (out_a == a[::-1] + 1).all()
+        assert (out_b == b + 3 + 2 + 7 + b).all()
+
+    def test_coordinates(self, device, coverage):
+        grid, block = (3, 2, 2), (4, 3, 2)
+        out = run(device, coverage.get_function("coordinates"), grid, block, [], np.zeros((288, 6), np.uint32))
+        axes = np.indices((*grid[::-1], *block[::-1])).reshape(6, -1)
+        assert (out.T == axes[[2, 1, 0, 5, 4, 3]]).all()
+
+    def test_nanosleep_lets_others_run(self, device, coverage):
+        flag = device.xp.zeros(1, dtype=np.uint32)
+        out = device.xp.zeros(2, dtype=np.uint32)
+        coverage.get_function("wait_for_flag")(1, 64, (flag, out))
+        assert device.item(out) == 5
+
+
+class TestParameters:
+    def test_values(self, device, coverage):
+        args = (np.bool_(True), np.uint8(250), np.int16(-3), np.int64(2**40), np.float32(0.5), np.float64(1e100))
+        out = run(device, coverage.get_function("values"), 1, 32, args, np.zeros(6))
+        assert out.tolist() == [1, 250, -3, 2**40, 0.5, 1e100]
+
+    def test_structures(self, device, coverage):
+        mark = np.array((7, 1.5), np.dtype([("x", "i4"), ("y", "f4")]))[()]
+        out = run(device, coverage.get_function("structure"), 1, 1, [mark], np.zeros(2))
+        assert out.tolist() == [7, 1.5]
+
+    def test_null_pointers(self, device, coverage):
+        kernel = coverage.get_function("optional_array")
+        assert run(device, kernel, 1, 1, [None], np.zeros(1, np.uint32)) == 1
+        assert run(device, kernel, 1, 1, [np.zeros(1, np.uint32)], np.zeros(1, np.uint32)) == 2
+
+    def test_templates(self, device, coverage):
+        n = np.uint32(1000)
+        x = device.xp.arange(1000, dtype=np.float32)
+        coverage.get_function("scale<float, 3>")(4, 256, (x, n))
+        assert (device.asnumpy(x) == 3 * np.arange(1000)).all()
+        y = device.xp.arange(1000, dtype=np.uint64)
+        coverage.get_function("scale<unsigned long long, 5>")(4, 256, (y, n))
+        assert (device.asnumpy(y) == 5 * np.arange(1000)).all()
+
+    def test_variables_of_the_module_keep_their_values(self, device, coverage):
+        kernel = coverage.get_function("module_variables")
+        before = run(device, kernel, 1, 4, [], np.zeros(1, np.int32))[0]
+        assert run(device, kernel, 1, 8, [], np.zeros(1, np.int32))[0] == before + 200
+
+    def test_macros_of_the_caller(self, device, tmp_path):
+        (tmp_path / "value.cu").write_text('extern "C" __global__ void value(int* out) { out[0] = VALUE; }')
+        module = device.module(tmp_path / "value.cu", options=("-DVALUE=42",))
+        assert run(device, module.get_function("value"), 1, 1, [], np.zeros(1, np.int32)) == 42
+
+
+class TestCooperativeLaunches:
+    def test_grid_sync(self, device, cooperative):
+        kernel = cooperative.get_function("rounds")
+        blocks = min(5, device.max_cooperative_blocks(kernel, 64))
+        sums = run(
+            device, kernel, blocks, 64, [np.uint32(9), np.zeros(blocks, np.uint32)], np.zeros(blocks * 64, np.uint32)
+        )
+        assert (sums == 9 * blocks * (blocks + 1) // 2).all()
+
+    def test_breadth_first_search_in_one_launch(self, device, cooperative):
+        n = 400
+        ring = np.sort(np.concatenate([np.arange(n), np.arange(n)]))
+        targets = np.stack([(np.arange(n) + 1) % n, (np.arange(n) - 1) % n], axis=1).ravel().astype(np.uint32)
+        offsets = np.searchsorted(ring, np.arange(n + 1)).astype(np.uint32)
+        level = np.full(n, -1, np.int32)
+        level[0] = 0
+        level, _ = run(
+            device,
+            cooperative.get_function("bfs"),
+            4,
+            64,
+            [np.uint32(n), offsets, targets],
+            level,
+            np.zeros(3, np.uint32),
+        )
+        assert (level == np.minimum(np.arange(n), n - np.arange(n))).all()
+
+    def test_tiles(self, device, cooperative, items):
+        out = run(device, cooperative.get_function("tiles"), 2, 128, [items], np.zeros((256, 8), np.uint32))
+        tiles = items.reshape(32, 8)
+        rows = out.reshape(32, 8, 8)
+        rank = np.arange(8)
+        assert (rows[:, :, 0] == tiles.sum(axis=1)[:, None]).all()
+        assert (rows[:, :, 1] == tiles[:, 3][:, None]).all()
+        assert (rows[:, :, 2] == tiles[:, np.maximum(rank - 1, 0)]).all()
+        assert (rows[:, :, 3] == tiles[:, np.minimum(rank + 1, 7)]).all()
+        assert (rows[:, :, 4] == ((tiles & 1) << rank).sum(axis=1)[:, None]).all()
+        votes = (tiles == 7).any(axis=1) + 2 * (tiles < 900).all(axis=1)
+        assert (rows[:, :, 5] == votes[:, None]).all()
+        assert (rows[:, :, 6] == 800 + rank).all()
+        assert (out[:, 7] == 1_280_000 + np.arange(256) % 128).all()
+
+    def test_too_many_blocks_are_an_error(self, device, cooperative):
+        kernel = cooperative.get_function("rounds")
+        blocks = device.max_cooperative_blocks(kernel, 256) + 1
+        with pytest.raises(KernelError, match=rf"rounds: a cooperative launch of {blocks} blocks; at most"):
+            kernel(
+                blocks,
+                256,
+                (
+                    np.uint32(1),
+                    device.xp.zeros(blocks, dtype=np.uint32),
+                    device.xp.zeros(blocks * 256, dtype=np.uint32),
+                ),
+            )
+
+
+class TestLaunches:
+    @pytest.mark.parametrize(
+        ("grid", "block"), [(0, 32), (1, 0), (1, 1025), ((1, 70000), 32), (1, (32, 64)), (1, (1, 1, 128)), (-1, 32)]
+    )
+    def test_impossible_shapes(self, device, coverage, grid, block):
+        with pytest.raises(KernelError, match="set_to_one.*impossible"):
+            coverage.get_function("set_to_one")(grid, block, (device.xp.zeros(1, dtype=np.uint32),))
+
+    def test_unknown_kernel(self, coverage):
+        with pytest.raises(KernelError, match=r"coverage\.cu.*'nowhere'"):
+            coverage.get_function("nowhere")
+
+    def test_syntax_error_names_file_and_line(self, device, tmp_path):
+        path = tmp_path / "wrong.cu"
+        path.write_text('\n\nextern "C" __global__ void wrong(int* out) { out[0] = undeclared; }\n')
+        with pytest.raises(KernelError, match=r"wrong\.cu[:(]3"):
+            device.module(path)
+
+    def test_missing_file(self, device, tmp_path):
+        with pytest.raises(KernelError, match=r"cannot read .*nothing\.cu"):
+            device.module(tmp_path / "nothing.cu")
+
+    @pytest.mark.parametrize(
+        ("args", "complaint"),
+        [
+            (lambda xp: (xp.zeros(1, dtype=np.uint32),), "wanted 2 arguments .maybe, out., given 1"),
+            (lambda xp: (None, 3), r"argument 2 .u32\* out.: wanted .*uint32.*, given the int 3"),
+            (lambda xp: (None, xp.zeros(1, dtype=np.int32)), "argument 2 .*given an array of int32"),
+            (lambda xp: (None, xp.zeros((4, 2), dtype=np.uint32)[:, 1]), "argument 2 .*not contiguous"),
+            (lambda xp: (None, np.uint32(1)), "argument 2 .*given the numpy.uint32"),
+        ],
+    )
+    def test_wrong_arguments(self, device, coverage, args, complaint):
+        with pytest.raises(TypeError, match="kernel optional_array.*" + complaint):
+            coverage.get_function("optional_array")(1, 1, args(device.xp))
+
+    @pytest.mark.parametrize("value", [3, 3.0, np.int32(3), np.uint64(3), np.ones(1, np.uint32)])
+    def test_wrong_values(self, device, coverage, value):
+        x = device.xp.zeros(1, dtype=np.float32)
+        with pytest.raises(TypeError, match=r"argument 2 \(u32 n\): wanted a NumPy scalar numpy.uint32, given"):
+            coverage.get_function("scale<float, 3>")(1, 1, (x, value))
+
+    def test_timer(self, device, coverage):
+        out = device.xp.zeros(2**16, dtype=np.uint32)
+        with device.timer() as timer:
+            coverage.get_function("set_to_one")(256, 256, (out,))
+        assert 0 < timer.ms < 60_000
+
+    def test_arrays_come_and_go_as_copies(self, device):
+        original = np.arange(5, dtype=np.int32)
+        array = device.asarray(original)
+        original[0] = 77
+        assert device.item(array) == 0
+        assert device.item(array, 4) == 4
+        back = device.asnumpy(array)
+        array.fill(9)
+        assert back.tolist() == [0, 1, 2, 3, 4]
+
+    def test_context(self, device):
+        context = device.context()
+        assert context["kind"] == device.kind
+        assert context["name"] == device.name

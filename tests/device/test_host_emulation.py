@@ -1,0 +1,243 @@
+"""What only the emulation does: determinism, permuted orders, the build and its cache."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relaxometer.device import KernelError, get_device, host_build
+from relaxometer.device.host_build import rewrite_shared
+from relaxometer.errors import UserError
+
+KERNELS = Path(__file__).parent / "kernels"
+PACKAGE_ROOT = Path(host_build.__file__).parents[2]
+
+SIMPLE = """
+#include "value.cuh"
+extern "C" __global__ void simple(int* out) { out[threadIdx.x] = VALUE; }
+"""
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache of built kernels."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("RELAXOMETER_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def simple(tmp_path):
+    (tmp_path / "value.cuh").write_text("#define VALUE 1\n")
+    (tmp_path / "simple.cu").write_text(SIMPLE)
+    return tmp_path / "simple.cu"
+
+
+def result_of(path):
+    out = np.zeros(4, np.int32)
+    get_device("host").module(path).get_function("simple")(1, 4, (out,))
+    return out.tolist()
+
+
+class TestOrder:
+    # Which thread first increments the counter shows the order of threads and blocks.
+    TICKETS = """
+    extern "C" __global__ void tickets(unsigned* counter, unsigned* order)
+    {
+        order[atomicAdd(counter, 1u)] = blockIdx.x * blockDim.x + threadIdx.x;
+    }
+    """
+
+    def order(self, path, seed):
+        out = np.zeros(256, np.uint32)
+        kernel = get_device("host", order_seed=seed).module(path).get_function("tickets")
+        kernel(4, 64, (np.zeros(1, np.uint32), out))
+        return out
+
+    def test_seed_0_is_ascending_and_others_permute(self, tmp_path):
+        path = tmp_path / "tickets.cu"
+        path.write_text(self.TICKETS)
+        assert (self.order(path, 0) == np.arange(256)).all()
+        for seed in (1, 2):
+            order = self.order(path, seed)
+            assert sorted(order) == list(range(256))
+            assert (order != np.arange(256)).any()
+            assert (order == self.order(path, seed)).all()
+        assert (self.order(path, 1) != self.order(path, 2)).any()
+
+    def test_correct_kernels_give_equal_results_in_every_order(self):
+        items = np.random.default_rng(0).integers(0, 2**20, 256).astype(np.uint32)
+        results = []
+        for seed in (0, 1, 2):
+            device = get_device("host", order_seed=seed)
+            module = device.module(KERNELS / "coverage.cu")
+            shuffled = np.zeros((256, 8), np.uint32)
+            module.get_function("votes_and_shuffles")(4, 64, (items, shuffled))
+            counted = np.array([0, 0, 2**32 - 1, 0, 2**32 - 1, 0, 0, 0, 0, 0, 0], np.uint32)
+            module.get_function("atomics_of_u32")(4, 64, (np.uint32(256), items, counted))
+            reversed_items = np.zeros(256, np.uint32)
+            module.get_function("dynamic_shared_reversal")(2, 128, (items, reversed_items), shared_mem=512)
+            sums = np.zeros(320, np.uint32)
+            cooperative = device.module(KERNELS / "cooperative.cu", cooperative=True)
+            cooperative.get_function("rounds")(5, 64, (np.uint32(3), np.zeros(5, np.uint32), sums))
+            results.append(np.concatenate([shuffled.ravel(), counted, reversed_items, sums]))
+        assert (results[1] == results[0]).all()
+        assert (results[2] == results[0]).all()
+
+    def test_order_seed_must_fit(self):
+        with pytest.raises(UserError, match="order_seed"):
+            get_device("host", order_seed=-1)
+
+
+class TestSharedMemory:
+    def test_it_starts_as_rubbish_in_every_block(self, host_device, tmp_path):
+        (tmp_path / "rubbish.cu").write_text("""
+            extern "C" __global__ void rubbish(unsigned* out)
+            {
+                __shared__ unsigned fixed;
+                extern __shared__ unsigned dynamic[];
+                out[2 * blockIdx.x] = fixed;
+                out[2 * blockIdx.x + 1] = dynamic[0];
+                fixed = dynamic[0] = 1;
+            }
+        """)
+        out = np.zeros(6, np.uint32)
+        host_device.module(tmp_path / "rubbish.cu").get_function("rubbish")(3, 1, (out,), shared_mem=4)
+        assert (out == 0xA5A5A5A5).all()
+
+    @pytest.mark.parametrize(
+        "declaration",
+        ["__shared__ int a, b;", "__shared__ int a = 3;", "__shared__ struct { int x; } a;"],
+    )
+    def test_declarations_beyond_the_emulation_are_refused_with_their_place(self, declaration):
+        text = f'# 1 "some.cu"\n\nvoid k()\n{{\n    {declaration}\n}}\n'
+        with pytest.raises(KernelError, match=r"some\.cu:4: declare one __shared__ variable"):
+            rewrite_shared(text)
+
+    def test_rewriting_keeps_line_numbers(self):
+        text = "__shared__ int\n  a[2]\n  [3];\nextern __shared__ float b[];\nint c;"
+        assert rewrite_shared(text).count("\n") == text.count("\n")
+        assert rewrite_shared(text).endswith("\nint c;")
+
+
+class TestCache:
+    def test_a_library_is_built_once(self, cache, simple):
+        assert result_of(simple) == [1] * 4
+        built = {path: path.stat().st_mtime_ns for path in cache.glob("*.so")}
+        assert len(built) == 1
+        assert result_of(simple) == [1] * 4
+        assert {path: path.stat().st_mtime_ns for path in cache.glob("*.so")} == built
+
+    def test_a_changed_include_rebuilds(self, cache, simple):
+        assert result_of(simple) == [1] * 4
+        simple.with_name("value.cuh").write_text("#define VALUE 2\n")
+        assert result_of(simple) == [2] * 4
+        simple.with_name("value.cuh").write_text("#define VALUE 1\n")
+        assert result_of(simple) == [1] * 4
+        assert len(list(cache.glob("*.so"))) == 2
+
+    def test_flags_have_libraries_of_their_own(self, cache, simple):
+        result_of(simple)
+        get_device("host").module(simple, options=("-DOTHER",))
+        get_device("host", sanitize="undefined").module(simple)
+        assert len(list(cache.glob("*.so"))) == 3
+
+    def test_concurrent_builds_do_not_disturb_each_other(self, cache, simple):
+        script = textwrap.dedent(f"""
+            import sys
+            sys.path.insert(0, {str(PACKAGE_ROOT)!r})
+            from pathlib import Path
+            from relaxometer.device import get_device
+            get_device("host").module(Path({str(simple)!r})).get_function("simple")
+        """)
+        with ThreadPoolExecutor() as pool:
+            runs = [pool.submit(subprocess.run, [sys.executable, "-c", script], check=True) for _ in range(3)]
+        assert all(run.result().returncode == 0 for run in runs)
+        assert len(list(cache.glob("*.so"))) == 1
+        assert not list(cache.glob("building-*"))
+
+    def test_default_folders(self, monkeypatch, tmp_path):
+        monkeypatch.delenv("RELAXOMETER_CACHE", raising=False)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert host_build.cache_folder() == tmp_path / "xdg" / "relaxometer"
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        assert host_build.cache_folder() == tmp_path / "home" / ".cache" / "relaxometer"
+
+    def test_a_folder_that_cannot_be_made_is_named(self, monkeypatch, tmp_path):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("RELAXOMETER_CACHE", str(tmp_path / "file" / "cache"))
+        with pytest.raises(UserError, match="RELAXOMETER_CACHE"):
+            host_build.cache_folder()
+
+
+class TestCompiler:
+    def test_without_one_the_error_names_the_package(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("CXX", raising=False)
+        with pytest.raises(UserError, match=r"no C\+\+ compiler.*(g\+\+|gcc|xcode-select)") as error:
+            host_build.find_compiler()
+        assert "\n" not in str(error.value)
+
+    def test_a_requested_one_must_exist(self, monkeypatch):
+        monkeypatch.setenv("CXX", "no-such-compiler -m64")
+        with pytest.raises(UserError, match=r"\$CXX names 'no-such-compiler -m64'"):
+            host_build.find_compiler()
+
+    def test_short_names_of_the_c_library_are_free(self, host_device, tmp_path):
+        (tmp_path / "names.cu").write_text("""
+            extern "C" __global__ void select(int* out) { out[0] = 1; }
+            extern "C" __global__ void index(int* out) { out[0] = 2; }
+            extern "C" __global__ void y1(int* out) { out[0] = 3; }
+            extern "C" __global__ void link(int* out) { out[0] = 4; }
+        """)
+        module = host_device.module(tmp_path / "names.cu")
+        out = np.zeros(1, np.int32)
+        for expected, name in enumerate(("select", "index", "y1", "link"), start=1):
+            module.get_function(name)(1, 1, (out,))
+            assert out[0] == expected
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "long long x = 0; atomicAdd(&x, 1ll);",
+            "out[0] = __activemask();",
+            'asm("mov.u32 %0, %%laneid;" : "=r"(out[0]));',
+        ],
+    )
+    def test_what_is_not_emulated_does_not_compile(self, host_device, tmp_path, statement):
+        (tmp_path / "odd.cu").write_text(f'extern "C" __global__ void odd(int* out) {{ {statement} }}\n')
+        with pytest.raises(KernelError, match=r"odd\.cu"):
+            host_device.module(tmp_path / "odd.cu")
+
+
+class TestDevice:
+    def test_name_and_context(self, host_device):
+        assert host_device.name.startswith("host emulation on ")
+        assert host_device.context()["compiler"]
+
+    def test_unknown_kinds_are_refused(self):
+        with pytest.raises(UserError, match="'gpu' is none of auto, cuda, host"):
+            get_device("gpu")
+
+    def test_importing_the_package_loads_neither_cupy_nor_a_compiler(self):
+        script = "import sys, relaxometer.device; sys.exit('cupy' in sys.modules or 'numpy' in sys.modules)"
+        subprocess.run([sys.executable, "-c", script], check=True, cwd=PACKAGE_ROOT)
+
+    def test_the_benchmark_runs(self, host_device, monkeypatch):
+        from relaxometer.device import bench
+
+        monkeypatch.setattr(bench, "ITEMS", 1000)
+        module = host_device.module(Path(bench.__file__).with_name("bench.cu"))
+        items = np.arange(1000, dtype=np.uint32)
+        _, sums = bench.scan_all(host_device, module, "block_scan", items)
+        assert (sums[:256] == items[:256].cumsum()).all()
+        assert sums[999] == items[768:].sum()
+        _, sums = bench.scan_all(host_device, module, "warp_scan", items)
+        assert sums[63] == items[32:64].sum()

@@ -1,0 +1,74 @@
+"""Every kernel compiles for GPUs, and the check notices what does not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from relaxometer.device import KernelError, nvrtc_check
+from relaxometer.device.signature import read_source
+from relaxometer.errors import UserError
+
+KERNELS = Path(__file__).parent / "kernels"
+PACKAGE_ROOT = nvrtc_check.PACKAGE.parent
+
+try:
+    nvrtc_check.load_nvrtc()
+    MISSING = None
+except UserError as error:
+    MISSING = str(error)
+
+needs_nvrtc = pytest.mark.skipif(MISSING is not None, reason="NVRTC is not installed")
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("path", sorted(nvrtc_check.PACKAGE.rglob("*.cu")), ids=lambda path: path.name)
+def test_kernels_of_the_package(path, capsys):
+    assert nvrtc_check.check([path], nvrtc_check.ARCHITECTURES) == []
+    assert path.name in capsys.readouterr().out
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.cu")), ids=lambda path: path.name)
+def test_kernels_of_the_tests(path):
+    names = {usage.kernel for usage in nvrtc_check.compile_source(read_source(path, [nvrtc_check.PACKAGE]), "90")}
+    source = read_source(path, [nvrtc_check.PACKAGE])
+    assert names == set(source.exported())
+
+
+@needs_nvrtc
+def test_errors_name_file_and_line(tmp_path):
+    path = tmp_path / "wrong.cu"
+    path.write_text('#include <vector>\n\nextern "C" __global__ void wrong(int* out) { out[0] = undeclared; }\n')
+    with pytest.raises(KernelError, match=r"wrong\.cu.*sm_80:\n.*wrong\.cu\(1\)"):
+        nvrtc_check.compile_source(read_source(path, []), "80")
+
+
+@needs_nvrtc
+def test_spills_are_found(tmp_path):
+    path = tmp_path / "greedy.cu"
+    path.write_text("""
+        extern "C" __global__ void __launch_bounds__(1024, 2) greedy(const double* in, double* out)
+        {
+            double kept[64];
+            #pragma unroll
+            for (int i = 0; i < 64; ++i) kept[i] = in[threadIdx.x * 64 + i];
+            __syncthreads();
+            #pragma unroll
+            for (int i = 0; i < 64; ++i) out[threadIdx.x * 64 + i] = kept[63 - i] * kept[i];
+        }
+    """)
+    (complaint,) = nvrtc_check.check([path], ["90"])
+    assert "greedy spills" in complaint
+
+
+@pytest.mark.skipif(MISSING is None, reason="NVRTC is installed")
+def test_without_nvrtc_it_says_so_in_one_line():
+    command = [sys.executable, "-m", "relaxometer.device.nvrtc_check"]
+    result = subprocess.run(command, cwd=PACKAGE_ROOT, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.startswith("NVRTC is not installed: pip install")
+    assert result.stderr.count("\n") == 1

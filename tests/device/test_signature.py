@@ -1,0 +1,208 @@
+"""Parameter lists out of source text, and the checks made of them."""
+
+from __future__ import annotations
+
+import timeit
+
+import numpy as np
+import pytest
+
+from relaxometer.device import KernelError
+from relaxometer.device.signature import ArgumentCheck, launch_shape, read_source
+
+
+def parameters(tmp_path, text, kernel="k"):
+    path = tmp_path / "kernels.cu"
+    path.write_text(text)
+    return read_source(path, []).parameters(kernel)
+
+
+@pytest.mark.parametrize(
+    ("declared", "dtype"),
+    [
+        ("int", "i4"),
+        ("unsigned", "u4"),
+        ("unsigned int", "u4"),
+        ("const int", "i4"),
+        ("long long", "i8"),
+        ("unsigned long long int", "u8"),
+        ("long long unsigned", "u8"),
+        ("short", "i2"),
+        ("unsigned short int", "u2"),
+        ("char", "i1"),
+        ("signed char", "i1"),
+        ("unsigned char", "u1"),
+        ("bool", "?"),
+        ("float", "f4"),
+        ("double", "f8"),
+        ("size_t", "u8"),
+        ("uint32_t", "u4"),
+        ("cuda::std::int64_t", "i8"),
+        ("std::uint8_t", "u1"),
+    ],
+)
+def test_scalar_types(tmp_path, declared, dtype):
+    (value, pointer) = parameters(
+        tmp_path, f'extern "C" __global__ void k({declared} value, const {declared}* __restrict__ p) {{}}'
+    )
+    assert value.dtype == np.dtype(dtype)
+    assert not value.is_pointer
+    assert pointer.dtype == np.dtype(dtype)
+    assert pointer.is_pointer
+    assert pointer.is_const
+
+
+def test_names_and_pointers(tmp_path):
+    text = """
+        extern "C" __global__ void __launch_bounds__(256, (2)) k(
+            const unsigned int* __restrict__ in,  // what comes in, and a comma
+            float *out, int /* n, really */ n, volatile int* flag, double const *x, int counts[4],
+            void* anything, float** rows)
+        {}
+    """
+    read = parameters(tmp_path, text)
+    assert [p.name for p in read] == ["in", "out", "n", "flag", "x", "counts", "anything", "rows"]
+    assert [p.is_pointer for p in read] == [True, True, False, True, True, True, True, True]
+    assert [p.is_const for p in read] == [True, False, False, False, True, False, False, False]
+    assert [p.dtype for p in read][-2:] == [None, None]
+
+
+def test_no_parameters(tmp_path):
+    assert parameters(tmp_path, 'extern "C" __global__ void k() {}') == ()
+    assert parameters(tmp_path, 'extern "C" __global__ void k(void) {}') == ()
+
+
+def test_aliases(tmp_path):
+    text = """
+        typedef unsigned long long u64;
+        using Distance = u64;
+        #define WEIGHT float
+        struct Arc { int target; };
+        extern "C" __global__ void k(Distance* d, WEIGHT w, Arc arc, const Arc* arcs) {}
+    """
+    distance, weight, arc, arcs = parameters(tmp_path, text)
+    assert distance.dtype == np.uint64
+    assert weight.dtype == np.float32
+    assert arc.dtype is None
+    assert arcs.dtype is None
+
+
+def test_templates(tmp_path):
+    text = "template <typename T, int K = 2> __global__ void k(T* x, const T* y, T z, int n) {}"
+    x, _, z, n = parameters(tmp_path, text, "k<unsigned long long, 3>")
+    assert x.dtype == np.uint64
+    assert z.dtype == np.uint64
+    assert n.dtype == np.int32
+
+
+def test_a_comment_holds_no_kernel(tmp_path):
+    text = """
+        // extern "C" __global__ void gone(int a) {}
+        /* extern "C" __global__ void gone_too(int a) {} */
+        extern "C" __global__ void k(int a) {}
+    """
+    path = tmp_path / "kernels.cu"
+    path.write_text(text)
+    assert read_source(path, []).exported() == ["k"]
+
+
+def test_includes_are_followed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "types.cuh").write_text("#pragma once\ntypedef unsigned char u8;\n")
+    (tmp_path / "base.cu").write_text('#include "types.cuh"\nextern "C" __global__ void base(u8* x) {}\n')
+    (tmp_path / "main.cu").write_text('#include "base.cu"\n#include <missing.h>\n#include "main.cu"\n')
+    source = read_source(tmp_path / "main.cu", [tmp_path / "elsewhere"])
+    assert source.exported() == ["base"]
+    assert source.parameters("base")[0].dtype == np.uint8
+    assert len(source.files) == 3
+
+
+def test_unknown_kernel(tmp_path):
+    with pytest.raises(KernelError, match="no kernel 'other'; there are: k"):
+        parameters(tmp_path, 'extern "C" __global__ void k(int a) {}', "other")
+
+
+@pytest.fixture
+def check(tmp_path):
+    text = """
+        struct Arc { int target; float weight; };
+        extern "C" __global__ void k(unsigned n, const int* in, float* out, bool yes, Arc arc) {}
+    """
+    return ArgumentCheck("k", parameters(tmp_path, text), np.ndarray)
+
+
+ARC = np.array((1, 2.0), np.dtype([("target", "i4"), ("weight", "f4")]))[()]
+
+
+def good():
+    return [np.uint32(1), np.zeros(3, np.int32), np.zeros(3, np.float32), np.bool_(True), ARC]
+
+
+def test_fitting_arguments_pass(check):
+    check(good())
+    check([np.uint32(1), None, None, np.bool_(False), ARC])
+
+
+def test_equal_types_of_another_name_pass(check):
+    arguments = good()
+    arguments[0] = np.uintc(1)
+    arguments[1] = np.zeros(3, np.dtype("<i4"))
+    check(arguments)
+
+
+@pytest.mark.parametrize(
+    ("position", "wrong", "complaint"),
+    [
+        (0, 1, "wanted a NumPy scalar numpy.uint32, given the int 1"),
+        (0, np.int32(1), "given the numpy.int32"),
+        (0, None, "given the NoneType None"),
+        (0, np.zeros(1, np.uint32), "given a numpy.ndarray of uint32"),
+        (1, np.int32(1), "wanted a contiguous int32 device array or None, given the numpy.int32"),
+        (1, [1, 2], "given the list"),
+        (1, np.zeros(3, np.int64), "given an array of int64"),
+        (1, np.zeros(3, ">i4"), "given an array of >i4"),
+        (2, np.zeros(6, np.float32)[::2], "not contiguous"),
+        (3, True, "wanted a NumPy scalar numpy.bool, given the bool True"),
+        (4, np.int64(1), "wanted a structured NumPy scalar"),
+    ],
+)
+def test_misfits_are_named(check, position, wrong, complaint):
+    arguments = good()
+    arguments[position] = wrong
+    with pytest.raises(TypeError) as error:
+        check(arguments)
+    assert f"kernel k, argument {position + 1} (" in str(error.value)
+    assert complaint in str(error.value)
+
+
+def test_wrong_number_of_arguments(check):
+    with pytest.raises(TypeError, match=r"kernel k: wanted 5 arguments \(n, in, out, yes, arc\), given 4"):
+        check(good()[:4])
+
+
+def test_read_only_arrays(check):
+    arguments = good()
+    arguments[1].setflags(write=False)
+    check.check_writable(arguments)
+    arguments[2].setflags(write=False)
+    with pytest.raises(TypeError, match=r"argument 3 \(float\* out\).*given a read-only array"):
+        check.check_writable(arguments)
+
+
+def test_checking_is_cheap(tmp_path):
+    listed = ", ".join([f"const int* a{i}" for i in range(8)] + ["unsigned n", "float x"])
+    check = ArgumentCheck(
+        "k", parameters(tmp_path, f'extern "C" __global__ void k({listed}) {{}}'), np.ndarray
+    )
+    arguments = (*(np.zeros(3, np.int32) for _ in range(8)), np.uint32(1), np.float32(1))
+    seconds = min(timeit.repeat(lambda: check(arguments), number=1000, repeat=5)) / 1000
+    assert seconds < 20e-6
+
+
+def test_launch_shapes():
+    assert launch_shape("k", 3, 64) == ((3, 1, 1), (64, 1, 1))
+    assert launch_shape("k", (3, 2), (8, 8, 4)) == ((3, 2, 1), (8, 8, 4))
+    assert launch_shape("k", np.int64(3), 64) == ((3, 1, 1), (64, 1, 1))
+    for impossible in (((1, 1, 1, 1), 64), (1, (2, 2, 2, 2)), ((), 64)):
+        with pytest.raises(KernelError, match="kernel k.*impossible"):
+            launch_shape("k", *impossible)

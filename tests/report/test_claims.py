@@ -1,0 +1,232 @@
+"""Verdicts over claims, for cases made so that each must come out."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from relaxometer.claims import Claim, Evidence, compare_claims, load_claims, readable_claims
+from relaxometer.errors import UserError
+from synthetic_runs import metadata, phases, searches, spread
+
+CLAIMS = Path(__file__).parents[2] / "resources/claims.yaml"
+
+
+def claim(quantity, **values):
+    common = {"id": "c", "source": "adaptive", "where": "figure 7", "text": "A claim", "graph": "town"}
+    return Claim.model_validate(common | {"quantity": quantity} | values)
+
+
+def faster(**values):
+    """The claim that adaptive is 18% faster than conventional."""
+    given = {
+        "of": "adaptive",
+        "over": "conventional",
+        "claimed": 1.18,
+        "direction": "higher",
+        "tolerance": 0.05,
+    }
+    return claim("speedup", **given | values)
+
+
+def judged(one, *timings, counted=(), swept=()):
+    """The line that a claim gets from these tables."""
+    nothing = [searches("none", [1.0]).iloc[:0]], [phases("none", [1]).iloc[:0]]
+    evidence = Evidence(
+        pd.concat([*(timings or nothing[0])]),
+        pd.concat([*(counted or nothing[1])]),
+        {"town": metadata()},
+        list(swept),
+    )
+    return compare_claims([one], evidence).iloc[0]
+
+
+def conventional_and(adaptive_ms, **options):
+    return (
+        searches("conventional", spread(10), **options),
+        searches("adaptive", spread(adaptive_ms), **options),
+    )
+
+
+@pytest.mark.parametrize(
+    ("adaptive_ms", "verdict"),
+    [
+        (10 / 1.18, "same"),
+        (10 / 2, "same direction"),
+        (10 * 1.5, "opposite"),
+        (10, "no difference shown"),
+    ],
+)
+def test_a_speed_claim(adaptive_ms, verdict):
+    line = judged(faster(), *conventional_and(adaptive_ms))
+    assert line["verdict"] == verdict
+    assert line["measured"] == pytest.approx(10 / adaptive_ms)
+    assert line["ratio"] == pytest.approx(10 / adaptive_ms / 1.18)
+    assert (line["device"], line["device_kind"]) == ("NVIDIA X", "cuda")
+
+
+@pytest.mark.parametrize(
+    ("adaptive_ms", "verdict"),
+    [
+        (10, "same"),
+        (9.8, "same"),
+        (5, "differs: adaptive is faster"),
+        (20, "differs: conventional is faster"),
+    ],
+)
+def test_a_claim_of_no_difference(adaptive_ms, verdict):
+    line = judged(faster(claimed=1.0, direction="equal"), *conventional_and(adaptive_ms))
+    assert line["verdict"] == verdict
+
+
+def test_a_claim_that_something_is_slower():
+    slower = faster(claimed=None, direction="lower")
+    line = judged(slower, *conventional_and(25))
+    assert line["verdict"] == "same direction"
+    assert line["measured"] == pytest.approx(0.4)
+    assert pd.isna(line["ratio"])
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        faster(),
+        claim("mean_time", of="adaptive", claimed=107),
+        claim("threshold_band", of="adaptive", over="conventional", claimed=800),
+        claim("best_threshold", of="adaptive", claimed=350),
+    ],
+    ids=lambda one: one.quantity,
+)
+def test_emulated_time_never_gives_a_value(one):
+    swept = searches("adaptive-5", spread(1), kernel="adaptive", to_all_us=5, device_kind="host")
+    line = judged(one, *conventional_and(5, device_kind="host"), swept, swept=["adaptive-5"])
+    assert line["verdict"] == "not measured: emulated time"
+    assert pd.isna(line["measured"])
+    assert pd.isna(line["ratio"])
+
+
+def test_one_emulated_side_is_enough():
+    line = judged(
+        faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), device_kind="host")
+    )
+    assert line["verdict"] == "not measured: emulated time"
+
+
+def test_times_of_two_devices_are_not_compared():
+    line = judged(
+        faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), device="NVIDIA Y")
+    )
+    assert line["verdict"] == "not measured: the variants were timed on different devices"
+
+
+def test_a_wrong_variant_is_not_measured():
+    line = judged(
+        faster(), searches("conventional", spread(10)), searches("adaptive", spread(5), status="invalid")
+    )
+    assert line["verdict"] == "not measured: adaptive on town was not proven right and finished"
+
+
+def test_a_variant_that_was_not_run_is_named():
+    line = judged(faster(), searches("conventional", spread(10)))
+    assert line["verdict"] == "not measured: adaptive on town was not run"
+
+
+def test_a_graph_that_was_not_run_is_named():
+    line = judged(faster(graph="metropolis"), *conventional_and(5))
+    assert line["verdict"] == "not measured: metropolis is not in this run"
+
+
+def test_only_common_sources_are_compared():
+    table = searches("conventional", [*spread(10), 5000.0, 5000.0])
+    assert judged(faster(), table, searches("adaptive", spread(5)))["measured"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("mean_ms", "verdict"), [(107, "same"), (20, "faster here"), (300, "slower here")])
+def test_an_absolute_time(mean_ms, verdict):
+    one = claim("mean_time", of="conventional", claimed=107, unit="ms")
+    assert judged(one, searches("conventional", spread(mean_ms)))["verdict"] == verdict
+
+
+def sweep_of(means):
+    tables = [
+        searches(f"adaptive-{to_all}", spread(mean), kernel="adaptive", to_all_us=to_all)
+        for to_all, mean in means.items()
+    ]
+    return tables, [f"adaptive-{to_all}" for to_all in means]
+
+
+def test_the_band_of_thresholds_is_the_longest_that_gains():
+    tables, names = sweep_of({10: 8, 20: 12, 50: 8, 80: 7, 200: 9, 500: 12})
+    one = claim(
+        "threshold_band", of="adaptive", over="conventional", claimed=800, direction="higher", against=0
+    )
+    line = judged(one, searches("conventional", spread(10)), *tables, swept=names)
+    assert line["measured"] == 150
+    assert line["verdict"] == "same direction"
+    assert judged(one, searches("conventional", spread(1)), *tables, swept=names)["verdict"] == "opposite"
+
+
+def test_the_best_threshold_leaves_the_tuned_variant_aside():
+    tables, names = sweep_of({10: 8, 20: 6, 50: 9})
+    tuned = searches("adaptive", spread(1), to_all_us=33)
+    one = claim("best_threshold", of="adaptive", claimed=350)
+    line = judged(one, tuned, *tables, swept=names)
+    assert (line["measured"], line["verdict"]) == (20, "differs")
+
+
+@pytest.mark.parametrize(
+    ("one", "measured", "verdict"),
+    [
+        (claim("mean_phases", claimed=230), 5, "differs"),
+        (claim("mean_phases", claimed=5), 5, "same"),
+        (
+            claim("peak_updated", claimed=500_000, direction="higher", against=500_000),
+            900_000,
+            "same direction",
+        ),
+        (claim("share_of_phases", at=10_000, claimed=0.59, direction="higher", against=0.5), 0.6, "same"),
+        (claim("share_of_phases", at=10, claimed=0.59, direction="higher", against=0.5), 0.2, "opposite"),
+    ],
+)
+def test_counts_hold_on_any_device(one, measured, verdict):
+    counted = [phases("conventional", [100, 10_000, 10_001, 900_000, 0], device_kind="host")]
+    line = judged(one, counted=counted)
+    assert line["measured"] == pytest.approx(measured)
+    assert line["verdict"] == verdict
+    assert line["device_kind"] == "host"
+
+
+def test_a_property_of_a_graph():
+    line = judged(claim("graph_property", key="mean_weight", claimed=83_666))
+    assert (line["verdict"], line["ratio"], line["device"]) == ("same", 1, "")
+
+
+def test_the_claims_of_the_file_are_complete_and_known():
+    claims = load_claims(CLAIMS)
+    assert len({one.id for one in claims}) == len(claims) >= 13
+    assert {one.key for one in claims if one.quantity == "graph_property"} == {
+        *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight"),
+    }
+
+
+def test_a_wrong_quantity_names_the_known_ones(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_text(CLAIMS.read_text(encoding="utf-8").replace("quantity: speedup", "quantity: sped_up", 1))
+    with pytest.raises(
+        UserError, match=r"claims\.yaml: 8\.quantity: 'sped_up'.*known quantities are .*speedup"
+    ):
+        load_claims(path)
+
+
+def test_the_readable_table_rounds_and_keeps_units():
+    one = claim("mean_time", of="conventional", claimed=107, unit="ms")
+    line = readable_claims(pd.DataFrame([judged(one, searches("conventional", [20.12345] * 8))])).iloc[0]
+    assert (line["Claimed"], line["Measured"], line["Ratio"]) == ("107 ms", "20.12 ms", "0.19")
+
+
+def test_the_readable_table_gathers_what_was_not_measured():
+    elsewhere = faster(graph="metropolis")
+    lines = pd.DataFrame([judged(faster(), *conventional_and(5)), judged(elsewhere), judged(elsewhere)])
+    table = readable_claims(lines)
+    assert table["Verdict"].tolist() == ["same direction", "not measured: metropolis is not in this run"]
+    assert table["Claim"].tolist() == ["A claim", "2 more"]

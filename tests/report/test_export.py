@@ -1,0 +1,55 @@
+"""Which files of a run are exported, and which stay."""
+
+import pytest
+
+from relaxometer.errors import UserError
+from relaxometer.export import export_results
+
+
+@pytest.fixture
+def results(tmp_path):
+    """What a run over town leaves, beside the figure of a graph of an earlier run."""
+    folder = tmp_path / "results"
+    files = {
+        "summary.csv": "problem,graph,variant\nsssp,town,adaptive\n",
+        "claims.csv": "id\n",
+        "context.json": "{}\n",
+        "timings.parquet": "",
+        "figures/figure-7.svg": "7",
+        "figures/figure-4/town.svg": "4",
+        "figures/map/town.png": "map",
+        "figures/figure-4/village.svg": "old",
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
+    target = tmp_path / "docs/results/suite"
+    written = export_results(results, target)
+    names = {str(path.relative_to(target)) for path in written}
+    assert names == {
+        *("summary.csv", "claims.csv", "context.json"),
+        *("figures/figure-7.svg", "figures/figure-4/town.svg", "figures/map/town.png"),
+    }
+    assert {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()} == names
+
+
+def test_an_earlier_export_is_replaced_and_the_findings_stay(results, tmp_path):
+    target = tmp_path / "suite"
+    (target / "figures").mkdir(parents=True)
+    (target / "figures/figure-9.svg").write_text("gone", encoding="utf-8")
+    (target / "README.md").write_text("findings", encoding="utf-8")
+    export_results(results, target)
+    assert not (target / "figures/figure-9.svg").exists()
+    assert (target / "README.md").read_text(encoding="utf-8") == "findings"
+
+
+def test_an_unfinished_run_is_not_exported(results, tmp_path):
+    (results / "claims.csv").unlink()
+    with pytest.raises(UserError, match=r"claims\.csv is not there; run the workflow first"):
+        export_results(results, tmp_path / "suite")
+    assert not (tmp_path / "suite").exists()

@@ -1,0 +1,274 @@
+"""What stands in the figures and tables, read back from what was drawn."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from matplotlib.collections import LineCollection
+
+from relaxometer.errors import UserError
+from relaxometer.figures import adaptive, maps, style, summary
+from relaxometer.gather import summarise
+from relaxometer.graph import Graph
+from relaxometer.samples import on_one_clock, proven_phases, share_at_or_under, source_times
+from synthetic_runs import metadata, phases, searches, spread
+
+
+def texts(figure):
+    """Every text of a figure, drawn or written."""
+    found = [text.get_text() for text in figure.texts]
+    for axes in figure.axes:
+        found += [text.get_text() for text in axes.texts]
+        found += [axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()]
+    return "\n".join(found)
+
+
+def summary_of(*tables):
+    return summarise(pa.Table.from_pandas(pd.concat(tables), preserve_index=False))
+
+
+def test_the_share_at_a_limit_counts_values_at_it():
+    assert share_at_or_under([1, 10_000, 10_001, 10**6], [0, 10_000, 10**6]).tolist() == [0, 0.5, 1]
+
+
+def test_figure_3_draws_the_share_of_arcs():
+    weights = np.repeat(np.array([10, 1000], dtype=np.uint32), [30, 70])
+    figure = adaptive.arc_weights(weights, metadata())
+    line = figure.axes[0].lines[0]
+    at, share = np.array(line.get_xdata()), np.array(line.get_ydata())
+    assert share[at < 999].max() == pytest.approx(0.3)
+    assert share[-1] == 1
+    assert figure.axes[0].get_xscale() == "log"
+    assert figure.axes[0].get_xlabel() == "Arc weight [ms]"
+    assert "median 1,000" in texts(figure)
+    assert "mean 703" in texts(figure)
+
+
+def test_figure_4_draws_at_most_five_sources_and_counts_phases_over_all():
+    table = phases("conventional", [5, 50, 7, 0], sources=8)
+    figure = adaptive.updated_per_phase(table, "town")
+    lines = figure.axes[0].lines
+    assert [line.get_label() for line in lines] == [f"{name} (vertex {i})" for i, name in enumerate("ABCDE")]
+    np.testing.assert_array_equal(lines[0].get_ydata(), [5, 50, 7, 0])
+    assert "4 phases over 8 sources" in texts(figure)
+
+
+def test_figure_5_says_the_share_that_was_put_in():
+    table = phases("conventional", [100, 10_000, 10_001, 600_000, 20])
+    assert "60% at or under 10,000" in texts(adaptive.updated_distribution(table, "town"))
+
+
+def test_counts_are_those_of_one_variant():
+    both = pd.concat([phases("conventional", [4, 9]), phases("selection", [4, 9])])
+    assert "4 phases of 2 sources" in texts(adaptive.updated_distribution(both, "town"))
+
+
+def test_figure_6_marks_the_phases_over_all_vertices():
+    table = phases("adaptive", [1, 30, 40, 2, 0])
+    table["mode"] = ["selected", "all", "all", "selected", "selected"] * 2
+    figure = adaptive.phase_times(pd.concat([phases("conventional", [1, 30, 40, 2, 0]), table]), "town")
+    assert "adaptive ran 2 of 5 phases over all vertices" in texts(figure)
+    time_axes = figure.axes[0]
+    assert time_axes.get_yscale() == "log"
+    (band,) = time_axes.patches
+    assert (band.get_x(), band.get_width()) == (1.5, 2)
+    assert [line.get_label() for line in time_axes.lines] == ["conventional", "adaptive"]
+
+
+def test_figure_7_draws_means_from_small_to_large_and_says_what_the_test_shows():
+    table = pd.concat(
+        [
+            searches("conventional", spread(10), graph="large"),
+            searches("adaptive", spread(8), graph="large"),
+            searches("conventional", spread(2), graph="small"),
+            searches("adaptive", spread(2), graph="small"),
+        ]
+    )
+    figure = adaptive.mean_times(table, [metadata("large", 2000), metadata("small", 500)])
+    heights = [[bar.get_height() for bar in bars] for bars in figure.axes[0].containers]
+    np.testing.assert_allclose(
+        heights, [[np.mean(spread(2)), np.mean(spread(10))], [np.mean(spread(2)), np.mean(spread(8))]]
+    )
+    assert "large: adaptive is 1.25 times as fast as conventional" in texts(figure)
+    assert "small: adaptive is not shown to differ from conventional" in texts(figure)
+
+
+def test_emulated_times_are_named_and_never_compared():
+    table = pd.concat(
+        [
+            searches("conventional", spread(10), device_kind="host"),
+            searches("adaptive", spread(5), device_kind="host"),
+        ]
+    )
+    shown = texts(adaptive.mean_times(table, [metadata()]))
+    assert "[ms, emulated]" in shown
+    assert "no GPU times" in shown
+    assert "times as" not in shown
+
+
+def test_a_wrong_variant_gets_no_bar():
+    table = pd.concat(
+        [searches("conventional", spread(10)), searches("adaptive", spread(1), status="invalid")]
+    )
+    figure = adaptive.mean_times(table, [metadata()])
+    (bars,) = figure.axes[0].containers
+    assert [bar.get_height() for bar in bars] == [pytest.approx(np.mean(spread(10)))]
+
+
+def test_one_wrong_answer_takes_the_whole_variant_out():
+    table = searches("conventional", spread(10))
+    table.loc[3, "status"] = "invalid"
+    assert source_times(table).empty
+    assert proven_phases(phases("conventional", [1, 2]), table).empty
+
+
+def test_real_times_are_preferred_and_never_mixed_with_emulated_ones():
+    real, emulated = searches("a", [1.0]), searches("b", [1.0], device_kind="host")
+    assert set(on_one_clock(pd.concat([real, emulated]))["variant"]) == {"a"}
+    assert set(on_one_clock(emulated)["variant"]) == {"b"}
+
+
+def test_figure_8_compares_over_the_sources_of_the_sweep():
+    slow_elsewhere = [*spread(10, 8), *[1000.0] * 8]
+    sweep = {20: 11, 40: 8, 60: 9, 100: 12}
+    swept = [
+        searches(f"adaptive-{to_all}", spread(mean, 8), kernel="adaptive", to_all_us=to_all)
+        for to_all, mean in sweep.items()
+    ]
+    table = pd.concat([searches("conventional", slow_elsewhere), *swept])
+    figure = adaptive.thresholds(table, [f"adaptive-{to_all}" for to_all in sweep], "town")
+    curve = next(line for line in figure.axes[0].lines if len(line.get_xdata()) == len(sweep))
+    np.testing.assert_array_equal(curve.get_xdata(), list(sweep))
+    conventional = next(line for line in figure.axes[0].lines if line.get_label() == "conventional")
+    assert conventional.get_ydata()[0] == pytest.approx(np.mean(spread(10, 8)))
+    assert "best at 40 µs; faster than conventional from 40 to 60 µs" in texts(figure)
+
+
+@pytest.mark.parametrize(
+    "draw", [adaptive.updated_per_phase, adaptive.updated_distribution, adaptive.phase_times]
+)
+def test_without_a_proven_run_the_figure_says_so(draw):
+    nothing = phases("conventional", [1]).iloc[:0]
+    assert adaptive.NOTHING_PROVEN in texts(draw(nothing, "town"))
+
+
+def test_table_1_stands_beside_the_source():
+    table = adaptive.table_1([metadata()])
+    assert table["Suzuki et al."].tolist() == ["1427876", "4584822", "3.2", "83666", "184384", ""]
+    assert table["town"].tolist() == ["1000", "3200", "3.2", "83666", "184384", "ms"]
+
+
+def test_ranks_are_shared_unless_a_test_tells_apart():
+    table = pd.concat(
+        [
+            searches("fast", spread(1)),
+            searches("also-fast", spread(1)),
+            searches("slow", spread(5)),
+            searches("wrong", spread(0.1), status="invalid"),
+            searches("emulated", spread(0.1), device_kind="host"),
+            searches("on-cpu", spread(9), device_kind="cpu"),
+        ]
+    )
+    ranks = summary.ranks(table).droplevel(["problem", "graph"]).to_dict()
+    assert ranks == {"fast": 1, "also-fast": 1, "slow": 3, "on-cpu": 4}
+
+
+def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
+    tables = [
+        searches("fast", spread(1)),
+        searches("slow", spread(5)),
+        searches("wrong", spread(0.1), status="invalid"),
+        searches("emulated", spread(0.1), device_kind="host"),
+    ]
+    table = summary.ranked_table(summary_of(*tables), pd.concat(tables)).set_index("Variant")
+    assert table["Rank"].to_dict() == {"fast": "1", "slow": "2", "wrong": "", "emulated": ""}
+    assert table.loc["wrong", "Median [ms]"] == ""
+    assert table.loc["wrong", "Proven"] == "0%"
+    assert table.loc["emulated", "Clock"] == "emulated"
+
+
+def test_the_headline_keeps_emulated_and_real_times_apart():
+    lines = summary_of(
+        searches("conventional", spread(3), device_kind="host"),
+        searches("adaptive", spread(3), device_kind="host", status="invalid"),
+        searches("dijkstra-cpu", spread(2), device_kind="cpu"),
+    )
+    figure = summary.median_times(lines)
+    real, emulated = figure.axes
+    assert [label.get_text() for label in real.get_yticklabels()] == ["dijkstra-cpu (CPU)"]
+    assert [label.get_text() for label in emulated.get_yticklabels()] == ["conventional"]
+    assert (real.get_xlabel(), emulated.get_xlabel()) == ("Median time [CPU ms]", "Median time [emulated ms]")
+    assert "Not shown: adaptive on town (invalid)" in texts(figure)
+
+
+def test_the_headline_puts_gpu_and_cpu_on_one_axis_with_a_label():
+    lines = summary_of(
+        searches("conventional", spread(3)), searches("dijkstra-cpu", spread(20), device_kind="cpu")
+    )
+    (axes,) = summary.median_times(lines).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["dijkstra-cpu (CPU)", "conventional"]
+    assert axes.get_xlabel() == "Median time [GPU and CPU ms]"
+
+
+@pytest.fixture
+def square():
+    """Four corners of a degree; the last cannot be reached from the first."""
+    return Graph.from_arcs(
+        "square",
+        4,
+        [0, 1, 1, 2, 3],
+        [1, 0, 2, 1, 0],
+        [60_000, 60_000, 120_000, 120_000, 5],
+        lon=np.array([139.0, 140.0, 140.0, 139.0]),
+        lat=np.array([35.0, 35.0, 36.0, 36.0]),
+        metadata={"weight_unit": "ms", "attribution": "© OpenStreetMap contributors", "license": "ODbL 1.0"},
+    )
+
+
+def answer_of(distance, predecessor):
+    return {
+        "distance": np.array(distance, dtype=np.uint32),
+        "predecessor": np.array(predecessor, dtype=np.uint32),
+    }
+
+
+def test_a_map_colours_each_road_once_by_the_distance_of_its_middle(square):
+    nowhere = 2**32 - 1
+    figure = maps.distance_map(square, answer_of([0, 60_000, 180_000, nowhere], [0, 0, 1, nowhere]))
+    unreached, reached = (part for part in figure.axes[0].collections if isinstance(part, LineCollection))
+    np.testing.assert_allclose(sorted(reached.get_array()), [0.5, 2.0])
+    assert len(unreached.get_segments()) == 1
+    assert "© OpenStreetMap contributors, ODbL 1.0" in texts(figure)
+    assert "the furthest vertex is 3 min away" in texts(figure)
+    assert figure.axes[0].get_aspect() == pytest.approx(1 / np.cos(np.radians(35.5)))
+
+
+def test_a_map_needs_coordinates():
+    bare = Graph.from_arcs("bare", 2, [0], [1], [1])
+    with pytest.raises(UserError, match=r"bare has no coordinates.*report\.maps"):
+        maps.distance_map(bare, answer_of([0, 1], [0, 0]))
+
+
+def test_a_map_without_a_proven_answer_says_so(square):
+    assert "proven right" in texts(maps.distance_map(square, answer_of([], [])))
+
+
+def test_a_variant_looks_the_same_everywhere():
+    assert len({style.look(name).colour for name in style.LOOKS}) == len(style.LOOKS)
+    assert style.look("unheard-of") == style.look("unheard-of")
+
+
+def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):
+    for name in ("one.svg", "two.svg"):
+        style.save(adaptive.updated_per_phase(phases("conventional", [1, 9, 0]), "town"), tmp_path / name)
+    one = (tmp_path / "one.svg").read_text(encoding="utf-8")
+    assert one == (tmp_path / "two.svg").read_text(encoding="utf-8")
+    assert re.search(r"<text[^>]*>Updated vertices</text>", one)
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_png_has_few_colours(tmp_path, square):
+    style.save(maps.distance_map(square, answer_of([0, 1, 2, 3], [0, 0, 1, 0])), tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes()[25] == 3, "the colour type is a palette"

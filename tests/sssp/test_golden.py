@@ -1,0 +1,37 @@
+"""Shortest paths of a real map, against values that independent programs agree on."""
+
+import numpy as np
+import pytest
+
+from relaxometer.certify import SsspCertifier
+from relaxometer.resident import ResidentGraph
+from relaxometer.variants import kernel_names, load_variant
+
+pytestmark = pytest.mark.slow
+
+FIRST_VERTEX = 0
+"""Vertex 1 of the file."""
+
+
+@pytest.fixture(scope="module")
+def new_york(road_file):
+    from relaxometer.datasets.dimacs import read_gr
+    from relaxometer.graph import Graph
+
+    return Graph.from_arcs("usa-ny", *read_gr(road_file("USA-road-d.NY.gr.gz")))
+
+
+@pytest.mark.parametrize("variant", kernel_names("sssp"))
+def test_new_york(device, variant, new_york):
+    """SciPy and igraph give these distances; the phases are those of any phase-synchronous search."""
+    resident = ResidentGraph.upload(device, new_york)
+    module = load_variant("sssp", variant)
+    parameters = {"to_all_us": 1000} if variant == "adaptive" else {}
+    answer = module.Solver(resident, module.Parameters(**parameters)).solve(FIRST_VERTEX)
+    distance = device.asarray(answer.distance)
+    values = device.asnumpy(distance)
+    assert int(values.max()) == 1_440_081
+    assert int(values.sum(dtype=np.uint64)) == 186_686_642_878
+    assert answer.phases in (None, 1200)
+    certificate = SsspCertifier(resident).check(FIRST_VERTEX, distance, device.asarray(answer.predecessor))
+    assert certificate.holds, certificate.reason

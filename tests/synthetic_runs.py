@@ -1,0 +1,91 @@
+"""Small tables of runs with times and counts that are put in by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+
+def searches(
+    variant: str,
+    times_ms: list[float],
+    *,
+    graph: str = "town",
+    kernel: str = "",
+    device_kind: str = "cuda",
+    device: str = "",
+    status: str = "ok",
+    to_all_us: float = float("nan"),
+    repetitions: int = 2,
+) -> pd.DataFrame:
+    """Rows of timings: one a source and repetition, sources counted from 0."""
+    rows = [
+        {
+            "problem": "sssp",
+            "graph": graph,
+            "variant": variant,
+            "kernel": kernel or variant,
+            "device_kind": device_kind,
+            "device": device
+            or {"cuda": "NVIDIA X", "cpu": "CPU X", "host": "host emulation on CPU X"}[device_kind],
+            "parameter_to_all_us": to_all_us,
+            "source": source,
+            "repetition": repetition,
+            "time_ms": time_ms,
+            "phases": 4,
+            "reached_arcs": 1000,
+            "status": status,
+            "reason": "" if status == "ok" else "rule broken",
+        }
+        for repetition in range(repetitions)
+        for source, time_ms in enumerate(times_ms)
+    ]
+    return pd.DataFrame(rows)
+
+
+def phases(
+    variant: str,
+    updated: list[int],
+    *,
+    graph: str = "town",
+    sources: int = 2,
+    mode: str = "all",
+    device_kind: str = "cuda",
+) -> pd.DataFrame:
+    """Rows of phases: the same updated counts from every source."""
+    rows = [
+        {
+            "problem": "sssp",
+            "graph": graph,
+            "variant": variant,
+            "kernel": variant,
+            "device_kind": device_kind,
+            "device": "NVIDIA X",
+            "source": source,
+            "phase": phase,
+            "mode": mode,
+            "updated": count,
+            "relaxed_arcs": 3 * count,
+            "time_ms": 0.01 * phase,
+        }
+        for source in range(sources)
+        for phase, count in enumerate(updated, start=1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def metadata(name: str = "town", vertices: int = 1000) -> dict:
+    """Content of a ``graph.json``."""
+    return {
+        "name": name,
+        "vertices": vertices,
+        "arcs": 3200,
+        "mean_degree": 3.2,
+        "mean_weight": 83_666.0,
+        "sd_weight": 184_384.0,
+        "weight_unit": "ms",
+    }
+
+
+def spread(mean: float, sources: int = 12) -> list[float]:
+    """Times within 2% of a mean, the same pattern for every mean and no two alike."""
+    return [mean * (1 + 0.04 * (0.618 * source % 1 - 0.5)) for source in range(sources)]

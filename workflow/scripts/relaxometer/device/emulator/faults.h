@@ -1,0 +1,84 @@
+// Turns the processor's complaints about a kernel, such as an access to memory that does not exist, into errors.
+//
+// While a launch runs, SIGSEGV, SIGBUS and SIGFPE of its thread come here, on a stack of their own, since the
+// fault may be that a CUDA thread's stack is full. The handler leaves by going back to the launcher. The
+// sanitizers that report faults themselves keep their handlers.
+
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+namespace emulator
+{
+
+// The address of the instruction that failed, or 0.
+inline uintptr_t instruction_of([[maybe_unused]] void* context)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    return (uintptr_t)((ucontext_t*)context)->uc_mcontext.gregs[16];  // REG_RIP
+#elif defined(__linux__) && defined(__aarch64__)
+    return (uintptr_t)((ucontext_t*)context)->uc_mcontext.pc;
+#else
+    return 0;
+#endif
+}
+
+// Sends faults to a handler for as long as it lives.
+class FaultCatcher
+{
+public:
+    typedef void (*Handler)(int signal, siginfo_t* information, void* context);
+
+#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
+    explicit FaultCatcher(Handler) {}
+#else
+    explicit FaultCatcher(Handler handler)
+    {
+        thread() = pthread_self();
+        stack_t stack = {};
+        stack.ss_sp = handler_stack;
+        stack.ss_size = sizeof handler_stack;
+        sigaltstack(&stack, &previous_stack);
+        struct sigaction action = {};
+        action.sa_sigaction = handler;
+        // The handler does not return, so the signal must not stay blocked.
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+        for (int i = 0; i < SIGNALS; ++i) {
+            sigaction(signals[i], &action, &previous[i]);
+        }
+    }
+
+    ~FaultCatcher()
+    {
+        for (int i = 0; i < SIGNALS; ++i) {
+            sigaction(signals[i], &previous[i], nullptr);
+        }
+        sigaltstack(&previous_stack, nullptr);
+    }
+#endif
+
+    // Whether the calling thread is the one that launched the kernel.
+    static bool is_launching_thread()
+    {
+        return pthread_equal(thread(), pthread_self());
+    }
+
+private:
+    static const int SIGNALS = 3;
+    static constexpr int signals[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE};
+
+    static pthread_t& thread()
+    {
+        static pthread_t launching;
+        return launching;
+    }
+
+    struct sigaction previous[SIGNALS];
+    stack_t previous_stack;
+    alignas(16) static inline char handler_stack[64 * 1024];
+};
+
+}  // namespace emulator
