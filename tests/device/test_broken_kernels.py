@@ -41,7 +41,10 @@ class TestAlways:
     def test_divergent_barrier(self):
         report = report_of("divergent_barrier", 32)
         assert "deadlock" in report
-        first, second = line_of("divergent_barrier: half the threads"), line_of("divergent_barrier: the other half")
+        first, second = (
+            line_of("divergent_barrier: half the threads"),
+            line_of("divergent_barrier: the other half"),
+        )
         assert f"block (0,0,0), threads 0 to 15 wait in __syncthreads at {BROKEN}:{first}" in report
         assert f"threads 16 to 31 wait in __any_sync at {BROKEN}:{second}, mask 0xffffffff" in report
 
@@ -72,7 +75,9 @@ class TestAlways:
         assert "assertion failed: threadIdx.x < 5" in report
 
     def test_trap(self):
-        assert f"{BROKEN}:{line_of('trap')}: thread (3,0,0) of block (0,0,0): __trap()" in report_of("trap", 32)
+        assert f"{BROKEN}:{line_of('trap')}: thread (3,0,0) of block (0,0,0): __trap()" in report_of(
+            "trap", 32
+        )
 
     @pytest.mark.parametrize("block", [1, 64])
     def test_endless_wait(self, block):
@@ -80,19 +85,25 @@ class TestAlways:
 
     def test_grid_sync_needs_a_cooperative_launch(self, host_device):
         module = host_device.module(KERNELS / "not_cooperative.cu")
-        with pytest.raises(KernelError, match=r"not_cooperative\.cu:8: .*load the module with cooperative=True"):
+        with pytest.raises(
+            KernelError, match=r"not_cooperative\.cu:8: .*load the module with cooperative=True"
+        ):
             module.get_function("lonely")(1, 1, (np.zeros(1, np.int32),))
 
     @pytest.mark.parametrize("sanitize", [None, "undefined"])
     def test_illegal_access(self, sanitize):
         module = get_device("host", sanitize=sanitize).module(BROKEN)
-        place = rf"kernel null_access: .*broken\.cu:{line_of('null_access')}: thread \(7,0,0\) of block \(0,0,0\)"
+        place = (
+            rf"kernel null_access: .*broken\.cu:{line_of('null_access')}: thread \(7,0,0\) of block \(0,0,0\)"
+        )
         for _ in range(2):
             with pytest.raises(KernelError, match=f"{place}: illegal memory access at address 0x1c"):
                 module.get_function("null_access")(1, 32, (None,))
 
     def test_endless_recursion(self):
-        assert "thread (0,0,0) of block (0,0,0): stack overflow at" in report_of("endless_recursion", 32, np.int32(1))
+        assert "thread (0,0,0) of block (0,0,0): stack overflow at" in report_of(
+            "endless_recursion", 32, np.int32(1)
+        )
 
     def test_division_by_zero(self):
         report = report_of("division", 32, np.int32(0))
@@ -119,7 +130,10 @@ class TestUndefinedBehaviour:
     )
     def test_findings_are_kernel_errors(self, name, value, what):
         report = report_of(name, 32, np.int32(value), sanitize="undefined")
-        assert f"{BROKEN}:{line_of(name)}: thread (0,0,0) of block (0,0,0): undefined behaviour: {what}" in report
+        assert (
+            f"{BROKEN}:{line_of(name)}: thread (0,0,0) of block (0,0,0): undefined behaviour: {what}"
+            in report
+        )
 
     def test_clean_kernels_stay_clean(self):
         module = get_device("host", sanitize="undefined").module(BROKEN)
@@ -172,7 +186,7 @@ class TestAddressSanitizer:
     @pytest.mark.parametrize(
         ("name", "launch"),
         [
-            ("off_by_one", '(4, 256, (np.uint32(1000), np.zeros(1000, np.int32), out))'),
+            ("off_by_one", "(4, 256, (np.uint32(1000), np.zeros(1000, np.int32), out))"),
             ("dynamic_overrun", "(1, 64, (out,), shared_mem=63 * 4)"),
             ("static_overrun", "(1, 32, (np.uint32(1), out))"),
         ],

@@ -34,7 +34,9 @@ def test_kernels_of_the_package(path, capsys):
 @needs_nvrtc
 @pytest.mark.parametrize("path", sorted(KERNELS.glob("*.cu")), ids=lambda path: path.name)
 def test_kernels_of_the_tests(path):
-    names = {usage.kernel for usage in nvrtc_check.compile_source(read_source(path, [nvrtc_check.PACKAGE]), "90")}
+    names = {
+        usage.kernel for usage in nvrtc_check.compile_source(read_source(path, [nvrtc_check.PACKAGE]), "90")
+    }
     source = read_source(path, [nvrtc_check.PACKAGE])
     assert names == set(source.exported())
 
@@ -42,7 +44,9 @@ def test_kernels_of_the_tests(path):
 @needs_nvrtc
 def test_errors_name_file_and_line(tmp_path):
     path = tmp_path / "wrong.cu"
-    path.write_text('#include <vector>\n\nextern "C" __global__ void wrong(int* out) { out[0] = undeclared; }\n')
+    path.write_text(
+        '#include <vector>\n\nextern "C" __global__ void wrong(int* out) { out[0] = undeclared; }\n'
+    )
     with pytest.raises(KernelError, match=r"wrong\.cu.*sm_80:\n.*wrong\.cu\(1\)"):
         nvrtc_check.compile_source(read_source(path, []), "80")
 

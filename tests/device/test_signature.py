@@ -204,5 +204,5 @@ def test_launch_shapes():
     assert launch_shape("k", (3, 2), (8, 8, 4)) == ((3, 2, 1), (8, 8, 4))
     assert launch_shape("k", np.int64(3), 64) == ((3, 1, 1), (64, 1, 1))
     for impossible in (((1, 1, 1, 1), 64), (1, (2, 2, 2, 2)), ((), 64)):
-        with pytest.raises(KernelError, match="kernel k.*impossible"):
+        with pytest.raises(KernelError, match=r"kernel k.*impossible"):
             launch_shape("k", *impossible)

@@ -229,4 +229,4 @@ def test_the_readable_table_gathers_what_was_not_measured():
     lines = pd.DataFrame([judged(faster(), *conventional_and(5)), judged(elsewhere), judged(elsewhere)])
     table = readable_claims(lines)
     assert table["Verdict"].tolist() == ["same direction", "not measured: metropolis is not in this run"]
-    assert table["Claim"].tolist() == ["A claim", "2 more"]
+    assert table["Claim"].tolist() == ["A claim", "2 claims"]

@@ -35,6 +35,14 @@ def test_an_entry_that_one_run_lacks_is_not_shared():
     assert merged["runs"][0]["parameters.to_all_us"] == 3
 
 
+def test_only_what_changed_during_a_run_is_told_twice():
+    after = {"driver": "1.2", "sm_clock_mhz": "1200"}
+    common = merge_contexts([context("town", after=after)])["common"]
+    assert {key: value for key, value in common.items() if key.startswith("after.")} == {
+        "after.sm_clock_mhz": "1200"
+    }
+
+
 def test_a_single_run_is_named():
     assert merge_contexts([context("town")])["runs"] == [{"run": "sssp/town/adaptive"}]
 

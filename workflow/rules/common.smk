@@ -9,6 +9,7 @@ ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from relaxometer.config import Plan
+from relaxometer.datasets.registry import FORMATS
 from relaxometer.errors import UserError
 from relaxometer.provenance import code_hash
 from relaxometer.scripting import ERRORS
@@ -46,6 +47,16 @@ def graph_inputs(wildcards):
     if entry.extracted_from:
         inputs["base"] = graph_files(entry.extracted_from)
     return inputs
+
+
+def dataset_code(graph):
+    """Hash of what makes a graph. The registry says what entries look like; the entry itself is a parameter."""
+    reader, _ = FORMATS[PLAN.datasets[graph].format].reader
+    return code_hash(
+        "datasets.build",
+        f"datasets.{reader}",
+        without=("datasets.registry", "validation"),
+    )
 
 
 def sssp_run(wildcards):

@@ -29,7 +29,7 @@ rule build_graph:
         "../envs/relaxometer.yaml"
     params:
         dataset=lambda wildcards: PLAN.datasets[wildcards.graph].model_dump(),
-        code=code_hash("datasets.build"),
+        code=lambda wildcards: dataset_code(wildcards.graph),
     script:
         "../scripts/build_graph.py"
 

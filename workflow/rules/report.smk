@@ -75,7 +75,7 @@ rule plot_summary:
             "results/figures/median-times.svg",
             category="1. Summary",
             caption="../report/median_times.rst",
-            labels={"what": "median times", "view": "figure"},
+            labels={"table": "median times (figure)"},
         ),
         table="results/report/summary_table.csv",
     log:
@@ -102,7 +102,7 @@ rule compare_claims:
             "results/claims.csv",
             category="1. Summary",
             caption="../report/claims.rst",
-            labels={"what": "claims of the sources", "view": "table (csv)"},
+            labels={"table": "claims of the sources", "format": "csv"},
         ),
         table="results/report/claims_table.csv",
     log:
@@ -125,13 +125,13 @@ rule merge_contexts:
             "results/context.json",
             category="6. Provenance",
             caption="../report/provenance.rst",
-            labels={"what": "all runs", "view": "json"},
+            labels={"what": "all runs, as json"},
         ),
         page=report(
             "results/report/provenance.html",
             category="6. Provenance",
             caption="../report/provenance.rst",
-            labels={"what": "all runs", "view": "page"},
+            labels={"what": "all runs, as a page"},
         ),
         machine="results/report/machine.csv",
     log:

@@ -241,8 +241,8 @@ extern "C" __global__ void recursion(int* out)
     out[threadIdx.x] = fibonacci((int)threadIdx.x % 16);
 }
 
-extern "C" __global__ void values(bool yes, u8 small, short medium, i64 large, float single_precision, double x,
-                                  double* out)
+extern "C" __global__ void values(bool yes, u8 small, short medium, i64 large, float single_precision,
+                                  double x, double* out)
 {
     if (threadIdx.x != 0) return;
     out[0] = yes;

@@ -338,7 +338,7 @@ def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
         }
     )
     reasons = claims.loc[claims["measured"].isna(), "verdict"].value_counts(sort=False)
-    others = pd.DataFrame({"Claim": [f"{count} more" for count in reasons], "Verdict": reasons.index})
+    others = pd.DataFrame({"Claim": [f"{count} claims" for count in reasons], "Verdict": reasons.index})
     return pd.concat([table, others], ignore_index=True)
 
 

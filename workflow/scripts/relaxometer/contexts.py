@@ -60,9 +60,10 @@ def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     -------
     dict
         ``common``: the entries that are the same in every run; ``runs``: for each run its
-        ``problem/graph/variant`` under ``run``, and the other entries.
+        ``problem/graph/variant`` under ``run``, and the other entries. What stands under ``after`` as it does
+        under ``before`` is left out.
     """
-    flat = [flatten(context) for context in contexts]
+    flat = [_without_unchanged(flatten(context)) for context in contexts]
     first = flat[0] if flat else {}
     common = {key: value for key, value in first.items() if all(other.get(key) == value for other in flat)}
     runs = [
@@ -82,6 +83,16 @@ def flatten(nested: Mapping[str, Any], prefix: str = "") -> Flat:
         else:
             flat[prefix + key] = value
     return flat
+
+
+def _without_unchanged(flat: Flat) -> Flat:
+    """Leave out the entries under ``after`` that are the same under ``before``."""
+    unchanged = {
+        key
+        for key, value in flat.items()
+        if key.startswith("after.") and flat.get(key.replace("after.", "before.", 1)) == value
+    }
+    return {key: value for key, value in flat.items() if key not in unchanged}
 
 
 def _names_run(key: str) -> bool:

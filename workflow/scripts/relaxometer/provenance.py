@@ -15,7 +15,7 @@ KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp")
 
 
 @cache
-def code_hash(*modules: str) -> str:
+def code_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
     """Hash the source of `modules` and of everything of this package that they use.
 
     Imports are followed, also those inside functions; so are kernel files that a module names and the files
@@ -25,15 +25,19 @@ def code_hash(*modules: str) -> str:
     ----------
     *modules : str
         Dotted names below ``relaxometer``, such as ``"sssp.adaptive"``.
+    without : tuple of str
+        Modules that cannot change the result, nor what only they use.
 
     Returns
     -------
     str
         The first 16 hexadecimal digits of a SHA-256.
     """
-    files: set[Path] = set()
+    left_out = {_file_of(module.split(".")) for module in without}
+    files = set(left_out)
     for module in modules:
         _collect(_file_of(module.split(".")), files)
+    files -= left_out
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(f"{file.relative_to(PACKAGE)}\0".encode())

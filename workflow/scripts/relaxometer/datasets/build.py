@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.datasets.registry import Dataset, HighwayParameters
+from relaxometer.datasets.registry import FORMATS, Dataset
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 
 Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
+"""Makes a graph out of its name, its entry, the files that the entry names, and the graph it is a part of."""
 
 
 def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph | None = None) -> Graph:
@@ -40,55 +42,15 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     UserError
         If a file is missing or wrong, or the counts differ from those of the entry.
     """
-    graph = READERS[dataset.format](name, dataset, files, base)
+    module, function = FORMATS[dataset.format].reader
+    reader: Reader = getattr(importlib.import_module(f"relaxometer.datasets.{module}"), function)
+    graph = reader(name, dataset, files, base)
     graph = replace(graph, name=name, metadata={**graph.metadata, **_metadata(graph, dataset)})
     _check_counts(graph, dataset)
     return graph
 
 
-def _read_dimacs(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    from relaxometer.datasets.dimacs import read_gr
-
-    (file,) = files
-    identity = _identify(file, dataset)
-    n_vertices, sources, targets, weights = read_gr(file)
-    metadata = {**identity, "arcs_in_file": len(sources)}
-    return Graph.from_arcs(name, n_vertices, sources, targets, weights, metadata=metadata)
-
-
-def _read_highways(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    from relaxometer.datasets.highways import data_file, read_highways
-
-    identity = _identify(data_file(), dataset)
-    graph = read_highways(name, HighwayParameters.model_validate(dataset.parameters).box)
-    graph.metadata.update(identity)
-    return graph
-
-
-def _generate_kanto_like(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    from relaxometer.datasets.kanto import kanto_like
-
-    assert dataset.seed is not None, "the registry sees to it"
-    return kanto_like(dataset.seed)
-
-
-def _extract_main_roads(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    from relaxometer.datasets.kanto import main_roads
-
-    assert base is not None, "the caller passes the graph that extracted_from names"
-    return main_roads(base)
-
-
-READERS: dict[str, Reader] = {
-    "dimacs": _read_dimacs,
-    "highways": _read_highways,
-    "kanto-like": _generate_kanto_like,
-    "kanto-like-main": _extract_main_roads,
-}
-"""Who makes the graph of each format in ``registry.FORMATS``."""
-
-
-def _identify(file: Path, dataset: Dataset) -> dict[str, str]:
+def identify(file: Path, dataset: Dataset) -> dict[str, str]:
     """Return name and SHA-256 of `file`, which must be the one that the entry names."""
     try:
         with file.open("rb") as stream:

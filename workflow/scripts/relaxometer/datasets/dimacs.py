@@ -16,13 +16,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.registry import Dataset
 from relaxometer.errors import UserError
-from relaxometer.graph import MAX_WEIGHT
+from relaxometer.graph import MAX_WEIGHT, Graph
 
 Arcs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 _DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
 _BLANK = b" \t\r"
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of a ``.gr`` file; see :data:`relaxometer.datasets.build.Reader`."""
+    (file,) = files
+    identity = identify(file, dataset)
+    n_vertices, sources, targets, weights = read_gr(file)
+    metadata = {**identity, "arcs_in_file": len(sources)}
+    return Graph.from_arcs(name, n_vertices, sources, targets, weights, metadata=metadata)
 
 
 def read_gr(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from relaxometer.datasets.registry import Box
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.registry import Box, Dataset, HighwayParameters
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 
@@ -18,6 +19,14 @@ _MODULE = "scgraph_data.world_highways"
 _INSTALL = "install it with: pip install 'scgraph-data>=2,<3' 'scgraph>=2.15,<3'"
 
 METRES_PER_KM = 1000
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph inside the entry's box; see :data:`relaxometer.datasets.build.Reader`."""
+    identity = identify(data_file(), dataset)
+    graph = read_highways(name, HighwayParameters.model_validate(dataset.parameters).box)
+    graph.metadata.update(identity)
+    return graph
 
 
 def data_file() -> Path:

@@ -83,21 +83,25 @@ class Format:
     needs : str, optional
         The one of ``file`` (by `path` or `urls`), ``seed`` and ``extracted_from`` that the format is made
         from; None if it brings its own data.
+    reader : str
+        Module of this package, and the function in it that makes the graph (`build.Reader`). It is imported
+        only to be called, so that an edit of one reader rebuilds its own graphs alone.
     parameters : subclass of pydantic.BaseModel
         Shape of the entry's `parameters`.
     """
 
+    reader: tuple[str, str]
     needs: str | None = None
     parameters: type[BaseModel] = NoParameters
 
 
 FORMATS = {
-    "dimacs": Format(needs="file"),
-    "highways": Format(parameters=HighwayParameters),
-    "kanto-like": Format(needs="seed"),
-    "kanto-like-main": Format(needs="extracted_from"),
+    "dimacs": Format(("dimacs", "build"), needs="file"),
+    "highways": Format(("highways", "build"), parameters=HighwayParameters),
+    "kanto-like": Format(("kanto", "build"), needs="seed"),
+    "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
 }
-"""The formats by name; ``build.READERS`` names the reader of each."""
+"""The formats by name."""
 
 
 class Dataset(Section):

@@ -17,10 +17,13 @@ Dimensions = int | tuple[int, ...]
 
 
 class KernelError(RuntimeError):
-    """A kernel did not compile, could not be launched or failed: names the kernel, its file and line, its threads."""
+    """A kernel did not compile, could not be launched, or failed.
+
+    The message names the kernel and, where known, file, line and threads.
+    """
 
 
-class DeviceOutOfMemory(MemoryError):
+class DeviceOutOfMemory(MemoryError):  # noqa: N818 - like MemoryError
     """The device has no memory left for an array or a launch."""
 
 
@@ -36,7 +39,9 @@ class Kernel(Protocol):
 
     name: str
 
-    def __call__(self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+    def __call__(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> None:
         """Launch the kernel; a GPU works on while the caller goes on.
 
         Parameters
@@ -99,7 +104,8 @@ class Device(Protocol):
         options
             Further compiler options: ``-D`` and ``-I``.
         cooperative
-            Whether the kernels are launched so that all their blocks run at once and may call ``grid.sync()``.
+            Whether the kernels are launched so that all their blocks run at once and may call
+            ``grid.sync()``.
         name_expressions
             Instantiations of templated kernels, such as ``"scale<float, 3>"``.
 

@@ -1,9 +1,9 @@
 // Integer types, the index of a thread, and relaxed access to words that other threads write meanwhile.
 //
-// A plain load or store of a word that another thread may be writing is a race, even where every outcome would
-// do (a flag that several threads set to 1): the compiler may merge, split or repeat it, and a race detector
-// rightly reports it. `load_relaxed` and `store_relaxed` are single accesses without any ordering; on a GPU they
-// cost what a plain access costs that goes past the first-level cache.
+// A plain load or store of a word that another thread may be writing is a race, even where every outcome
+// would do (a flag that several threads set to 1): the compiler may merge, split or repeat it, and a race
+// detector rightly reports it. `load_relaxed` and `store_relaxed` are single accesses without any ordering;
+// on a GPU they cost what a plain access costs that goes past the first-level cache.
 
 #pragma once
 

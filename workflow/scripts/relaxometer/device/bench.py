@@ -1,9 +1,9 @@
 """How many CUDA threads a second the device runs: ``python -m relaxometer.device.bench [cuda|host]``.
 
 ``relax`` is what threads cost that never wait: shortest paths from one vertex of a random graph of 100,000
-vertices and 400,000 arcs, where every phase has a thread for every vertex. ``block scan`` is what waiting costs:
-a scan of a million items in blocks of 256 threads with 17 barriers each. ``warp scan`` does it with five
-shuffles a thread.
+vertices and 400,000 arcs, where every phase has a thread for every vertex. ``block scan`` is what waiting
+costs: a scan of a million items in blocks of 256 threads with 17 barriers each. ``warp scan`` does it with
+five shuffles a thread.
 """
 
 from __future__ import annotations

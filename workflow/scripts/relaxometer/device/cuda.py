@@ -1,7 +1,7 @@
 """The CUDA device: kernels compiled by NVRTC and launched through CuPy, with CuPy's traps closed.
 
 - Arguments are checked before every launch (`relaxometer.device.signature`); CuPy checks nothing.
-- CuPy shrinks a cooperative launch that does not fit, and makes an empty grid one block; here both are errors.
+- CuPy shrinks a cooperative launch that does not fit, and makes an empty grid one block: errors here.
 - CuPy's cache of compiled kernels does not see edits of included files; here their texts enter its key.
 - More than 48 KiB of dynamic shared memory are asked for as CUDA demands.
 - Errors of the device become `KernelError` and `DeviceOutOfMemory`.
@@ -52,7 +52,7 @@ def obstacle() -> str | None:
         cupy = importlib.import_module("cupy")
     except ImportError as error:
         if error.name == "cupy":
-            return "CuPy is not installed; install the extra that fits the driver, relaxometer[cuda13] or [cuda12]"
+            return "CuPy is not installed: install relaxometer's extra cuda13, or cuda12 for an older driver"
         return f"CuPy does not import: {error}"
     try:
         count = cupy.cuda.runtime.getDeviceCount()
@@ -71,7 +71,9 @@ class CudaTimer:
 class CudaKernel:
     """A kernel of a `CudaModule`."""
 
-    def __init__(self, name: str, raw_kernel: Any, check: ArgumentCheck, device: CudaDevice, *, cooperative: bool):
+    def __init__(
+        self, name: str, raw_kernel: Any, check: ArgumentCheck, device: CudaDevice, *, cooperative: bool
+    ) -> None:
         self.name = name
         self._raw = raw_kernel
         self._function = raw_kernel.kernel
@@ -82,7 +84,9 @@ class CudaKernel:
         self._by_value_structures = any(p.dtype is None and not p.is_pointer for p in check.parameters)
         self.resident_blocks = functools.cache(self._resident_blocks)
 
-    def __call__(self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+    def __call__(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> None:
         """Launch the kernel; see `relaxometer.device.Kernel`."""
         full_grid, full_block = launch_shape(self.name, grid, block)
         self._check(args)
@@ -166,11 +170,10 @@ class CudaModule:
 class CudaDevice:
     """The current GPU; see `relaxometer.device.Device`."""
 
-    kind = "cuda"
-
     def __init__(self, *, order_seed: int = 0) -> None:
+        self.kind = "cuda"
         self.order_seed = order_seed
-        self.xp = importlib.import_module("cupy")
+        self.xp: Any = importlib.import_module("cupy")
         runtime = self.xp.cuda.runtime
         self.errors = (runtime.CUDARuntimeError, self.xp.cuda.driver.CUDADriverError)
         self._number = runtime.getDevice()

@@ -4,9 +4,9 @@ The emulation is deterministic and single-threaded; it finds what a GPU would ha
 barriers that only some threads reach, warp operations whose lanes disagree, failed assertions. How it works
 stands in ``emulator/scheduler.h``.
 
-Sanitizers find more. ``"undefined"`` works anywhere and turns its findings into `KernelError`. ``"address"`` (accesses
-beyond arrays and shared memory) and ``"thread"`` (races between CUDA threads, missing barriers) have run-time
-libraries that must be loaded before Python::
+Sanitizers find more. ``"undefined"`` works anywhere and turns its findings into `KernelError`. ``"address"``
+(accesses beyond arrays and shared memory) and ``"thread"`` (races between CUDA threads, missing barriers)
+have run-time libraries that must be loaded before Python::
 
     LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...
     LD_PRELOAD=$(g++ -print-file-name=libtsan.so) setarch -R python ...
@@ -81,7 +81,9 @@ class HostKernel:
             message_bytes=_MESSAGE_BYTES,
         )
 
-    def __call__(self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+    def __call__(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> None:
         """Run the kernel to its end; see `relaxometer.device.Kernel`."""
         full_grid, full_block = launch_shape(self.name, grid, block)
         self._check(args)
@@ -100,12 +102,14 @@ class HostKernel:
     def _check_limits(self, grid: tuple[int, ...], shared_mem: int) -> None:
         if not 0 <= shared_mem <= MAX_SHARED_BYTES:
             raise KernelError(
-                f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory; a block has at most {MAX_SHARED_BYTES}"
+                f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory; "
+                f"a block has at most {MAX_SHARED_BYTES}"
             )
         blocks = grid[0] * grid[1] * grid[2]
         if self._cooperative and blocks > MAX_COOPERATIVE_BLOCKS:
             raise KernelError(
-                f"kernel {self.name}: a cooperative launch of {blocks} blocks; at most {MAX_COOPERATIVE_BLOCKS} run at once"
+                f"kernel {self.name}: a cooperative launch of {blocks} blocks; "
+                f"at most {MAX_COOPERATIVE_BLOCKS} run at once"
             )
 
 
@@ -146,16 +150,15 @@ class HostModule:
 
 
 class HostDevice:
-    """This machine's processor as a device; see `relaxometer.device.Device`."""
-
-    kind = "host"
-    xp = np
+    """The processor as a device; see `relaxometer.device.Device`."""
 
     def __init__(self, *, order_seed: int = 0, sanitize: str | None = None) -> None:
         if sanitize is not None:
             _check_sanitizer(sanitize)
         if not 0 <= order_seed < 2**32:
             raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
+        self.kind = "host"
+        self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
         self.name = f"host emulation on {_processor()}"
@@ -241,7 +244,8 @@ def _check_sanitizer(sanitize: str) -> None:
         library = _RUNTIME_LIBRARY[sanitize]
         compiler = find_compiler().command[0]
         raise UserError(
-            f"sanitize={sanitize!r} must be loaded before Python: set LD_PRELOAD=$({compiler} -print-file-name={library})"
+            f"sanitize={sanitize!r} must be loaded before Python: "
+            f"set LD_PRELOAD=$({compiler} -print-file-name={library})"
         )
 
 

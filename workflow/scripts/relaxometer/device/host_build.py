@@ -1,8 +1,8 @@
 """Builds ``.cu`` files with the host's C++ compiler into shared libraries, and keeps them in a cache.
 
-A build preprocesses the file, rewrites its ``__shared__`` declarations, compiles it with the emulator's headers
-in front, and links it with the emulator's scheduler, which is compiled once for each set of flags and never
-instrumented by a sanitizer.
+A build preprocesses the file, rewrites its ``__shared__`` declarations, compiles it with the emulator's
+headers in front, and links it with the emulator's scheduler, which is compiled once for each set of flags and
+never instrumented by a sanitizer.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def _first_found(names: Iterable[str]) -> list[str]:
 def _identify(command: tuple[str, ...]) -> Compiler:
     result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        raise UserError(f"{shlex.join(command)} --version fails ({_how_to_install()}): {result.stderr.strip()}")
+        complaint = result.stderr.strip().partition("\n")[0]
+        raise UserError(f"{shlex.join(command)} --version fails ({_how_to_install()}): {complaint}")
     return Compiler(command, result.stdout.strip())
 
 
@@ -167,7 +168,8 @@ def build_library(
     flags = [*compiler.flags, *_SANITIZER_FLAGS[sanitize], *options]
     flags += [f"-I{folder}" for folder in (source.path.parent, *include_folders, EMULATOR)]
     main = _main_file(source, expressions)
-    key = _digest([compiler.version, *compiler.command, *flags, main, *_emulator_texts(), *source.files.values()])
+    texts = [main, *_emulator_texts(), *source.files.values()]
+    key = _digest([compiler.version, *compiler.command, *flags, *texts])
     library = cache_folder() / f"{source.path.stem}-{key}.so"
 
     def build(scratch: Path) -> Path:
@@ -190,8 +192,8 @@ def build_library(
 
 
 def _runtime_flags(sanitize: str | None) -> list[str]:
-    """Flags that link a sanitizer's run-time library; undefined.cpp stands for UBSan's."""
-    return [flag for flag in _SANITIZER_FLAGS[sanitize] if flag in ("-fsanitize=address", "-fsanitize=thread")]
+    """Give the flag that links a sanitizer's run-time library; undefined.cpp stands for UBSan's."""
+    return [f"-fsanitize={sanitize}"] if sanitize in ("address", "thread") else []
 
 
 def _main_file(source: Source, expressions: Sequence[str]) -> str:
@@ -248,7 +250,8 @@ def _digest(parts: Iterable[str]) -> str:
 # ------------------------------------------------------------------------------------------ shared memory
 
 _SHARED = re.compile(
-    r"(?P<before>(?:\b(?:extern|static|volatile|alignas\s*\([^()]*\))\s*)*)\b__shared__\b\s*(?P<declaration>[^;={}]*)(?P<end>[;={}])"
+    r"(?P<before>(?:\b(?:extern|static|volatile|alignas\s*\([^()]*\))\s*)*)\b__shared__\b\s*"
+    r"(?P<declaration>[^;={}]*)(?P<end>[;={}])"
 )
 _QUALIFIER = re.compile(r"\b(?:volatile|extern|static)\b|\balignas\s*\([^()]*\)")
 _VARIABLE = re.compile(
@@ -274,8 +277,8 @@ def rewrite_shared(text: str) -> str:
         one_name = "," not in re.sub(r"<[^<>]*>|\[[^\]]*\]", "", declaration)
         if variable is None or not one_name or found["end"] != ";":
             raise KernelError(
-                f"{_place(text, found.start())}: declare one __shared__ variable a statement, of a named type "
-                f"and without a value: {' '.join(found[0].split())}"
+                f"{_place(text, found.start())}: declare one __shared__ variable a statement, of a named "
+                f"type and without a value: {' '.join(found[0].split())}"
             )
         type_name = " ".join(["volatile"] * ("volatile" in qualifiers) + variable["type"].split())
         name = variable["name"]

@@ -1,8 +1,8 @@
-"""Compiles kernels for GPUs that need not be there: ``python -m relaxometer.device.nvrtc_check [file.cu ...]``.
+"""Compiles kernels for GPUs that need not be there: ``python -m relaxometer.device.nvrtc_check [file ...]``.
 
-NVRTC needs no driver and no GPU, so this finds on any machine what g++ lets pass: an include that NVRTC does not
-have, a host function in a kernel, registers that spill into memory. Files are compiled with the options that
-`relaxometer.device.cuda` gives them. Without arguments these are all ``.cu`` files of the package. Templates that
+NVRTC needs no driver and no GPU, so this finds on any machine what g++ lets pass: an include that NVRTC does
+not have, a host function in a kernel, registers that spill into memory. Files are compiled with the options
+that `relaxometer.device.cuda` gives them; without arguments, all ``.cu`` files of the package. Templates that
 no kernel of the file instantiates are only parsed.
 """
 
@@ -28,7 +28,8 @@ _CUPY_OPTIONS = ("-ftz=true", "--device-as-default-execution-space")
 
 _USAGE = re.compile(
     r"Compiling entry function '(?P<kernel>\w+)' for.*?"
-    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
+    r"(?P<stack>\d+) bytes stack frame, "
+    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
     r"Used (?P<registers>\d+) registers",
     re.DOTALL,
 )
@@ -95,7 +96,9 @@ def check(paths: Sequence[Path], architectures: Sequence[str]) -> list[str]:
             for usage in usages:
                 registers.setdefault(usage.kernel, []).append(usage.registers)
                 if usage.spilled_bytes:
-                    complaints.append(f"{path}: {usage.kernel} spills {usage.spilled_bytes} bytes on sm_{architecture}")
+                    complaints.append(
+                        f"{path}: {usage.kernel} spills {usage.spilled_bytes} bytes on sm_{architecture}"
+                    )
         for kernel, counts in registers.items():
             print(f"{path.name + ' ' + kernel:<52}" + "".join(f"{count:>8}" for count in counts))
     return complaints
@@ -104,10 +107,13 @@ def check(paths: Sequence[Path], architectures: Sequence[str]) -> list[str]:
 def main() -> None:
     """Check the files named on the command line, or all of the package."""
     parser = argparse.ArgumentParser(
-        prog="python -m relaxometer.device.nvrtc_check", description="Compile kernels with NVRTC; no GPU is needed."
+        prog="python -m relaxometer.device.nvrtc_check",
+        description="Compile kernels with NVRTC; no GPU is needed.",
     )
     parser.add_argument("files", nargs="*", type=Path, help="default: every .cu file of the package")
-    parser.add_argument("--arch", nargs="+", default=ARCHITECTURES, help="compute capabilities without the dot")
+    parser.add_argument(
+        "--arch", nargs="+", default=ARCHITECTURES, help="compute capabilities without the dot"
+    )
     arguments = parser.parse_args()
     try:
         load_nvrtc()

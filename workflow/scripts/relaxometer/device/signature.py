@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -49,7 +49,9 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTI
 _ALIASES = (
     re.compile(r"\btypedef\s+(?P<type>[\w:\s]+?)\s+(?P<name>\w+)\s*;"),
     re.compile(r"\busing\s+(?P<name>\w+)\s*=\s*(?P<type>[\w:\s]+?)\s*;"),
-    re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+(?P<type>[A-Za-z_][\w: \t]*?)[ \t]*$", re.MULTILINE),
+    re.compile(
+        r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+(?P<type>[A-Za-z_][\w: \t]*?)[ \t]*$", re.MULTILINE
+    ),
 )
 _KERNEL = re.compile(
     r"(?:\btemplate\s*<(?P<template>[^<>]*)>\s*)?"
@@ -57,7 +59,9 @@ _KERNEL = re.compile(
     r"(?:__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?"
     r"(?P<name>\w+)\s*\((?P<parameters>[^()]*(?:\([^()]*\)[^()]*)*)\)"
 )
-_DECORATION = re.compile(r"\b(?:const|volatile|struct|enum|__restrict__|__restrict|__grid_constant__)\b|\b(?:cuda::)?std::")
+_DECORATION = re.compile(
+    r"\b(?:const|volatile|struct|enum|__restrict__|__restrict|__grid_constant__)\b|\b(?:cuda::)?std::"
+)
 
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -82,8 +86,10 @@ class Parameter:
     def wanted(self) -> str:
         """What fits this parameter, in words."""
         if self.is_pointer:
-            return f"{'a device' if self.dtype is None else f'a contiguous {self.dtype} device'} array or None"
-        return "a structured NumPy scalar" if self.dtype is None else f"a NumPy scalar numpy.{self.dtype.type.__name__}"
+            return "a contiguous " + (f"{self.dtype} " if self.dtype else "") + "device array or None"
+        if self.dtype is None:
+            return "a structured NumPy scalar"
+        return f"a NumPy scalar numpy.{self.dtype.type.__name__}"
 
 
 @dataclass(frozen=True)
@@ -132,8 +138,8 @@ class Source:
 def read_source(path: Path, include_folders: Sequence[Path]) -> Source:
     """Read a ``.cu`` file and the files that it includes.
 
-    Includes are looked for beside the including file, then in `include_folders`; those found nowhere belong to
-    the compiler.
+    Includes are looked for beside the including file, then in `include_folders`; those found nowhere belong
+    to the compiler.
     """
     files: dict[Path, str] = {}
     _read_into(files, path.resolve(), include_folders)
@@ -235,11 +241,11 @@ class ArgumentCheck:
     def __init__(self, kernel: str, parameters: Sequence[Parameter], array_type: type) -> None:
         self.kernel = kernel
         self.parameters = parameters
-        self._array_type = array_type
+        self._array_type: Any = array_type
         # CuPy makes the object `flags` anew at every look; what lies behind it is there at once.
         attribute = "_c_contiguous" if hasattr(array_type, "_c_contiguous") else "flags.c_contiguous"
         self._is_contiguous = operator.attrgetter(attribute)
-        self._expected = [
+        self._expected: list[tuple[Any, np.dtype[Any] | None]] = [
             (array_type, p.dtype) if p.is_pointer else (np.void if p.dtype is None else p.dtype.type, None)
             for p in parameters
         ]
@@ -259,7 +265,8 @@ class ArgumentCheck:
     def check_writable(self, args: Sequence[Any]) -> None:
         """Raise TypeError if an array is read-only whose pointer is not const."""
         for position, (arg, parameter) in enumerate(zip(args, self.parameters, strict=True)):
-            if parameter.is_pointer and not parameter.is_const and arg is not None and not arg.flags.writeable:
+            is_written = parameter.is_pointer and not parameter.is_const and arg is not None
+            if is_written and not arg.flags.writeable:
                 self._refuse(position, "a read-only array")
 
     def _look_closer(self, position: int, arg: Any) -> None:
@@ -306,8 +313,9 @@ def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tupl
     fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
     if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
         raise KernelError(
-            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: one to three dimensions, "
-            f"each at least 1; at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension; at most {MAX_GRID} blocks"
+            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
+            f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
+            f"a grid at most {MAX_GRID} blocks"
         )
     return full_grid, full_block
 
@@ -320,4 +328,6 @@ def _three(dimensions: Dimensions) -> tuple[int, ...]:
 
 
 def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
-    return len(dimensions) == 3 and all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))
+    if len(dimensions) != len(limits):
+        return False
+    return all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))

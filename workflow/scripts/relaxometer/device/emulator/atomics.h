@@ -1,7 +1,7 @@
 // CUDA's atomic functions, for exactly the types that CUDA has them for.
 //
-// One thread of the operating system runs all CUDA threads and changes between them only where one waits, so a
-// plain read and write is atomic already. ThreadSanitizer has to see real atomic accesses.
+// One thread of the operating system runs all CUDA threads and changes between them only where one waits, so
+// a plain read and write is atomic already. ThreadSanitizer has to see real atomic accesses.
 
 #pragma once
 
@@ -9,8 +9,7 @@
 
 #include "scheduler.h"
 
-namespace emulator
-{
+namespace emulator {
 
 // Stores update(old value) and returns the old value.
 template <class T, class Update>
@@ -51,24 +50,24 @@ inline T wrapping_difference(T a, T b)
 
 }  // namespace emulator
 
-#define EMULATOR_ATOMIC(NAME, T, UPDATED)                                                  \
-    inline T NAME(T* address, T value)                                                     \
-    {                                                                                      \
+#define EMULATOR_ATOMIC(NAME, T, UPDATED)                                                     \
+    inline T NAME(T* address, T value)                                                        \
+    {                                                                                         \
         return emulator::read_modify_write(address, [value](T old) -> T { return UPDATED; }); \
     }
 
-#define EMULATOR_ATOMICS_OF_INTEGERS(T)                             \
-    EMULATOR_ATOMIC(atomicMin, T, value < old ? value : old)        \
-    EMULATOR_ATOMIC(atomicMax, T, old < value ? value : old)        \
-    EMULATOR_ATOMIC(atomicAnd, T, old& value)                       \
-    EMULATOR_ATOMIC(atomicOr, T, old | value)                       \
+#define EMULATOR_ATOMICS_OF_INTEGERS(T)                      \
+    EMULATOR_ATOMIC(atomicMin, T, value < old ? value : old) \
+    EMULATOR_ATOMIC(atomicMax, T, old < value ? value : old) \
+    EMULATOR_ATOMIC(atomicAnd, T, old& value)                \
+    EMULATOR_ATOMIC(atomicOr, T, old | value)                \
     EMULATOR_ATOMIC(atomicXor, T, old ^ value)
 
-#define EMULATOR_COMPARE_AND_SWAP(T)                                                                       \
-    inline T atomicCAS(T* address, T expected, T value)                                                    \
-    {                                                                                                      \
-        return emulator::read_modify_write(                                                                \
-            address, [expected, value](T old) -> T { return old == expected ? value : old; });             \
+#define EMULATOR_COMPARE_AND_SWAP(T)                                                           \
+    inline T atomicCAS(T* address, T expected, T value)                                        \
+    {                                                                                          \
+        return emulator::read_modify_write(                                                    \
+            address, [expected, value](T old) -> T { return old == expected ? value : old; }); \
     }
 
 EMULATOR_ATOMICS_OF_INTEGERS(int)

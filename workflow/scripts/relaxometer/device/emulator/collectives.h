@@ -1,8 +1,8 @@
 // What CUDA threads do together: block barriers, warp votes, shuffles, matches and reductions.
 //
 // Each function passes its call's place in the source on to the scheduler, which reports threads that meet in
-// different places or not at all. Lanes meet by warp and mask, so the halves of a diverged warp can each hold a
-// vote of their own. Lanes that have returned from the kernel are not waited for, as on a GPU.
+// different places or not at all. Lanes meet by warp and mask, so the halves of a diverged warp can each hold
+// a vote of their own. Lanes that have returned from the kernel are not waited for, as on a GPU.
 
 #pragma once
 
@@ -51,7 +51,8 @@ inline unsigned __match_any_sync(unsigned mask, T value, emulator::Site site = e
     return (unsigned)emulator::warp_operation(emulator::Operation::MATCH_ANY, mask, bits, 0, site);
 }
 
-// FLIPPED bits are inverted on the way in and out: with the sign bit inverted, signed integers compare as unsigned.
+// FLIPPED bits are inverted on the way in and out: with the sign bit inverted, signed integers compare as
+// unsigned.
 #define EMULATOR_REDUCTION(NAME, OPERATION, T, FLIPPED)                                                  \
     inline T NAME(unsigned mask, T value, emulator::Site site = emulator::Site::here())                  \
     {                                                                                                    \
@@ -70,8 +71,7 @@ EMULATOR_REDUCTION(__reduce_add_sync, REDUCE_ADD, int, 0u)
 EMULATOR_REDUCTION(__reduce_min_sync, REDUCE_MIN, int, 0x80000000u)
 EMULATOR_REDUCTION(__reduce_max_sync, REDUCE_MAX, int, 0x80000000u)
 
-namespace emulator
-{
+namespace emulator {
 
 template <class T>
 inline T shuffle(unsigned mask, T value, int source, Site site)

@@ -5,8 +5,7 @@
 #include "collectives.h"
 #include "intrinsics.h"
 
-namespace cooperative_groups
-{
+namespace cooperative_groups {
 
 using emulator::Site;
 
@@ -80,9 +79,9 @@ inline grid_group this_grid()
 
 // SIZE neighbouring lanes of a warp; SIZE is a power of two up to 32.
 template <unsigned SIZE>
-class thread_block_tile
-{
-    static_assert(SIZE > 0 && SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 lanes");
+class thread_block_tile {
+    static_assert(SIZE > 0 && SIZE <= 32 && (SIZE & (SIZE - 1)) == 0,
+                  "a tile has 1, 2, 4, 8, 16 or 32 lanes");
 
     static unsigned first_lane()
     {

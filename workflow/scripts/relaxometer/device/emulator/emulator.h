@@ -11,8 +11,8 @@
 //   sanitizers.h          what AddressSanitizer and ThreadSanitizer are told
 //   undefined.cpp         UndefinedBehaviorSanitizer's findings as kernel errors
 //
-// Only what CUDA offers is declared, so that a kernel that compiles here also compiles for a GPU: atomicAdd has
-// no long long, __activemask and inline PTX do not exist.
+// Only what CUDA offers is declared, so that a kernel that compiles here also compiles for a GPU: atomicAdd
+// has no long long, __activemask and inline PTX do not exist.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// Turns the processor's complaints about a kernel, such as an access to memory that does not exist, into errors.
+// Turns the processor's complaints about a kernel, such as an access to memory that does not exist, into
+// errors.
 //
 // While a launch runs, SIGSEGV, SIGBUS and SIGFPE of its thread come here, on a stack of their own, since the
 // fault may be that a CUDA thread's stack is full. The handler leaves by going back to the launcher. The
@@ -11,8 +12,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-namespace emulator
-{
+namespace emulator {
 
 // The address of the instruction that failed, or 0.
 inline uintptr_t instruction_of([[maybe_unused]] void* context)
@@ -27,13 +27,14 @@ inline uintptr_t instruction_of([[maybe_unused]] void* context)
 }
 
 // Sends faults to a handler for as long as it lives.
-class FaultCatcher
-{
+class FaultCatcher {
 public:
     typedef void (*Handler)(int signal, siginfo_t* information, void* context);
 
 #if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
-    explicit FaultCatcher(Handler) {}
+    explicit FaultCatcher(Handler)
+    {
+    }
 #else
     explicit FaultCatcher(Handler handler)
     {

@@ -20,8 +20,7 @@
 #include <ucontext.h>
 #endif
 
-namespace emulator
-{
+namespace emulator {
 
 #if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
 const size_t STACK_BYTES = 256 * 1024;  // instrumented frames are several times larger
@@ -45,9 +44,9 @@ typedef void (*FiberEntry)();
 
 #if defined(__x86_64__)
 
-// Saves the stack pointer in `*save` and goes on where `load` was saved. Inline, and with the registers named as
-// clobbered, so that the compiler keeps only those that live across the call, and a waiting thread takes the
-// fewest lines of the cache. The file must be compiled with -mno-red-zone.
+// Saves the stack pointer in `*save` and goes on where `load` was saved. Inline, and with the registers named
+// as clobbered, so that the compiler keeps only those that live across the call, and a waiting thread takes
+// the fewest lines of the cache. The file must be compiled with -mno-red-zone.
 inline __attribute__((always_inline)) void switch_stack(void** save, void* load)
 {
     asm volatile(

@@ -101,18 +101,18 @@ inline long long __double_as_longlong(double x)
 }
 
 // Loads and stores with a cache hint; a CPU has no use for the hint.
-#define EMULATOR_CACHED_LOAD(NAME)    \
-    template <class T>                \
-    inline T NAME(const T* address)   \
-    {                                 \
-        return *address;              \
+#define EMULATOR_CACHED_LOAD(NAME)  \
+    template <class T>              \
+    inline T NAME(const T* address) \
+    {                               \
+        return *address;            \
     }
 
-#define EMULATOR_CACHED_STORE(NAME)         \
-    template <class T>                      \
-    inline void NAME(T* address, T value)   \
-    {                                       \
-        *address = value;                   \
+#define EMULATOR_CACHED_STORE(NAME)       \
+    template <class T>                    \
+    inline void NAME(T* address, T value) \
+    {                                     \
+        *address = value;                 \
     }
 
 EMULATOR_CACHED_LOAD(__ldg)
@@ -124,14 +124,14 @@ EMULATOR_CACHED_STORE(__stcg)
 EMULATOR_CACHED_STORE(__stcs)
 
 // Minima and maxima of the types that CUDA has them for.
-#define EMULATOR_MIN_MAX(T)         \
-    inline T min(T a, T b)          \
-    {                               \
-        return b < a ? b : a;       \
-    }                               \
-    inline T max(T a, T b)          \
-    {                               \
-        return a < b ? b : a;       \
+#define EMULATOR_MIN_MAX(T)   \
+    inline T min(T a, T b)    \
+    {                         \
+        return b < a ? b : a; \
+    }                         \
+    inline T max(T a, T b)    \
+    {                         \
+        return a < b ? b : a; \
     }
 
 EMULATOR_MIN_MAX(int)
@@ -171,6 +171,5 @@ inline void __nanosleep(unsigned, emulator::Site site = emulator::Site::here())
 }
 
 #undef assert
-#define assert(...)                 \
-    ((__VA_ARGS__) ? (void)0        \
-                   : emulator::fail(emulator::Site::here(), "assertion failed: %s", #__VA_ARGS__))
+#define assert(...) \
+    ((__VA_ARGS__) ? (void)0 : emulator::fail(emulator::Site::here(), "assertion failed: %s", #__VA_ARGS__))

@@ -7,8 +7,7 @@
 
 #include "scheduler.h"
 
-namespace emulator
-{
+namespace emulator {
 
 #pragma GCC visibility push(hidden)
 
@@ -33,7 +32,8 @@ int run_launch(Body body, const Configuration* configuration, void** arguments);
 
 // Runs threads, one call after another, until none may start. When a thread waits, its call stays on this
 // fiber's stack and another fiber runs this function; when it goes on and ends, this loop takes over again.
-// ThreadSanitizer takes accesses to one stack in the name of two threads for a race: it gets a fiber a thread.
+// ThreadSanitizer takes accesses to one stack in the name of two threads for a race: it gets a fiber a
+// thread.
 template <auto kernel, class... Parameters>
 EMULATOR_NOT_INSTRUMENTED void run_threads_with(Parameters... arguments)
 {
@@ -73,8 +73,8 @@ constexpr size_t parameter_count(void (*)(Parameters...))
     return sizeof...(Parameters);
 }
 
-// Shared variables. The closure type of the lambda at the declaration is a tag of its own for each declaration
-// and each instantiation of the template that it stands in.
+// Shared variables. The closure type of the lambda at the declaration is a tag of its own for each
+// declaration and each instantiation of the template that it stands in.
 template <class T, class Tag>
 EMULATOR_NOT_INSTRUMENTED inline T& shared_variable(Tag)
 {
@@ -91,12 +91,12 @@ EMULATOR_NOT_INSTRUMENTED inline T* dynamic_shared()
 }  // namespace emulator
 
 // Exports the kernel, whose name may be a template's instantiation, as number NUMBER.
-#define EMULATOR_EXPORT(NUMBER, COUNT, ...)                                                               \
-    static_assert(emulator::parameter_count(&__VA_ARGS__) == COUNT,                                       \
-                  "the parameter list of this kernel was misread; see relaxometer.device.signature");     \
-    extern "C" __attribute__((visibility("default"))) int emulator_launch_##NUMBER(                       \
-        const emulator::Configuration* configuration, void** arguments)                                   \
-    {                                                                                                     \
-        emulator::Body body = [] { emulator::run_threads_of<&__VA_ARGS__>(&__VA_ARGS__); };               \
-        return emulator::run_launch(body, configuration, arguments);                                      \
+#define EMULATOR_EXPORT(NUMBER, COUNT, ...)                                                           \
+    static_assert(emulator::parameter_count(&__VA_ARGS__) == COUNT,                                   \
+                  "the parameter list of this kernel was misread; see relaxometer.device.signature"); \
+    extern "C" __attribute__((visibility("default"))) int emulator_launch_##NUMBER(                   \
+        const emulator::Configuration* configuration, void** arguments)                               \
+    {                                                                                                 \
+        emulator::Body body = [] { emulator::run_threads_of<&__VA_ARGS__>(&__VA_ARGS__); };           \
+        return emulator::run_launch(body, configuration, arguments);                                  \
     }

@@ -1,8 +1,8 @@
 // What the emulator tells GCC's and Clang's sanitizers about its own thread switching.
 //
 // AddressSanitizer must hear of every change of stack. ThreadSanitizer must hear which CUDA thread runs, and
-// which operations order memory between CUDA threads. Both are told through their public fiber interfaces. The
-// builder of a kernel defines EMULATOR_ASAN or EMULATOR_TSAN; without them everything here is empty.
+// which operations order memory between CUDA threads. Both are told through their public fiber interfaces.
+// The builder of a kernel defines EMULATOR_ASAN or EMULATOR_TSAN; without them everything here is empty.
 
 #pragma once
 
@@ -34,8 +34,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 #define EMULATOR_NOT_INSTRUMENTED
 #endif
 
-namespace emulator
-{
+namespace emulator {
 
 // Everything this thread did so far happens before whatever follows an `acquire` of the same address.
 inline void release([[maybe_unused]] void* address)
@@ -52,7 +51,8 @@ inline void acquire([[maybe_unused]] void* address)
 #endif
 }
 
-// While one of these lives, what library functions do to memory counts as no access by the running CUDA thread.
+// While one of these lives, what library functions do to memory counts as no access by the running CUDA
+// thread.
 struct IgnoreAccesses {
 #ifdef EMULATOR_TSAN
     IgnoreAccesses()
@@ -66,8 +66,12 @@ struct IgnoreAccesses {
         AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
     }
 #else
-    IgnoreAccesses() {}
-    ~IgnoreAccesses() {}
+    IgnoreAccesses()
+    {
+    }
+    ~IgnoreAccesses()
+    {
+    }
 #endif
 };
 

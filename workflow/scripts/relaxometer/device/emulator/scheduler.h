@@ -3,9 +3,10 @@
 // One thread of the operating system runs everything, so a run is deterministic. The blocks of an ordinary
 // launch run one after another. A block's threads run as plain calls in a loop, all on the same stack
 // (`run_threads` in launch.h); only when one must wait, at a barrier or for the other lanes of its warp, does
-// its stack become a fiber that is left lying while the loop goes on upon another one. A kernel that never waits
-// thus costs no switch at all. When the last awaited thread arrives, the waiting ones become ready and are
-// resumed in order. A cooperative launch opens all its blocks at once, so that grid.sync() can wait for them.
+// its stack become a fiber that is left lying while the loop goes on upon another one. A kernel that never
+// waits thus costs no switch at all. When the last awaited thread arrives, the waiting ones become ready and
+// are resumed in order. A cooperative launch opens all its blocks at once, so that grid.sync() can wait for
+// them.
 //
 // This file declares; scheduler.cpp, which is compiled once and never instrumented by a sanitizer, defines.
 
@@ -20,8 +21,7 @@
 #define EMULATOR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 #pragma GCC visibility push(hidden)
-namespace emulator
-{
+namespace emulator {
 
 const uint32_t WARP_LANES = 32;
 

@@ -1,13 +1,12 @@
 // Turns the findings of UndefinedBehaviorSanitizer into kernel errors.
 //
-// Code built with -fsanitize=undefined calls a handler for every finding. The compiler's own handlers print to
-// the standard error and end the process; these name the CUDA thread and end the launch. All handlers get a
-// record first that begins with the place in the source.
+// Code built with -fsanitize=undefined calls a handler for every finding. The compiler's own handlers print
+// to the standard error and end the process; these name the CUDA thread and end the launch. All handlers get
+// a record first that begins with the place in the source.
 
 #include "scheduler.h"
 
-namespace
-{
+namespace {
 
 struct SourceLocation {
     const char* file;
@@ -17,11 +16,11 @@ struct SourceLocation {
 
 }  // namespace
 
-#define EMULATOR_FINDING(HANDLER, WHAT)                                                                   \
-    extern "C" [[noreturn]] __attribute__((visibility("hidden"))) void __ubsan_handle_##HANDLER(          \
-        const SourceLocation* place)                                                                      \
-    {                                                                                                     \
-        emulator::fail(emulator::Site{place->file, (int)place->line}, "undefined behaviour: %s", WHAT);   \
+#define EMULATOR_FINDING(HANDLER, WHAT)                                                                 \
+    extern "C" [[noreturn]] __attribute__((visibility("hidden"))) void __ubsan_handle_##HANDLER(        \
+        const SourceLocation* place)                                                                    \
+    {                                                                                                   \
+        emulator::fail(emulator::Site{place->file, (int)place->line}, "undefined behaviour: %s", WHAT); \
     }
 
 EMULATOR_FINDING(add_overflow_abort, "a sum of signed integers overflows")
@@ -32,7 +31,8 @@ EMULATOR_FINDING(divrem_overflow_abort, "a division by zero, or one that overflo
 EMULATOR_FINDING(shift_out_of_bounds_abort, "a shift by a negative number or by all bits or more")
 EMULATOR_FINDING(out_of_bounds_abort, "an index beyond the bounds of its array")
 EMULATOR_FINDING(pointer_overflow_abort, "a pointer leaves the address space")
-EMULATOR_FINDING(type_mismatch_v1_abort, "an access through a null pointer, or one to an object of another size")
+EMULATOR_FINDING(type_mismatch_v1_abort,
+                 "an access through a null pointer, or one to an object of another size")
 EMULATOR_FINDING(load_invalid_value_abort, "a bool or enum holds none of its values")
 EMULATOR_FINDING(float_cast_overflow_abort, "a floating-point number does not fit the integer type")
 EMULATOR_FINDING(vla_bound_not_positive_abort, "an array has no positive size")
