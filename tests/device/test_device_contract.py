@@ -365,6 +365,15 @@ class TestLaunches:
         with pytest.raises(KernelError, match=r"wrong\.cu[:(]3"):
             device.module(path)
 
+    def test_a_changed_include_recompiles(self, device, tmp_path):
+        (tmp_path / "main.cu").write_text(
+            '#include "value.cuh"\nextern "C" __global__ void k(int* out) { out[0] = VALUE; }'
+        )
+        for value in (1, 2, 1):
+            (tmp_path / "value.cuh").write_text(f"#define VALUE {value}\n")
+            kernel = device.module(tmp_path / "main.cu").get_function("k")
+            assert run(device, kernel, 1, 1, [], np.zeros(1, np.int32)) == value
+
     def test_missing_file(self, device, tmp_path):
         with pytest.raises(KernelError, match=r"cannot read .*nothing\.cu"):
             device.module(tmp_path / "nothing.cu")

@@ -245,6 +245,15 @@ def test_a_map_colours_each_road_once_by_the_distance_of_its_middle(square):
     assert figure.axes[0].get_aspect() == pytest.approx(1 / np.cos(np.radians(35.5)))
 
 
+def test_the_colours_of_a_map_change_at_equal_steps_unless_few_roads_are_far():
+    np.testing.assert_allclose(np.diff(maps.band_limits(np.linspace(0, 100, 999))), 10)
+    skewed = np.concatenate([np.linspace(0, 10, 999), [1000]])
+    limits = maps.band_limits(skewed)
+    shares = np.histogram(skewed, limits)[0] / len(skewed)
+    assert len(shares) == maps.BANDS
+    np.testing.assert_allclose(shares, 0.1, atol=0.02)
+
+
 def test_a_map_needs_coordinates():
     bare = Graph.from_arcs("bare", 2, [0], [1], [1])
     with pytest.raises(UserError, match=r"bare has no coordinates.*report\.maps"):

@@ -40,8 +40,9 @@ inline void store_relaxed(T* address, T value)
 
 #else
 
-// CUDA documents aligned volatile accesses of up to eight bytes as single relaxed ones ("volatile may not be
-// merged, elided or repeated", PTX ISA, ld.volatile behaves as ld.relaxed with system scope).
+// PTX gives volatile loads and stores the semantics of relaxed ones with system scope, and the compiler
+// neither merges nor drops them. cuda::atomic_ref would say the same, at the price of a large header for
+// NVRTC to read.
 template <typename T>
 __device__ __forceinline__ T load_relaxed(const T* address)
 {

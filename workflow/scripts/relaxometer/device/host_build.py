@@ -85,10 +85,16 @@ class Compiler:
     def run(self, arguments: Iterable[str], subject: str) -> str:
         """Run the compiler and give its output; KernelError has its complaints, which name file and line."""
         command = [*self.command, *arguments]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = _run(command)
         if result.returncode != 0:
             raise KernelError(f"{subject} does not compile for the host:\n{result.stderr.strip()}")
         return result.stdout
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a compiler without the sanitizer that may have been loaded into this process."""
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def find_compiler() -> Compiler:
@@ -107,7 +113,7 @@ def _first_found(names: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _identify(command: tuple[str, ...]) -> Compiler:
-    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    result = _run([*command, "--version"])
     if result.returncode != 0:
         complaint = result.stderr.strip().partition("\n")[0]
         raise UserError(f"{shlex.join(command)} --version fails ({_how_to_install()}): {complaint}")

@@ -10,6 +10,7 @@ object-like ``#define`` of scalar types, templates over types and numbers. It do
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections.abc import Mapping, Sequence
@@ -308,22 +309,30 @@ def _describe(arg: Any) -> str:
 
 def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Complete a launch's dimensions to three each; KernelError where CUDA allows none such."""
-    full_grid = _three(grid)
-    full_block = _three(block)
-    fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
-    if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
+    shape = _shape(grid, block)
+    if shape is None:
         raise KernelError(
             f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
             f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
             f"a grid at most {MAX_GRID} blocks"
         )
+    return shape
+
+
+@functools.lru_cache(maxsize=4096)
+def _shape(grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    full_grid = _three(grid)
+    full_block = _three(block)
+    fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
+    if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
+        return None
     return full_grid, full_block
 
 
 def _three(dimensions: Dimensions) -> tuple[int, ...]:
+    """Append ones; leave what has more than three dimensions as it is."""
     if isinstance(dimensions, tuple):
-        missing = 3 - len(dimensions)
-        return (*map(int, dimensions), *(1,) * missing) if missing < 3 else ()
+        return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
     return (int(dimensions), 1, 1)
 
 

@@ -62,7 +62,15 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
     figure, axes = new_figure(_height(graph), width=7.2)
     _draw_roads(axes, graph, tails[~reached], heads[~reached], color="0.75")
     drawn = _draw_bands(axes, graph, tails[reached], heads[reached], middle[reached])
-    figure.colorbar(drawn, ax=axes, label=f"Distance from the source [{unit}]", shrink=0.8, pad=0.02)
+    figure.colorbar(
+        drawn,
+        ax=axes,
+        label=f"Distance from the source [{unit}]",
+        ticks=drawn.norm.boundaries,
+        format=lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.2g}",
+        shrink=0.8,
+        pad=0.02,
+    )
     _finish(axes, graph, source)
     furthest = distance[distance != UNREACHED].max() * factor
     entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest:,.0f} {unit} away")
@@ -104,11 +112,33 @@ def _draw_roads(
 def _draw_bands(
     axes: Axes, graph: Graph, tails: npt.NDArray[Any], heads: npt.NDArray[Any], values: npt.NDArray[Any]
 ) -> Any:
-    """Draw roads in about `BANDS` colours with round limits between them."""
-    limits = MaxNLocator(BANDS).tick_values(0, max(float(values.max(initial=0)), 1e-9))
+    """Draw roads in about `BANDS` colours."""
+    limits = band_limits(values)
     colours = LIGHT_TO_DARK
     norm = BoundaryNorm(limits, colours.N)
     return _draw_roads(axes, graph, tails, heads, array=values, cmap=colours, norm=norm)
+
+
+def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return where the colours of a map change.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_roads,), float
+
+    Returns
+    -------
+    ndarray
+        Round numbers at equal steps; where these would give half of the roads one colour or two, as a few far
+        vertices do, limits between which about equally many roads lie.
+    """
+    furthest = max(float(values.max(initial=0)), 1e-9)
+    equal = np.asarray(MaxNLocator(BANDS).tick_values(0, furthest))
+    if not len(values) or np.median(values) >= equal[2]:
+        return equal
+    quantiles = np.quantile(values, np.linspace(0, 1, BANDS + 1)[1:-1])
+    rounded = [float(f"{value:.2g}") for value in quantiles]
+    return np.unique([0, *(value for value in rounded if value < furthest), equal[-1]])
 
 
 def _height(graph: Graph) -> float:
@@ -128,7 +158,7 @@ def _finish(axes: Axes, graph: Graph, source: int) -> None:
         graph.lat[source],
         marker="*",
         markersize=13,
-        color="#D55E00",
+        color="black",
         markeredgecolor="white",
     )
     axes.autoscale_view()

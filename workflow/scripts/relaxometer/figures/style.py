@@ -166,5 +166,5 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
 def _reduce_colours(png: Path) -> None:
     """Write an image again with a palette; figures need no more colours, and files shrink to a third."""
     with Image.open(png) as image:
-        reduced = image.convert("RGB").quantize(PALETTE, dither=Image.Dither.NONE)
+        reduced = image.convert("RGB").quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     reduced.save(png, format="png", optimize=True)

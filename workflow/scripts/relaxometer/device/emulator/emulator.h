@@ -8,6 +8,7 @@
 //   launch.h              how a kernel is called for each thread, shared memory
 //   scheduler.h, .cpp     blocks, warps, threads, and who runs when
 //   fiber.h               stacks and switching between them
+//   faults.h              illegal accesses and divisions by zero as kernel errors
 //   sanitizers.h          what AddressSanitizer and ThreadSanitizer are told
 //   undefined.cpp         UndefinedBehaviorSanitizer's findings as kernel errors
 //
