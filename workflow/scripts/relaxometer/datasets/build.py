@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.datasets.registry import FORMATS, Dataset
+from relaxometer.datasets.registry import FORMATS, Dataset, SourceFile
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 
@@ -28,7 +28,7 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
         What the graph is called from here on.
     dataset : Dataset
     files : list of Path
-        The downloaded or given file, for formats that need one.
+        The downloaded or given files, in the order of ``dataset.files``.
     base : Graph, optional
         The graph named by ``dataset.extracted_from``.
 
@@ -50,18 +50,27 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     return graph
 
 
-def identify(file: Path, dataset: Dataset) -> dict[str, str]:
-    """Return name and SHA-256 of `file`, which must be the one that the entry names."""
+def identify(file: Path, entry: SourceFile, role: str = "file") -> dict[str, str]:
+    """Return name and SHA-256 of `file`, which must be the one that `entry` describes.
+
+    Parameters
+    ----------
+    file : Path
+    entry : SourceFile
+        The dataset itself, or what it says about a second file.
+    role : str, default="file"
+        The keys of the result are this, and this with ``_sha256``.
+    """
     try:
         with file.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{file}: not readable ({error.strerror})") from None
-    if dataset.sha256 and sha256 != dataset.sha256:
+    if entry.sha256 and sha256 != entry.sha256:
         raise UserError(
-            f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {dataset.sha256}"
+            f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {entry.sha256}"
         )
-    return {"file": file.name, "file_sha256": sha256}
+    return {role: file.name, f"{role}_sha256": sha256}
 
 
 def _metadata(graph: Graph, dataset: Dataset) -> dict[str, Any]:

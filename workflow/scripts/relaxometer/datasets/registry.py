@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import yaml
@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
     RootModel,
     field_validator,
@@ -74,6 +75,75 @@ class HighwayParameters(Section):
     box: Box
 
 
+class Unit(Section):
+    """Every weight is 1."""
+
+    law: Literal["unit"] = "unit"
+
+
+class LogUniform(Section):
+    """Integer weights, drawn with probabilities in proportion to their inverse.
+
+    Parameters
+    ----------
+    low, high : int
+        The least and the largest weight.
+    seed : int, default=1
+    """
+
+    law: Literal["log-uniform"]
+    low: PositiveInt
+    # A table of all weights is made to draw from.
+    high: PositiveInt = Field(le=10_000_000)
+    seed: NonNegativeInt = 1
+
+    @model_validator(mode="after")
+    def _has_a_range(self) -> LogUniform:
+        if self.low > self.high:
+            raise ValueError("low must not be above high")
+        return self
+
+
+class LogNormal(Section):
+    """Weights whose logarithms are normally distributed, rounded and at least 1.
+
+    Parameters
+    ----------
+    mu, sigma : float
+        Mean and standard deviation of the natural logarithm.
+    seed : int, default=1
+    """
+
+    law: Literal["lognormal"]
+    mu: float = Field(allow_inf_nan=False)
+    sigma: PositiveFloat = Field(allow_inf_nan=False)
+    seed: NonNegativeInt = 1
+
+
+class Values(Section):
+    """The values of the file itself.
+
+    Parameters
+    ----------
+    scale : float, default=1
+        They are multiplied by this and rounded to integers.
+    """
+
+    law: Literal["values"]
+    scale: PositiveFloat = Field(1, allow_inf_nan=False)
+
+
+class TopologyParameters(Section):
+    """Parameters of the format ``topology``.
+
+    Parameters
+    ----------
+    weights : Unit, LogUniform or LogNormal
+    """
+
+    weights: Unit | LogUniform | LogNormal = Field(Unit(), discriminator="law")
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -88,23 +158,91 @@ class Format:
         only to be called, so that an edit of one reader rebuilds its own graphs alone.
     parameters : subclass of pydantic.BaseModel
         Shape of the entry's `parameters`.
+    companion : str, optional
+        Key of a second file that an entry may have.
     """
 
     reader: tuple[str, str]
     needs: str | None = None
     parameters: type[BaseModel] = NoParameters
+    companion: str | None = None
 
 
 FORMATS = {
-    "dimacs": Format(("dimacs", "build"), needs="file"),
+    "dimacs": Format(("dimacs", "build"), needs="file", companion="coordinates"),
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
 }
 """The formats by name."""
 
+_COMPANIONS = ("coordinates",)
+"""The keys of second files."""
 
-class Dataset(Section):
+
+class SourceFile(Section):
+    """A file: where it can be had, and what it must be.
+
+    Parameters
+    ----------
+    urls : list of str
+        Where it can be had, tried in order; an entry may say `url` for a single one.
+    file : str, optional
+        Its name among the downloads and in mirrors, where the end of the first URL does not serve.
+    path : str, optional
+        A file on this machine instead of a download.
+    sha256 : str, optional
+        Of the file as downloaded. Without it, the first download fixes it.
+    bytes : int, optional
+        Size of that file.
+    """
+
+    urls: list[Url] = []
+    file: str | None = Field(None, pattern=r"^[^/]+$")
+    path: str | None = None
+    sha256: Sha256 | None = None
+    bytes: PositiveInt | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_a_single_url(cls, entry: Any) -> Any:
+        if isinstance(entry, Mapping) and "url" in entry:
+            if "urls" in entry:
+                raise ValueError("give `url` or `urls`, not both")
+            rest = {key: value for key, value in entry.items() if key != "url"}
+            return {**rest, "urls": [entry["url"]]}
+        return entry
+
+    @model_validator(mode="after")
+    def _is_in_one_place(self) -> SourceFile:
+        if self.path and self.urls:
+            raise ValueError("give `path` or `urls`, not both")
+        return self
+
+    @property
+    def file_name(self) -> str | None:
+        """Name of the file to download; None if nothing is downloaded."""
+        if not self.urls:
+            return None
+        return self.file or unquote(PurePosixPath(urlsplit(self.urls[0]).path).name)
+
+    def as_download(self) -> dict[str, Any]:
+        """Return what a download needs to know, as plain data."""
+        return self.model_dump(include=set(SourceFile.model_fields))
+
+
+class CompanionFile(SourceFile):
+    """A second file of a dataset."""
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> CompanionFile:
+        if not (self.path or self.urls):
+            raise ValueError("needs `path` or `urls`")
+        return self
+
+
+class Dataset(SourceFile):
     """One graph: where it comes from, under which terms, and what must come out.
 
     Parameters
@@ -112,14 +250,10 @@ class Dataset(Section):
     format : str
         One of `FORMATS`.
     description : str
-    urls : list of str
-        Where the file can be had, tried in order; an entry may say `url` for a single one.
-    path : str, optional
-        A file on this machine instead of a download.
-    sha256 : str, optional
-        Of the file as downloaded. Without it, the first download fixes it.
-    bytes : int, optional
-        Size of that file.
+    urls, file, path, sha256, bytes
+        Its file; see :class:`SourceFile`.
+    coordinates : CompanionFile, optional
+        The file that places the vertices.
     license, attribution : str, optional
     citation, homepage : str, optional
     weight_unit : str, optional
@@ -135,10 +269,7 @@ class Dataset(Section):
 
     format: str
     description: str = ""
-    urls: list[Url] = []
-    path: str | None = None
-    sha256: Sha256 | None = None
-    bytes: PositiveInt | None = None
+    coordinates: CompanionFile | None = None
     license: str | None = None
     attribution: str | None = None
     citation: str | None = None
@@ -149,16 +280,6 @@ class Dataset(Section):
     seed: NonNegativeInt | None = None
     parameters: dict[str, Any] = {}
     extracted_from: Name | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_a_single_url(cls, entry: Any) -> Any:
-        if isinstance(entry, Mapping) and "url" in entry:
-            if "urls" in entry:
-                raise ValueError("give `url` or `urls`, not both")
-            rest = {key: value for key, value in entry.items() if key != "url"}
-            return {**rest, "urls": [entry["url"]]}
-        return entry
 
     @field_validator("format")
     @classmethod
@@ -183,14 +304,16 @@ class Dataset(Section):
         for key in given:
             if given[key] and key != needed:
                 raise ValueError(f"format {self.format!r} takes no {words[key]}")
-        if self.path and self.urls:
-            raise ValueError("give `path` or `urls`, not both")
+        for key in _COMPANIONS:
+            if getattr(self, key) and key != FORMATS[self.format].companion:
+                raise ValueError(f"format {self.format!r} takes no `{key}`")
         return self
 
     @property
-    def file_name(self) -> str | None:
-        """Name of the file to download; None if nothing is downloaded."""
-        return unquote(PurePosixPath(urlsplit(self.urls[0]).path).name) if self.urls else None
+    def files(self) -> list[SourceFile]:
+        """The files that the graph is made from, the entry's own first."""
+        own = [self] if self.path or self.urls else []
+        return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
 
     @property
     def terms(self) -> str:
@@ -272,13 +395,13 @@ def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> N
 
 def _check_file_names(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:
     """Refuse two files under one name: downloads share a folder."""
-    first: dict[str, tuple[str, Dataset]] = {}
-    for name, dataset in datasets.items():
-        if dataset.file_name is None:
+    first: dict[str, tuple[str, SourceFile]] = {}
+    for name, file in ((name, file) for name, dataset in datasets.items() for file in dataset.files):
+        if file.file_name is None:
             continue
-        other, known = first.setdefault(dataset.file_name, (name, dataset))
-        if (known.urls, known.sha256, known.bytes) != (dataset.urls, dataset.sha256, dataset.bytes):
+        other, known = first.setdefault(file.file_name, (name, file))
+        if (known.urls, known.sha256, known.bytes) != (file.urls, file.sha256, file.bytes):
             raise UserError(
-                f"{where[name]}.urls: {dataset.file_name} is also the file of {other}, with other urls, "
+                f"{where[name]}.urls: {file.file_name} is also the file of {other}, with other urls, "
                 "sha256 or bytes; make both the same, or download one by hand and give its path"
             )
