@@ -87,20 +87,19 @@ class LogUniform(Section):
     Parameters
     ----------
     low, high : int
-        The least and the largest weight.
+        Weights are from `low` to below `high`.
     seed : int, default=1
     """
 
     law: Literal["log-uniform"]
     low: PositiveInt
-    # A table of all weights is made to draw from.
-    high: PositiveInt = Field(le=10_000_000)
+    high: PositiveInt = Field(lt=2**32)
     seed: NonNegativeInt = 1
 
     @model_validator(mode="after")
     def _has_a_range(self) -> LogUniform:
-        if self.low > self.high:
-            raise ValueError("low must not be above high")
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
         return self
 
 
@@ -144,6 +143,37 @@ class TopologyParameters(Section):
     weights: Unit | LogUniform | LogNormal = Field(Unit(), discriminator="law")
 
 
+class OsmParameters(Section):
+    """Parameters of the format ``osm-pbf``.
+
+    Parameters
+    ----------
+    classes : {"arterial", "drive", "all"}
+        Which highways: those from motorways to tertiary roads; also the smaller ones that cars may use; also
+        tracks, paths and steps.
+    oneway : {"ignore", "respect"}
+        Whether one-way roads lead both ways, as for those who walk.
+    metres_per_minute : float, default=80
+        Speed on roads; the customary one of walkers in Japan.
+    railways : bool, default=False
+        Whether to add railways, and walks from their stops to the nearest junction.
+    rail_km_per_hour : float, default=35
+        Speed on them.
+    box : Box, optional
+        What lies outside is left out.
+    polygon : list of (longitude, latitude), optional
+        The same with a polygon.
+    """
+
+    classes: Literal["arterial", "drive", "all"] = "all"
+    oneway: Literal["ignore", "respect"] = "ignore"
+    metres_per_minute: PositiveFloat = Field(80, allow_inf_nan=False)
+    railways: bool = False
+    rail_km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
+    box: Box | None = None
+    polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -173,6 +203,7 @@ FORMATS = {
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
     "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
 }
 """The formats by name."""

@@ -1,6 +1,8 @@
-"""Weights for graphs that come without: drawn by a law and a seed, the same on every machine."""
+"""Weights for graphs that come without: drawn by a law and a seed."""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,24 +29,32 @@ def draw_weights(law: Unit | LogUniform | LogNormal, count: int) -> Ints:
     """
     if isinstance(law, Unit):
         return np.ones(count, dtype=np.int64)
-    # NumPy promises that the raw words stay the same from release to release; not so what it makes of them.
-    words = np.random.PCG64(law.seed).random_raw(count)
+    rng = np.random.default_rng(law.seed)
     if isinstance(law, LogUniform):
-        return _log_uniform(words, law.low, law.high)
-    return _log_normal(words, law.mu, law.sigma)
+        return log_uniform(rng, count, law.low, law.high)
+    return _lognormal(rng, count, law.mu, law.sigma)
 
 
-def _log_uniform(words: npt.NDArray[np.uint64], low: int, high: int) -> Ints:
-    """Turn random words into integers from `low` to `high`, each with probability in proportion to 1/w."""
-    # In units of 2**-40, the inverses are integers and their sum stays far below 2**63.
-    shares = (1 << 40) // np.arange(low, high + 1, dtype=np.int64)
-    bounds = np.cumsum(shares)
-    return low + np.searchsorted(bounds, (words % np.uint64(bounds[-1])).astype(np.int64), side="right")
+def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> Ints:
+    """Draw integers whose logarithms are uniform, the same on every machine.
+
+    Floating-point logarithms differ in the last bit between processors. So the quantiles are worked out in
+    decimal arithmetic at `steps` places and joined by straight lines in integers.
+    """
+    steps, scale = 4096, 1 << 16
+    ratio = Decimal(high) / low
+    knots = np.array([int(low * scale * ratio ** (Decimal(i) / steps)) for i in range(steps + 1)])
+    place = rng.integers(0, steps, size)
+    between = rng.integers(0, scale, size)
+    return (knots[place] + (knots[place + 1] - knots[place]) * between // scale) // scale
 
 
-def _log_normal(words: npt.NDArray[np.uint64], mu: float, sigma: float) -> Ints:
-    """Turn random words into rounded exponentials of normal numbers, at least 1."""
-    # The upper 53 bits, moved off 0 and 1, where the normal quantile is infinite.
-    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2**53
+def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> Ints:
+    """Draw rounded exponentials of normal numbers, at least 1.
+
+    Rounding hides the last bits, in which exponentials differ between processors, nearly always.
+    """
+    # Moved off 0 and 1, where the normal quantile is infinite.
+    uniform = (rng.integers(0, 1 << 53, size).astype(np.float64) + 0.5) / 2**53
     exponents = np.minimum(mu + sigma * ndtri(uniform), np.log(MAX_WEIGHT))
     return np.clip(np.rint(np.exp(exponents)).astype(np.int64), 1, MAX_WEIGHT)
