@@ -137,7 +137,7 @@ def test_a_missing_file_is_one_line(tmp_path):
 
 
 def test_no_road_in_the_area_is_one_line(road_file):
-    with pytest.raises(UserError, match="^graph small: the extract has no road of the classes and the area"):
+    with pytest.raises(UserError, match=r"^graph small: the extract has no road of the classes and the area"):
         build(road_file("monaco.osm.pbf"), box={"south": 0, "west": 0, "north": 1, "east": 1})
 
 

@@ -5,16 +5,16 @@ import pytest
 from pydantic import ValidationError
 
 from relaxometer.datasets.registry import LogNormal, LogUniform, TopologyParameters, Unit
-from relaxometer.datasets.weights import draw_weights
+from relaxometer.datasets.weights import make_weights
 from relaxometer.graph import MAX_WEIGHT
 
 
 def test_unit_weights_are_ones():
-    assert draw_weights(Unit(), 3).tolist() == [1, 1, 1]
+    assert make_weights(Unit(), 3).tolist() == [1, 1, 1]
 
 
 def test_log_uniform_weights_have_the_laws_moments():
-    drawn = draw_weights(LogUniform(law="log-uniform", low=10, high=970_000), 400_000)
+    drawn = make_weights(LogUniform(law="log-uniform", low=10, high=970_000), 400_000)
     assert drawn.min() >= 10
     assert drawn.max() <= 970_000
     assert drawn.mean() == pytest.approx(84_476, rel=0.01)
@@ -22,21 +22,21 @@ def test_log_uniform_weights_have_the_laws_moments():
 
 
 def test_lognormal_weights_have_the_laws_moments():
-    drawn = draw_weights(LogNormal(law="lognormal", mu=10, sigma=0.5), 400_000)
+    drawn = make_weights(LogNormal(law="lognormal", mu=10, sigma=0.5), 400_000)
     assert np.log(drawn).mean() == pytest.approx(10, abs=0.01)
     assert np.log(drawn).std() == pytest.approx(0.5, rel=0.01)
 
 
 def test_the_widest_lognormal_law_still_fits():
-    drawn = draw_weights(LogNormal(law="lognormal", mu=10, sigma=1e6), 1000)
+    drawn = make_weights(LogNormal(law="lognormal", mu=10, sigma=1e6), 1000)
     assert (drawn.min(), drawn.max()) == (1, MAX_WEIGHT)
 
 
 def test_the_draws_never_change():
     law = LogUniform(law="log-uniform", low=10, high=970_000, seed=7)
-    assert draw_weights(law, 5).tolist() == [515902, 13114, 25800, 297211, 7644]
+    assert make_weights(law, 5).tolist() == [515902, 13114, 25800, 297211, 7644]
     law = LogNormal(law="lognormal", mu=10, sigma=1.5, seed=7)
-    assert draw_weights(law, 5).tolist() == [35537, 147083, 68635, 7100, 10038]
+    assert make_weights(law, 5).tolist() == [35537, 147083, 68635, 7100, 10038]
 
 
 def test_a_range_upside_down_is_refused():

@@ -143,6 +143,49 @@ class TopologyParameters(Section):
     weights: Unit | LogUniform | LogNormal = Field(Unit(), discriminator="law")
 
 
+class MatrixParameters(Section):
+    """Parameters of the format ``matrix-market``.
+
+    Parameters
+    ----------
+    weights : Unit, LogUniform, LogNormal or Values
+    banner : str, optional
+        Field and symmetry of a file whose first line does not say them, such as ``pattern symmetric``.
+    """
+
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    banner: str | None = Field(None, pattern="^(pattern|integer|real) (general|symmetric)$")
+
+
+class EdgeListParameters(Section):
+    """Parameters of the format ``edge-list``.
+
+    Parameters
+    ----------
+    weights : Unit, LogUniform, LogNormal or Values
+    directed : bool, default=False
+        Whether a line is an arc rather than an edge.
+    """
+
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    directed: bool = False
+
+
+class Graph500Parameters(Section):
+    """Parameters of the format ``graph500-edges``.
+
+    Parameters
+    ----------
+    scale : int
+        The graph has two to the power of this vertices.
+    weights : Unit, LogUniform, LogNormal or Values
+        The values are those of the entry's file `edge_weights`.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+
+
 class OsmParameters(Section):
     """Parameters of the format ``osm-pbf``.
 
@@ -200,15 +243,23 @@ class Format:
 
 FORMATS = {
     "dimacs": Format(("dimacs", "build"), needs="file", companion="coordinates"),
+    "edge-list": Format(("text_edges", "build"), needs="file", parameters=EdgeListParameters),
+    "graph500-edges": Format(
+        ("graph500_edges", "build"),
+        needs="file",
+        parameters=Graph500Parameters,
+        companion="edge_weights",
+    ),
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
     "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
     "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
 }
 """The formats by name."""
 
-_COMPANIONS = ("coordinates",)
+_COMPANIONS = ("coordinates", "edge_weights")
 """The keys of second files."""
 
 
@@ -285,6 +336,8 @@ class Dataset(SourceFile):
         Its file; see :class:`SourceFile`.
     coordinates : CompanionFile, optional
         The file that places the vertices.
+    edge_weights : CompanionFile, optional
+        The file of a number for every edge.
     license, attribution : str, optional
     citation, homepage : str, optional
     weight_unit : str, optional
@@ -301,6 +354,7 @@ class Dataset(SourceFile):
     format: str
     description: str = ""
     coordinates: CompanionFile | None = None
+    edge_weights: CompanionFile | None = None
     license: str | None = None
     attribution: str | None = None
     citation: str | None = None

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.build import identify
+from relaxometer.datasets.build import graph_of_edges, identify
 from relaxometer.datasets.registry import Dataset, TopologyParameters
 from relaxometer.datasets.text import Column, LineFormat, read_bytes, read_problem_line
-from relaxometer.datasets.weights import draw_weights
+from relaxometer.datasets.weights import make_weights
 from relaxometer.graph import Graph
 
 
@@ -19,15 +19,8 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     (file,) = files
     identity = identify(file, dataset)
     n_vertices, one, other = read_edges(file)
-    weights = draw_weights(TopologyParameters.model_validate(dataset.parameters).weights, len(one))
-    return Graph.from_arcs(
-        name,
-        n_vertices,
-        np.concatenate([one, other]),
-        np.concatenate([other, one]),
-        np.concatenate([weights, weights]),
-        metadata={**identity, "edges_in_file": len(one)},
-    )
+    weights = make_weights(TopologyParameters.model_validate(dataset.parameters).weights, len(one))
+    return graph_of_edges(name, n_vertices, one, other, weights, {**identity, "edges_in_file": len(one)})
 
 
 def read_edges(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
