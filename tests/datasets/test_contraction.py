@@ -1,7 +1,12 @@
 """Ways become edges between junctions, as long as the ways are."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from relaxometer.datasets.contraction import (
     EARTH_RADIUS_M,
@@ -55,6 +60,24 @@ def test_stretches_out_of_the_extract_are_dropped():
 def test_stops_stay():
     network = contract(ways([1, 2, 3]), along_equator(range(5)), np.array([2, 4, 99]))
     assert edges(network) == [(1, 2, 1), (2, 3, 1)]
+
+
+def distances(n_nodes, one, other, metres):
+    shortest = np.full((n_nodes, n_nodes), np.inf)
+    np.minimum.at(shortest, (one, other), metres)
+    return sp.csgraph.dijkstra(sp.csgraph.csgraph_from_dense(shortest, null_value=np.inf), directed=False)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=6, unique=True), min_size=1, max_size=6))
+def test_distances_between_junctions_stay(lists):
+    nodes = along_equator(range(10))
+    network = contract(ways(*lists), nodes)
+    segments = np.array([pair for refs in lists for pair in pairwise(refs)])
+    all_metres = np.abs(segments[:, 0] - segments[:, 1]) * DEGREE_M
+    expected = distances(10, *segments.T, all_metres)
+    found = distances(len(network.junctions.ids), network.one, network.other, network.metres)
+    kept = network.junctions.ids
+    np.testing.assert_allclose(found, expected[np.ix_(kept, kept)])
 
 
 def test_nothing_known_is_nothing():
