@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relaxometer.datasets.build import build_graph
@@ -70,6 +70,7 @@ def test_a_graph_may_have_no_arcs(tmp_path):
     assert [len(values) for values in arcs] == [0, 0, 0]
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 2)), min_size=1, max_size=30

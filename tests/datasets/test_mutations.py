@@ -67,6 +67,7 @@ def test_a_damaged_file_is_accepted_or_refused_in_one_line(tmp_path, name, data)
     ],
     ids=["integers", "reals"],
 )
+@settings(deadline=None)
 @given(data=st.data())
 def test_what_the_fast_reader_accepts_the_slow_one_reads_the_same(form, content, data):
     content = data.draw(damaged(content)).replace(b"\r", b"")
