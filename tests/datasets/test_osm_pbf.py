@@ -8,7 +8,7 @@ import pytest
 
 from relaxometer.datasets import osm_pbf
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.contraction import EARTH_RADIUS_M, Nodes, Ways
+from relaxometer.datasets.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
 from relaxometer.datasets.osm_pbf import Extract, read_extract, road_graph, with_railways
 from relaxometer.datasets.registry import Dataset, OsmParameters, load_registry
 from relaxometer.errors import UserError
@@ -49,6 +49,24 @@ def test_own_entries_are_what_they_promise(road_file, name):
     dataset = load_registry(OWN, {})[name]
     graph = build_graph(name, dataset, files=[road_file(dataset.file_name)])
     assert (graph.n_vertices, graph.n_arcs) == (dataset.vertices, dataset.arcs)
+
+
+def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
+    polygon = OsmParameters.model_validate(load_registry(OWN, {})["kanto"].parameters).polygon
+    inside = {
+        "Tokyo": (139.77, 35.68),
+        "Okutama": (139.10, 35.81),
+        "Odawara": (139.16, 35.26),
+        "Chichibu": (139.09, 35.99),
+        "Honjo": (139.19, 36.24),
+        "Choshi": (140.83, 35.73),
+        "Tateyama": (139.87, 34.99),
+        "Mito": (140.47, 36.37),
+        "Daigo": (140.36, 36.77),
+    }
+    outside = {"Utsunomiya": (139.88, 36.56), "Maebashi": (139.06, 36.39), "Kofu": (138.57, 35.66)}
+    lon, lat = np.array([*inside.values(), *outside.values()]).T
+    assert inside_polygon(lon, lat, polygon).tolist() == [True] * len(inside) + [False] * len(outside)
 
 
 def test_weights_are_walking_times(road_file):

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.registry import FORMATS, Dataset, Registry, load_registry
+from relaxometer.datasets.registry import FORMATS, Dataset, Registry, SourceFile, load_registry
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 from relaxometer.validation import validated
@@ -76,6 +76,15 @@ def test_a_config_adds_its_own():
 def test_a_dataset_survives_being_handed_to_a_job():
     for dataset in load_registry(OWN, {"mine": SMALL}).values():
         assert Dataset.model_validate(dataset.model_dump()) == dataset
+
+
+def test_files_are_the_own_one_and_its_companion():
+    places = {"url": "https://x.org/a.co", "sha256": "0" * 64}
+    dataset = Dataset(format="dimacs", url="https://x.org/v1/a.gr", file="b.gr", coordinates=places)
+    assert [file.file_name for file in dataset.files] == ["b.gr", "a.co"]
+    assert dataset.files[0].as_download()["urls"] == ["https://x.org/v1/a.gr"]
+    assert SourceFile(**dataset.files[1].as_download()) == SourceFile(**places)
+    assert Dataset(format="kanto-like", seed=1).files == []
 
 
 def test_terms_say_when_nothing_is_stated():
