@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from relaxometer.datasets.kanto import log_uniform
 from relaxometer.datasets.registry import LogNormal, LogUniform, Unit, Values
 from relaxometer.graph import MAX_WEIGHT
 
@@ -47,20 +47,6 @@ def value_bounds(law: Law) -> tuple[float, float]:
     if isinstance(law, Values):
         return 0, MAX_WEIGHT / law.scale
     return -sys.float_info.max, sys.float_info.max
-
-
-def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> Ints:
-    """Draw integers whose logarithms are uniform, the same on every machine.
-
-    Floating-point logarithms differ in the last bit between processors. So the quantiles are worked out in
-    decimal arithmetic at `steps` places and joined by straight lines in integers.
-    """
-    steps, scale = 4096, 1 << 16
-    ratio = Decimal(high) / low
-    knots = np.array([int(low * scale * ratio ** (Decimal(i) / steps)) for i in range(steps + 1)])
-    place = rng.integers(0, steps, size)
-    between = rng.integers(0, scale, size)
-    return (knots[place] + (knots[place + 1] - knots[place]) * between // scale) // scale
 
 
 def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> Ints:

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from relaxometer.datasets.registry import LogNormal, LogUniform, TopologyParameters, Unit
-from relaxometer.datasets.weights import make_weights
+from relaxometer.datasets.edge_weights import make_weights
 from relaxometer.graph import MAX_WEIGHT
 
 
