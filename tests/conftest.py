@@ -14,7 +14,7 @@ from relaxometer.device.cuda import obstacle
 DEFAULT_MIRROR = Path(__file__).parents[2] / "shared/data/roads"
 
 
-@pytest.fixture(params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.fixture(scope="session", params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> Device:
     """Each kind of device in turn; CUDA only where there is a GPU."""
     if request.param == "cuda" and (reason := obstacle()) is not None:
@@ -22,7 +22,7 @@ def device(request: pytest.FixtureRequest) -> Device:
     return get_device(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def host_device() -> Device:
     """The emulation on this machine's processor."""
     return get_device("host")

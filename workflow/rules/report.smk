@@ -1,69 +1,7 @@
 """Figures, tables and claims out of what the runs measured, as the report shows them."""
 
-from collections import Counter
 
-from relaxometer.figures import PHASE_SYNCHRONOUS
-
-CURVE = 4
-"""So many variants that differ in parameters alone are points of one curve, and stand in no other figure."""
-
-
-def setting(run):
-    """What the points of one curve have in common: all but the values of their parameters."""
-    return run.problem, run.graph, run.kernel, *sorted(run.parameters)
-
-
-SETTINGS = Counter(setting(run) for run in PLAN.runs.values())
-
-
-def is_swept(run):
-    """Whether a run is a point of a curve."""
-    return bool(run.parameters) and SETTINGS[setting(run)] >= CURVE
-
-
-def source_runs(graph):
-    """The runs on a graph that the figures of Suzuki et al. compare."""
-    runs = (run for run in PLAN.runs.values() if run.graph == graph)
-    return [
-        run for run in runs if run.kernel in PHASE_SYNCHRONOUS and not is_swept(run)
-    ]
-
-
-def threshold_runs(graph):
-    """The runs on a graph that are points of figure 8."""
-    runs = (
-        run
-        for run in PLAN.runs.values()
-        if run.graph == graph and run.kernel == "adaptive"
-    )
-    return [run for run in runs if "to_all_us" in run.parameters and is_swept(run)]
-
-
-SWEPT = sorted({run.variant for run in PLAN.runs.values() if is_swept(run)})
-SOURCE_GRAPHS = [graph for graph in PLAN.graphs if source_runs(graph)]
-SOURCE_VARIANTS = list(
-    dict.fromkeys(run.variant for graph in SOURCE_GRAPHS for run in source_runs(graph))
-)
-
-
-def report_figures():
-    """Everything that the report shows beyond the summary and the claims."""
-    targets = [
-        "results/figures/median-times.svg",
-        "results/context.json",
-        "results/report/data.csv",
-    ]
-    targets += expand("results/figures/map/{graph}.png", graph=PLAN.config.report.maps)
-    if "adaptive" in PLAN.config.report.sources:
-        targets += expand("results/figures/figure-3/{graph}.svg", graph=PLAN.graphs)
-        figures = ["figure-4", "figure-5", "figure-6"]
-        targets += expand(
-            "results/figures/{figure}/{graph}.svg", figure=figures, graph=SOURCE_GRAPHS
-        )
-        targets += ["results/figures/figure-7.svg"] if SOURCE_GRAPHS else []
-        swept_graphs = filter(threshold_runs, PLAN.graphs)
-        targets += expand("results/figures/figure-8/{graph}.svg", graph=swept_graphs)
-    return targets
+include: "report_targets.smk"
 
 
 rule plot_summary:

@@ -1,8 +1,8 @@
 // Proof that distances and predecessors are shortest paths, in O(n + m) work and without solving anything.
 //
 // If d[s] = 0, no arc u -> v of weight w has d[v] > d[u] + w, and every reached vertex has a predecessor with
-// d[v] = d[p] + w such that the predecessors lead back to s, then each d[v] is the length of a real path and no
-// path is shorter (the optimality conditions of linear programming; Ahuja, Magnanti and Orlin, "Network
+// d[v] = d[p] + w such that the predecessors lead back to s, then each d[v] is the length of a real path and
+// no path is shorter (the optimality conditions of linear programming; Ahuja, Magnanti and Orlin, "Network
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
 // weight zero can, so chains of them are followed by pointer doubling.
 //
@@ -61,13 +61,14 @@ __device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
     return low;
 }
 
-// Rule PREDECESSOR: a reached vertex has an arc from its predecessor that is exactly as long as the difference
-// of their distances; an unreached vertex has none.
+// Rule PREDECESSOR: a reached vertex has an arc from its predecessor that is exactly as long as the
+// difference of their distances; an unreached vertex has none.
 //
 // Also prepares the pointers for `double_pointers`: a vertex nearer to the source than its successor ends a
 // chain of equal distances, all others point to their predecessor.
 extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ offsets,
-                                              const u32* __restrict__ targets, const u32* __restrict__ weights,
+                                              const u32* __restrict__ targets,
+                                              const u32* __restrict__ weights,
                                               const u32* __restrict__ distance,
                                               const u32* __restrict__ predecessor, u32 source, u32* pointer,
                                               u64* report)

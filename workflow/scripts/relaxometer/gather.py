@@ -36,8 +36,7 @@ def gather(folders: list[Path], file: str) -> pa.Table:
     -------
     Table
         The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``
-        and a ``parameter_...`` column for each parameter in force in any variant, null where a variant has none
-        such.
+        and a ``parameter_...`` column for each parameter in force in any variant, null in the others.
     """
     tables = [_identified(pq.read_table(folder / file), _context(folder)) for folder in folders]
     return pa.concat_tables(tables, promote_options="permissive")

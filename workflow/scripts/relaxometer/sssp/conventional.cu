@@ -1,4 +1,5 @@
-// SSSP with a thread for every vertex in every phase (Harish and Narayanan), algorithms 1 to 3 of Suzuki et al.
+// SSSP with a thread for every vertex in every phase: Harish and Narayanan, and algorithms 1 to 3 of Suzuki
+// et al.
 //
 // A phase is two kernels: `relax` lets every vertex whose mask Ma is set offer its neighbours a distance, and
 // `update` takes over the offers that are shorter. Every launch has n threads; most of them find nothing to
@@ -14,8 +15,8 @@
 
 // Algorithm 2, RELAX_KERNEL.
 extern "C" __global__ void relax(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                 const u32* __restrict__ Wa, u8* __restrict__ Ma,
-                                 const u32* __restrict__ Ca, u64* Ua, u32* overflow)
+                                 const u32* __restrict__ Wa, u8* __restrict__ Ma, const u32* __restrict__ Ca,
+                                 u64* Ua, u32* overflow)
 {
     u32 v = thread_id();
     if (v >= n || !Ma[v]) return;

@@ -58,7 +58,7 @@ class SelectedVertices:
         return self._written, self._written_before
 
     def count(self) -> None:
-        """Set `selected` to what a kernel has just appended; the counter may wrap, the difference does not."""
+        """Set `selected` to how much a kernel has just appended, even if the counter has wrapped."""
         written = self._arrays.device.item(self._written)
         self.selected = (written - int(self._written_before)) % 2**32
         self._written_before = np.uint32(written)
