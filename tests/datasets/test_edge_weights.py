@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from relaxometer.datasets.registry import LogNormal, LogUniform, TopologyParameters, Unit
 from relaxometer.datasets.edge_weights import make_weights
+from relaxometer.datasets.registry import LogNormal, LogUniform, TopologyParameters, Unit
 from relaxometer.graph import MAX_WEIGHT
 
 

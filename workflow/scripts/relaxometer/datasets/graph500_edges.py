@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.registry import Dataset, Graph500Parameters, Values
 from relaxometer.datasets.text import read_bytes
-from relaxometer.datasets.edge_weights import make_weights, value_bounds
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.registry import Dataset, MatrixParameters, Values
 from relaxometer.datasets.text import Column, Header, LineFormat, lines, read_bytes, refuse
-from relaxometer.datasets.edge_weights import make_weights, value_bounds
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 

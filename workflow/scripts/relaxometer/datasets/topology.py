@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.edge_weights import make_weights
 from relaxometer.datasets.registry import Dataset, TopologyParameters
 from relaxometer.datasets.text import Column, LineFormat, read_bytes, read_problem_line
-from relaxometer.datasets.edge_weights import make_weights
 from relaxometer.graph import Graph
 
 
