@@ -7,7 +7,7 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test report results lint format lock bench-host clean
+.PHONY: run test report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	$(BIN)/python workflow/scripts/unlock_stale.py
@@ -42,6 +42,9 @@ lock:  ## needs uv
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench
+
+bench-data: .venv/ready  ## seconds from real files to CSR Parquet
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.datasets.bench
 
 clean:
 	rm -rf results logs .snakemake report.zip

@@ -7,11 +7,12 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.datasets import dimacs
-from relaxometer.datasets.dimacs import read_gr
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.dimacs import arc_lines, read_co, read_gr
+from relaxometer.datasets.registry import Dataset
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 
@@ -69,16 +70,15 @@ def test_a_graph_may_have_no_arcs(tmp_path):
     assert [len(values) for values in arcs] == [0, 0, 0]
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 2)), min_size=1, max_size=30
     )
 )
 def test_both_readers_agree(arcs):
-    text = f"p sp 9 {len(arcs)}\n" + "".join(f"a {u} {v} {w}\n" for u, v, w in arcs)
-    data = text.encode()
-    header = dimacs._read_header(None, data)
-    fast, slow = dimacs._read_arcs_fast(data, header), dimacs._read_arcs_slowly(None, data, header)
+    data = "".join(f"a {u} {v} {w}\n" for u, v, w in arcs).encode()
+    fast, slow = arc_lines(9).read_fast(data, 0), arc_lines(9).read_slowly(None, data, 0, 0)
     assert fast is not None
     for column, expected, found in zip(zip(*arcs, strict=True), fast, slow, strict=True):
         np.testing.assert_array_equal(expected, column)
@@ -155,3 +155,45 @@ def test_rome_is_directed(road_file):
     n_vertices, sources, _, weights = read_gr(road_file("rome99.gr"))
     assert (n_vertices, len(sources)) == (3_353, 8_870)
     assert (weights.min(), weights.max()) == (1, 12_711)
+
+
+PLACES = "c\np aux sp co 3\nv 1 -73530767 41085396\nv 3 -73530538 41086098\nv 2 0 -90000000\n"
+
+
+def test_coordinates_come_in_millionths_of_a_degree(tmp_path):
+    path = tmp_path / "small.co"
+    path.write_text(PLACES, encoding="utf-8")
+    lon, lat = read_co(path, 3)
+    np.testing.assert_allclose(lon, [-73.530767, 0, -73.530538])
+    np.testing.assert_allclose(lat, [41.085396, -90, 41.086098])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("v 3", "v 4", "small.co:4: 'v 4 -73530538 41086098': vertex 4 is no integer from 1 to 3"),
+        ("v 3", "v 1", "small.co: vertex 1 is placed 2 times; expected once"),
+        ("0 -90000000", "0 -90000001", "latitude -90000001 is no integer from -90000000 to 90000000"),
+        ("v 2 0 -90000000\n", "", "small.co:2: 'p aux sp co 3' announces 3 vertices, but 2 follow"),
+        ("co 3", "co 4", "announces 4 vertices, but the graph has 3; the files belong to two graphs"),
+        ("p aux", "p sp", "small.co:2: 'p sp sp co 3': expected 'p aux sp co <vertices>'"),
+    ],
+)
+def test_every_mistake_in_coordinates_is_one_line(tmp_path, old, new, message):
+    path = tmp_path / "small.co"
+    path.write_text(PLACES.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        read_co(path, 3)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_entry_may_add_coordinates(tmp_path):
+    files = [tmp_path / "small.gr", tmp_path / "small.co"]
+    for file, text in zip(files, (GOOD, PLACES), strict=True):
+        file.write_text(text, encoding="utf-8")
+    dataset = Dataset(format="dimacs", path=str(files[0]), coordinates={"path": str(files[1])})
+    graph = build_graph("small", dataset, files=files)
+    assert graph.lat.tolist() == [41.085396, -90, 41.086098]
+    assert graph.metadata["coordinates"] == "small.co"
+    assert len(graph.metadata["coordinates_sha256"]) == 64

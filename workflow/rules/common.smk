@@ -31,19 +31,24 @@ def graph_files(graph):
     )
 
 
-def dataset_of_file(file):
-    """The dataset that is downloaded as `file`."""
-    return next(entry for entry in PLAN.datasets.values() if entry.file_name == file)
+def downloaded(name):
+    """The first dataset that needs the download `name`, and what its entry says about that file."""
+    return next(
+        (entry, file)
+        for entry in PLAN.datasets.values()
+        for file in entry.files
+        if file.file_name == name
+    )
 
 
 def graph_inputs(wildcards):
-    """What a graph is made from: its download or file, and the graph that it is extracted from."""
+    """What a graph is made from: its downloads or files, and the graph that it is extracted from."""
     entry = PLAN.datasets[wildcards.graph]
     inputs = {}
-    if entry.path:
-        inputs["file"] = entry.path
-    elif entry.file_name:
-        inputs["file"] = f"results/downloads/{entry.file_name}"
+    if entry.files:
+        inputs["files"] = [
+            file.path or f"results/downloads/{file.file_name}" for file in entry.files
+        ]
     if entry.extracted_from:
         inputs["base"] = graph_files(entry.extracted_from)
     return inputs

@@ -9,7 +9,8 @@ rule download_file:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        dataset=lambda wildcards: dataset_of_file(wildcards.file).model_dump(),
+        file=lambda wildcards: downloaded(wildcards.file)[1].as_download(),
+        terms=lambda wildcards: downloaded(wildcards.file)[0].terms,
     script:
         "../scripts/download_file.py"
 

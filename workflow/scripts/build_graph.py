@@ -9,7 +9,7 @@ from relaxometer.scripting import job
 
 with job(snakemake):
     inputs = dict(snakemake.input.items())
-    files = [Path(inputs["file"])] if "file" in inputs else []
+    files = [Path(file) for file in inputs.get("files", [])]
     base = read_graph(Path(inputs["base"][0]).parent) if "base" in inputs else None
     dataset = Dataset.model_validate(snakemake.params.dataset)
     graph = build_graph(snakemake.wildcards.graph, dataset, files=files, base=base)

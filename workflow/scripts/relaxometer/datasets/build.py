@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from relaxometer.datasets.registry import FORMATS, Dataset
+from relaxometer.datasets.registry import FORMATS, Dataset, SourceFile
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 
@@ -28,7 +29,7 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
         What the graph is called from here on.
     dataset : Dataset
     files : list of Path
-        The downloaded or given file, for formats that need one.
+        The downloaded or given files, in the order of ``dataset.files``.
     base : Graph, optional
         The graph named by ``dataset.extracted_from``.
 
@@ -50,18 +51,49 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     return graph
 
 
-def identify(file: Path, dataset: Dataset) -> dict[str, str]:
-    """Return name and SHA-256 of `file`, which must be the one that the entry names."""
+def identify(file: Path, entry: SourceFile, role: str = "file") -> dict[str, str]:
+    """Return name and SHA-256 of `file`, which must be the one that `entry` describes.
+
+    Parameters
+    ----------
+    file : Path
+    entry : SourceFile
+        The dataset itself, or what it says about a second file.
+    role : str, default="file"
+        The keys of the result are this, and this with ``_sha256``.
+    """
     try:
         with file.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{file}: not readable ({error.strerror})") from None
-    if dataset.sha256 and sha256 != dataset.sha256:
+    if entry.sha256 and sha256 != entry.sha256:
         raise UserError(
-            f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {dataset.sha256}"
+            f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {entry.sha256}"
         )
-    return {"file": file.name, "file_sha256": sha256}
+    return {role: file.name, f"{role}_sha256": sha256}
+
+
+def graph_of_edges(
+    name: str,
+    n_vertices: int,
+    one: npt.NDArray[np.int64],
+    other: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    metadata: dict[str, Any],
+) -> Graph:
+    """Return the graph that has two arcs of one weight for every edge.
+
+    Parameters
+    ----------
+    name : str
+    n_vertices : int
+    one, other, weights : ndarray of shape (n_edges,), int64
+    metadata : dict
+    """
+    sources, targets = np.concatenate([one, other]), np.concatenate([other, one])
+    doubled = np.concatenate([weights, weights])
+    return Graph.from_arcs(name, n_vertices, sources, targets, doubled, metadata=metadata)
 
 
 def _metadata(graph: Graph, dataset: Dataset) -> dict[str, Any]:

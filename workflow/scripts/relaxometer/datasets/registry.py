@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import yaml
@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
     RootModel,
     field_validator,
@@ -74,6 +75,148 @@ class HighwayParameters(Section):
     box: Box
 
 
+class Unit(Section):
+    """Every weight is 1."""
+
+    law: Literal["unit"] = "unit"
+
+
+class LogUniform(Section):
+    """Integer weights, drawn with probabilities in proportion to their inverse.
+
+    Parameters
+    ----------
+    low, high : int
+        Weights are from `low` to below `high`.
+    seed : int, default=1
+    """
+
+    law: Literal["log-uniform"]
+    low: PositiveInt
+    high: PositiveInt = Field(lt=2**32)
+    seed: NonNegativeInt = 1
+
+    @model_validator(mode="after")
+    def _has_a_range(self) -> LogUniform:
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        return self
+
+
+class LogNormal(Section):
+    """Weights whose logarithms are normally distributed, rounded and at least 1.
+
+    Parameters
+    ----------
+    mu, sigma : float
+        Mean and standard deviation of the natural logarithm.
+    seed : int, default=1
+    """
+
+    law: Literal["lognormal"]
+    mu: float = Field(allow_inf_nan=False)
+    sigma: PositiveFloat = Field(allow_inf_nan=False)
+    seed: NonNegativeInt = 1
+
+
+class Values(Section):
+    """The values of the file itself.
+
+    Parameters
+    ----------
+    scale : float, default=1
+        They are multiplied by this and rounded to integers.
+    """
+
+    law: Literal["values"]
+    scale: PositiveFloat = Field(1, allow_inf_nan=False)
+
+
+class TopologyParameters(Section):
+    """Parameters of the format ``topology``.
+
+    Parameters
+    ----------
+    weights : Unit, LogUniform or LogNormal
+    """
+
+    weights: Unit | LogUniform | LogNormal = Field(Unit(), discriminator="law")
+
+
+class MatrixParameters(Section):
+    """Parameters of the format ``matrix-market``.
+
+    Parameters
+    ----------
+    weights : Unit, LogUniform, LogNormal or Values
+    banner : str, optional
+        Field and symmetry of a file whose first line does not say them, such as ``pattern symmetric``.
+    """
+
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    banner: str | None = Field(None, pattern="^(pattern|integer|real) (general|symmetric)$")
+
+
+class EdgeListParameters(Section):
+    """Parameters of the format ``edge-list``.
+
+    Parameters
+    ----------
+    weights : Unit, LogUniform, LogNormal or Values
+    directed : bool, default=False
+        Whether a line is an arc rather than an edge.
+    """
+
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    directed: bool = False
+
+
+class Graph500Parameters(Section):
+    """Parameters of the format ``graph500-edges``.
+
+    Parameters
+    ----------
+    scale : int
+        The graph has two to the power of this vertices.
+    weights : Unit, LogUniform, LogNormal or Values
+        The values are those of the entry's file `edge_weights`.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+
+
+class OsmParameters(Section):
+    """Parameters of the format ``osm-pbf``.
+
+    Parameters
+    ----------
+    classes : {"arterial", "drive", "all"}
+        Which highways: those from motorways to tertiary roads; also the smaller ones that cars may use; also
+        tracks, paths and steps.
+    oneway : {"ignore", "respect"}
+        Whether one-way roads lead both ways, as for those who walk.
+    metres_per_minute : float, default=80
+        Speed on roads; the customary one of walkers in Japan.
+    railways : bool, default=False
+        Whether to add railways, and walks from their stops to the nearest junction.
+    rail_km_per_hour : float, default=35
+        Speed on them.
+    box : Box, optional
+        What lies outside is left out.
+    polygon : list of (longitude, latitude), optional
+        The same with a polygon.
+    """
+
+    classes: Literal["arterial", "drive", "all"] = "all"
+    oneway: Literal["ignore", "respect"] = "ignore"
+    metres_per_minute: PositiveFloat = Field(80, allow_inf_nan=False)
+    railways: bool = False
+    rail_km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
+    box: Box | None = None
+    polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -88,23 +231,100 @@ class Format:
         only to be called, so that an edit of one reader rebuilds its own graphs alone.
     parameters : subclass of pydantic.BaseModel
         Shape of the entry's `parameters`.
+    companion : str, optional
+        Key of a second file that an entry may have.
     """
 
     reader: tuple[str, str]
     needs: str | None = None
     parameters: type[BaseModel] = NoParameters
+    companion: str | None = None
 
 
 FORMATS = {
-    "dimacs": Format(("dimacs", "build"), needs="file"),
+    "dimacs": Format(("dimacs", "build"), needs="file", companion="coordinates"),
+    "edge-list": Format(("text_edges", "build"), needs="file", parameters=EdgeListParameters),
+    "graph500-edges": Format(
+        ("graph500_edges", "build"),
+        needs="file",
+        parameters=Graph500Parameters,
+        companion="edge_weights",
+    ),
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
+    "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
+    "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
 }
 """The formats by name."""
 
+_COMPANIONS = ("coordinates", "edge_weights")
+"""The keys of second files."""
 
-class Dataset(Section):
+
+class SourceFile(Section):
+    """A file: where it can be had, and what it must be.
+
+    Parameters
+    ----------
+    urls : list of str
+        Where it can be had, tried in order; an entry may say `url` for a single one.
+    file : str, optional
+        Its name among the downloads and in mirrors, where the end of the first URL does not serve.
+    path : str, optional
+        A file on this machine instead of a download.
+    sha256 : str, optional
+        Of the file as downloaded. Without it, the first download fixes it.
+    bytes : int, optional
+        Size of that file.
+    """
+
+    urls: list[Url] = []
+    file: str | None = Field(None, pattern=r"^[^/]+$")
+    path: str | None = None
+    sha256: Sha256 | None = None
+    bytes: PositiveInt | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_a_single_url(cls, entry: Any) -> Any:
+        if isinstance(entry, Mapping) and "url" in entry:
+            if "urls" in entry:
+                raise ValueError("give `url` or `urls`, not both")
+            rest = {key: value for key, value in entry.items() if key != "url"}
+            return {**rest, "urls": [entry["url"]]}
+        return entry
+
+    @model_validator(mode="after")
+    def _is_in_one_place(self) -> SourceFile:
+        if self.path and self.urls:
+            raise ValueError("give `path` or `urls`, not both")
+        return self
+
+    @property
+    def file_name(self) -> str | None:
+        """Name of the file to download; None if nothing is downloaded."""
+        if not self.urls:
+            return None
+        return self.file or unquote(PurePosixPath(urlsplit(self.urls[0]).path).name)
+
+    def as_download(self) -> dict[str, Any]:
+        """Return what a download needs to know, as plain data."""
+        return self.model_dump(include=set(SourceFile.model_fields))
+
+
+class CompanionFile(SourceFile):
+    """A second file of a dataset."""
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> CompanionFile:
+        if not (self.path or self.urls):
+            raise ValueError("needs `path` or `urls`")
+        return self
+
+
+class Dataset(SourceFile):
     """One graph: where it comes from, under which terms, and what must come out.
 
     Parameters
@@ -112,14 +332,12 @@ class Dataset(Section):
     format : str
         One of `FORMATS`.
     description : str
-    urls : list of str
-        Where the file can be had, tried in order; an entry may say `url` for a single one.
-    path : str, optional
-        A file on this machine instead of a download.
-    sha256 : str, optional
-        Of the file as downloaded. Without it, the first download fixes it.
-    bytes : int, optional
-        Size of that file.
+    urls, file, path, sha256, bytes
+        Its file; see :class:`SourceFile`.
+    coordinates : CompanionFile, optional
+        The file that places the vertices.
+    edge_weights : CompanionFile, optional
+        The file of a number for every edge.
     license, attribution : str, optional
     citation, homepage : str, optional
     weight_unit : str, optional
@@ -135,10 +353,8 @@ class Dataset(Section):
 
     format: str
     description: str = ""
-    urls: list[Url] = []
-    path: str | None = None
-    sha256: Sha256 | None = None
-    bytes: PositiveInt | None = None
+    coordinates: CompanionFile | None = None
+    edge_weights: CompanionFile | None = None
     license: str | None = None
     attribution: str | None = None
     citation: str | None = None
@@ -149,16 +365,6 @@ class Dataset(Section):
     seed: NonNegativeInt | None = None
     parameters: dict[str, Any] = {}
     extracted_from: Name | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_a_single_url(cls, entry: Any) -> Any:
-        if isinstance(entry, Mapping) and "url" in entry:
-            if "urls" in entry:
-                raise ValueError("give `url` or `urls`, not both")
-            rest = {key: value for key, value in entry.items() if key != "url"}
-            return {**rest, "urls": [entry["url"]]}
-        return entry
 
     @field_validator("format")
     @classmethod
@@ -183,14 +389,16 @@ class Dataset(Section):
         for key in given:
             if given[key] and key != needed:
                 raise ValueError(f"format {self.format!r} takes no {words[key]}")
-        if self.path and self.urls:
-            raise ValueError("give `path` or `urls`, not both")
+        for key in _COMPANIONS:
+            if getattr(self, key) and key != FORMATS[self.format].companion:
+                raise ValueError(f"format {self.format!r} takes no `{key}`")
         return self
 
     @property
-    def file_name(self) -> str | None:
-        """Name of the file to download; None if nothing is downloaded."""
-        return unquote(PurePosixPath(urlsplit(self.urls[0]).path).name) if self.urls else None
+    def files(self) -> list[SourceFile]:
+        """The files that the graph is made from, the entry's own first."""
+        own = [self] if self.path or self.urls else []
+        return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
 
     @property
     def terms(self) -> str:
@@ -272,13 +480,13 @@ def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> N
 
 def _check_file_names(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:
     """Refuse two files under one name: downloads share a folder."""
-    first: dict[str, tuple[str, Dataset]] = {}
-    for name, dataset in datasets.items():
-        if dataset.file_name is None:
+    first: dict[str, tuple[str, SourceFile]] = {}
+    for name, file in ((name, file) for name, dataset in datasets.items() for file in dataset.files):
+        if file.file_name is None:
             continue
-        other, known = first.setdefault(dataset.file_name, (name, dataset))
-        if (known.urls, known.sha256, known.bytes) != (dataset.urls, dataset.sha256, dataset.bytes):
+        other, known = first.setdefault(file.file_name, (name, file))
+        if (known.urls, known.sha256, known.bytes) != (file.urls, file.sha256, file.bytes):
             raise UserError(
-                f"{where[name]}.urls: {dataset.file_name} is also the file of {other}, with other urls, "
+                f"{where[name]}.urls: {file.file_name} is also the file of {other}, with other urls, "
                 "sha256 or bytes; make both the same, or download one by hand and give its path"
             )

@@ -1,0 +1,72 @@
+"""Binary edge lists of Graph500."""
+
+import numpy as np
+import pytest
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import Dataset
+from relaxometer.errors import UserError
+
+EDGES = np.array([[0, 3], [3, 1], [1, 1], [3, 0]], dtype="<i8")
+WEIGHTS = np.array([0.5, 1.0, 0.0, 0.25], dtype="<f4")
+LAW = {"law": "values", "scale": 100}
+
+
+def build(tmp_path, edges=EDGES, values=None, **parameters):
+    files = [tmp_path / "edges.bin"]
+    files[0].write_bytes(edges.tobytes())
+    entry = {"format": "graph500-edges", "path": str(files[0]), "parameters": {"scale": 2, **parameters}}
+    if values is not None:
+        files.append(tmp_path / "weights.bin")
+        files[1].write_bytes(values.tobytes())
+        entry["edge_weights"] = {"path": str(files[1])}
+    return build_graph("small", Dataset(**entry), files=files)
+
+
+def arcs(graph):
+    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+
+
+def test_vertices_without_edges_stay(tmp_path):
+    graph = build(tmp_path)
+    assert graph.n_vertices == 4
+    assert arcs(graph) == [(0, 3, 1), (1, 3, 1), (3, 0, 1), (3, 1, 1)]
+    assert graph.metadata["edges_in_file"] == 4
+
+
+def test_weights_come_from_a_second_file(tmp_path):
+    graph = build(tmp_path, values=WEIGHTS, weights=LAW)
+    assert arcs(graph) == [(0, 3, 25), (1, 3, 100), (3, 0, 25), (3, 1, 100)]
+    assert graph.metadata["edge_weights"] == "weights.bin"
+
+
+def test_a_cut_file_is_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"edges\.bin: 63 bytes are no whole number of edges, 16 bytes each$"):
+        build(tmp_path, np.frombuffer(EDGES.tobytes()[:-1], dtype=np.uint8))
+
+
+def test_a_wrong_vertex_names_its_edge(tmp_path):
+    with pytest.raises(
+        UserError, match=r"edges\.bin: edge 0 \(at byte 0\) has vertex 3, expected one from 0 to 1;"
+    ):
+        build(tmp_path, scale=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (WEIGHTS[:3], "12 bytes; expected 4 for each of 4 edges"),
+        (np.array([0, 1, np.nan, 1], dtype="<f4"), "edge 2 has weight nan, expected 0 to"),
+        (np.array([0, -1, 0, 1], dtype="<f4"), "edge 1 has weight -1.0, expected 0 to"),
+    ],
+)
+def test_wrong_weights_are_one_line(tmp_path, values, message):
+    with pytest.raises(UserError, match=message):
+        build(tmp_path, values=values, weights=LAW)
+
+
+def test_values_need_their_file(tmp_path):
+    with pytest.raises(
+        UserError, match=r"^graph small: its weights are to be values, but its entry has no `edge"
+    ):
+        build(tmp_path, weights=LAW)

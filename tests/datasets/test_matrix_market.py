@@ -1,0 +1,85 @@
+"""Matrix Market files as graphs: every kind that is one, a real one, and a line for each mistake."""
+
+import pytest
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import Dataset
+from relaxometer.errors import UserError
+
+BANNER = "%%MatrixMarket matrix coordinate"
+SMALL = f"{BANNER} real general\n% by hand\n3 3 3\n1 2 1.5\n2 1 2.26\n3 3 4\n"
+
+
+def build(file, **parameters):
+    dataset = Dataset(format="matrix-market", path=str(file), parameters=parameters)
+    return build_graph("small", dataset, files=[file])
+
+
+def build_text(tmp_path, text, **parameters):
+    path = tmp_path / "small.mtx"
+    path.write_text(text, encoding="utf-8")
+    return build(path, **parameters)
+
+
+def arcs(graph):
+    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+
+
+def test_values_are_scaled_and_rounded(tmp_path):
+    graph = build_text(tmp_path, SMALL, weights={"law": "values", "scale": 10})
+    assert graph.n_vertices == 3
+    assert arcs(graph) == [(0, 1, 15), (1, 0, 23)]
+    assert graph.metadata["entries_in_file"] == 3
+
+
+def test_without_a_law_weights_are_ones(tmp_path):
+    assert arcs(build_text(tmp_path, SMALL.replace("2.26", "-2.26"))) == [(0, 1, 1), (1, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "expected"),
+    [
+        ("pattern general", "1 2\n2 3\n", [(0, 1, 1), (1, 2, 1)]),
+        ("pattern symmetric", "2 1\n3 2\n", [(0, 1, 1), (1, 0, 1), (1, 2, 1), (2, 1, 1)]),
+        ("integer symmetric", "2 1 5\n3 1 6\n", [(0, 1, 1), (0, 2, 1), (1, 0, 1), (2, 0, 1)]),
+        ("Real General", "1 2 1e-3\n1 3 .5\n", [(0, 1, 1), (0, 2, 1)]),
+    ],
+)
+def test_kinds_that_are_graphs(tmp_path, kind, entries, expected):
+    assert arcs(build_text(tmp_path, f"{BANNER} {kind}\n3 3 2\n{entries}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "real general",
+            "complex general",
+            "small.mtx:1: '%%MatrixMarket matrix coordinate complex general': not",
+        ),
+        ("real general", "real hermitian", "not readable as a graph; expected '%%MatrixMarket matrix coord"),
+        ("coordinate", "array", "small.mtx:1: '%%MatrixMarket matrix array real general': not readable"),
+        (f"{BANNER} real general\n", "", "small.mtx:1: '% by hand': expected '%%MatrixMarket"),
+        ("real", "pattern", "small.mtx: its field is 'pattern', so it has no values; choose another law"),
+        ("3 3 3", "3 4 3", "small.mtx:3: '3 4 3': a graph is a square matrix"),
+        ("3 3 3", "3 3", "small.mtx:3: '3 3': expected '<rows> <columns> <entries>'"),
+        ("3 3 3", "3 3 4", "small.mtx:3: '3 3 4' announces 4 entries, but 3 follow"),
+        ("2 1 2.26", "2 4 2.26", "small.mtx:5: '2 4 2.26': column 4 is no integer from 1 to 3"),
+        ("2 1 2.26", "2 1 -2.26", "small.mtx:5: '2 1 -2.26': value -2.26 is no number from 0 to"),
+        ("2 1 2.26", "2 1 nan", "small.mtx:5: '2 1 nan': value nan is no number from 0"),
+        ("2 1 2.26", "2 1", "small.mtx:5: '2 1': 2 fields; expected '<row> <column> <value>'"),
+        (SMALL, f"{BANNER} real general\n", "small.mtx: no line '<rows> <columns> <entries>'"),
+    ],
+)
+def test_every_mistake_is_one_line(tmp_path, old, new, message):
+    with pytest.raises(UserError) as caught:
+        build_text(tmp_path, SMALL.replace(old, new, 1), weights={"law": "values"})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_real_roads_without_a_banner(road_file):
+    graph = build(road_file("road-usroads.mtx.gz"), banner="pattern symmetric")
+    assert (graph.n_vertices, graph.n_arcs) == (129_164, 330_870)
+    assert graph.largest_component().n_vertices == 126_146
+    assert graph.metadata["directed"] is False

@@ -1,0 +1,77 @@
+"""Text files with random damage: every reader accepts them or says in one line where they are wrong."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from relaxometer.datasets.dimacs import arc_lines, read_co, read_gr
+from relaxometer.datasets.matrix_market import read_mtx
+from relaxometer.datasets.registry import EdgeListParameters, MatrixParameters
+from relaxometer.datasets.text import Column, LineFormat
+from relaxometer.datasets.text_edges import read_edge_list
+from relaxometer.datasets.topology import read_edges
+from relaxometer.errors import UserError
+
+VALUES = {"law": "values", "scale": 10}
+FILES = {
+    "arcs.gr": (b"c roads\np sp 3 3\na 1 2 10\na 2 3 0\na 3 1 7\n", read_gr),
+    "places.co": (b"c\np aux sp co 2\nv 1 -735307 41085\nv 2 0 9\n", lambda path: read_co(path, 2)),
+    "edges.gr": (b"p tw 3 2\n1 2\n2 3\n", read_edges),
+    "matrix.mtx": (
+        b"%%MatrixMarket matrix coordinate real symmetric\n% by hand\n3 3 2\n1 2 1.5\n3 3 2e3\n",
+        lambda path: read_mtx(path, MatrixParameters(weights=VALUES)),
+    ),
+    "edges.txt": (
+        b"# from\tto\n1\t2\t.5\n70\t1\t3\n",
+        lambda path: read_edge_list(path, EdgeListParameters(weights=VALUES)),
+    ),
+}
+# What numbers, lines and comments are made of, and what looks like it.
+PIECES = st.text("0123456789-+.eEinfaxpvc%# \t\r\n\0_é²", max_size=6).map(str.encode)
+
+
+@st.composite
+def damaged(draw, content):
+    """Replace a few short stretches by others."""
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(content)))
+        stop = min(start + draw(st.integers(0, 6)), len(content))
+        content = content[:start] + draw(PIECES) + content[stop:]
+    return content
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_a_damaged_file_is_accepted_or_refused_in_one_line(tmp_path, name, data):
+    content, read = FILES[name]
+    path = tmp_path / name
+    path.write_bytes(data.draw(damaged(content)))
+    try:
+        read(path)
+    except UserError as error:
+        message = str(error)
+        assert "\n" not in message
+        # Without a header or any line, and for a vertex without its place, there is no line to name.
+        located = re.escape(str(path)) + r":(\d+: | no | vertex | its field is )"
+        assert re.match(located, message)
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        (arc_lines(9), b"a 1 2 10\na 2 3 0\na 3 1 7\n"),
+        (LineFormat("an entry", (Column("row", 1, 9), Column("value", 0, 1e9, real=True))), b"1 .5\n2 1e2\n"),
+    ],
+    ids=["integers", "reals"],
+)
+@settings(deadline=None)
+@given(data=st.data())
+def test_what_the_fast_reader_accepts_the_slow_one_reads_the_same(form, content, data):
+    content = data.draw(damaged(content)).replace(b"\r", b"")
+    fast = form.read_fast(content, 0)
+    if fast is not None:
+        slow = form.read_slowly(None, content, 0, 0)
+        assert [values.tolist() for values in fast] == [values.tolist() for values in slow]

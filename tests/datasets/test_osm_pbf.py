@@ -1,0 +1,181 @@
+"""OpenStreetMap extracts: known counts of real ones, railways, and one line for each way to fail."""
+
+import builtins
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relaxometer.datasets import osm_pbf
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
+from relaxometer.datasets.osm_pbf import Extract, read_extract, road_graph, with_railways
+from relaxometer.datasets.registry import Dataset, OsmParameters, load_registry
+from relaxometer.errors import UserError
+
+OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
+HUNDRED_M = 100 / (EARTH_RADIUS_M * np.pi / 180)
+"""In degrees on the equator."""
+
+
+def build(file, **parameters):
+    dataset = Dataset(format="osm-pbf", path=str(file), parameters=parameters)
+    return build_graph("small", dataset, files=[file])
+
+
+@pytest.mark.parametrize(
+    ("file", "classes", "junctions"),
+    [
+        ("porto_portugal.osm.pbf", "all", 77_684),
+        ("porto_portugal.osm.pbf", "drive", 56_008),
+        ("porto_portugal.osm.pbf", "arterial", 9_324),
+        ("malta.osm.pbf", "all", 38_795),
+        ("malta.osm.pbf", "drive", 18_911),
+        ("malta.osm.pbf", "arterial", 3_283),
+        ("monaco.osm.pbf", "all", 3_159),
+    ],
+)
+def test_real_extracts_have_known_junctions(road_file, file, classes, junctions):
+    graph = build(road_file(file), classes=classes)
+    assert graph.metadata["junctions"] == junctions
+    assert graph.metadata["directed"] is False
+    assert graph.component_labels()[0] == 1
+    assert graph.weights.min() >= 1
+    assert not np.any(graph.sources == graph.targets)
+
+
+@pytest.mark.parametrize("name", ["osm-porto", "osm-malta", "osm-monaco", "osm-liechtenstein", "osm-andorra"])
+def test_own_entries_are_what_they_promise(road_file, name):
+    dataset = load_registry(OWN, {})[name]
+    graph = build_graph(name, dataset, files=[road_file(dataset.file_name)])
+    assert (graph.n_vertices, graph.n_arcs) == (dataset.vertices, dataset.arcs)
+
+
+def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
+    polygon = OsmParameters.model_validate(load_registry(OWN, {})["kanto"].parameters).polygon
+    inside = {
+        "Tokyo": (139.77, 35.68),
+        "Okutama": (139.10, 35.81),
+        "Odawara": (139.16, 35.26),
+        "Chichibu": (139.09, 35.99),
+        "Honjo": (139.19, 36.24),
+        "Choshi": (140.83, 35.73),
+        "Tateyama": (139.87, 34.99),
+        "Mito": (140.47, 36.37),
+        "Daigo": (140.36, 36.77),
+    }
+    outside = {"Utsunomiya": (139.88, 36.56), "Maebashi": (139.06, 36.39), "Kofu": (138.57, 35.66)}
+    lon, lat = np.array([*inside.values(), *outside.values()]).T
+    assert inside_polygon(lon, lat, polygon).tolist() == [True] * len(inside) + [False] * len(outside)
+
+
+def test_weights_are_walking_times(road_file):
+    slow = build(road_file("monaco.osm.pbf"))
+    fast = build(road_file("monaco.osm.pbf"), metres_per_minute=160)
+    np.testing.assert_allclose(slow.weights, 2.0 * fast.weights, atol=1)
+
+
+def test_a_clip_keeps_what_is_inside(road_file):
+    whole = build(road_file("monaco.osm.pbf"))
+    south, west, north, east = 43.73, 7.41, 43.74, 7.43
+    box = build(road_file("monaco.osm.pbf"), box={"south": south, "west": west, "north": north, "east": east})
+    corners = [[west, south], [east, south], [east, north], [west, north]]
+    polygon = build(road_file("monaco.osm.pbf"), polygon=corners)
+    assert 0 < box.n_vertices < whole.n_vertices
+    assert polygon.n_vertices == box.n_vertices
+    assert (box.lat.min() >= south, box.lat.max() <= north) == (True, True)
+
+
+def test_one_way_roads_may_be_respected(road_file):
+    graph = build(road_file("monaco.osm.pbf"), oneway="respect")
+    assert graph.metadata["directed"] is True
+
+
+def small_extract(direction=0):
+    """Make a street 1-2-3 of 200 m, crossed at 2 by a track 4-2-5 with a stop at 4, which lies beside 1."""
+    ids = np.arange(1, 6, dtype=np.int64)
+    nodes = Nodes(ids, np.array([0, 1, 2, 0, 2]) * HUNDRED_M, np.array([0, 0, 0, 0.4, -1]) * HUNDRED_M)
+    return Extract(
+        nodes,
+        Ways(np.array([0, 3, 6]), np.array([1, 2, 3, 4, 2, 5])),
+        np.array([True, False]),
+        np.array([False, True]),
+        np.array([direction, 0]),
+        np.array([4]),
+    )
+
+
+def test_tracks_are_reached_through_stops_only():
+    extract = small_extract()
+    roads = road_graph("small", extract, OsmParameters())
+    assert (roads.n_vertices, roads.weights.tolist()) == (2, [150_000, 150_000])
+    joined = with_railways(roads, extract, OsmParameters(rail_km_per_hour=36))
+    ends = list(zip(joined.sources.tolist(), joined.targets.tolist(), joined.weights.tolist(), strict=True))
+    assert ends[0] == (0, 1, 150_000)
+    assert ends[1] == (0, 2, 30_000), "40 m on foot between the stop and the street's end"
+    rail_ms = round(100 * (np.hypot(1, 0.4) + np.hypot(1, 1)) * 100)
+    assert ends[4] == (2, 3, pytest.approx(rail_ms, abs=2))
+    assert joined.n_arcs == 6
+
+
+@pytest.mark.parametrize(("direction", "ends"), [(1, (0, 1)), (-1, (1, 0))])
+def test_direction_of_one_way_roads(direction, ends):
+    graph = road_graph("small", small_extract(direction), OsmParameters(oneway="respect"))
+    assert (graph.sources.tolist(), graph.targets.tolist()) == ([ends[0]], [ends[1]])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<!DOCTYPE html><title>404</title>", "no OpenStreetMap extract in PBF: it begins with a web page"),
+        (b"PK\x03\x04 something else", r"it begins with b'PK\x03\x04 som'...; fetch it again"),
+        (b"", "no OpenStreetMap extract in PBF: it begins with b''"),
+    ],
+)
+def test_what_is_no_extract_is_one_line(tmp_path, content, message):
+    path = tmp_path / "bad.osm.pbf"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read_extract(path, OsmParameters())
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("length", [20, 100, 1_000, 200_000, 445_000])
+def test_a_truncated_extract_is_one_line(road_file, tmp_path, length):
+    path = tmp_path / "cut.osm.pbf"
+    path.write_bytes(road_file("monaco.osm.pbf").read_bytes()[:length])
+    with pytest.raises(UserError, match=r"^[^\n]*cut\.osm\.pbf[^\n]*fetch it again$"):
+        read_extract(path, OsmParameters())
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"none\.osm\.pbf: not readable \(No such file or directory\)"):
+        read_extract(tmp_path / "none.osm.pbf", OsmParameters())
+
+
+def test_no_road_in_the_area_is_one_line(road_file):
+    with pytest.raises(UserError, match=r"^graph small: the extract has no road of the classes and the area"):
+        build(road_file("monaco.osm.pbf"), box={"south": 0, "west": 0, "north": 1, "east": 1})
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch):
+    real_import = builtins.__import__
+
+    def without_duckdb(name, *args, **kwargs):
+        if name == "duckdb":
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_duckdb)
+    with pytest.raises(UserError, match=r"the package duckdb, .* is missing; install it with: pip install"):
+        osm_pbf._database_with_spatial()
+
+
+def test_a_missing_extension_says_what_to_install(monkeypatch, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    settings = {"extension_directory": str(tmp_path), "custom_extension_repository": str(tmp_path)}
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda: connect(config=settings))
+    with pytest.raises(UserError, match=r"finds no extension 'spatial' .* install it with: pip install"):
+        osm_pbf._database_with_spatial()

@@ -1,0 +1,94 @@
+"""Plain lists of edges: a real one, numbers with gaps, and a line for each mistake."""
+
+import numpy as np
+import pytest
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.text_edges import renumbered
+from relaxometer.errors import UserError
+
+SMALL = "# FromNodeId\tToNodeId\n0\t7\n7\t3\n3\t0\n0\t7\n"
+
+
+def build(file, **parameters):
+    dataset = Dataset(format="edge-list", path=str(file), parameters=parameters)
+    return build_graph("small", dataset, files=[file])
+
+
+def build_text(tmp_path, text, **parameters):
+    path = tmp_path / "small.txt"
+    path.write_text(text, encoding="utf-8")
+    return build(path, **parameters)
+
+
+def arcs(graph):
+    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+
+
+def test_numbers_are_closed_up(tmp_path):
+    directed = build_text(tmp_path, SMALL, directed=True)
+    assert directed.n_vertices == 3
+    assert arcs(directed) == [(0, 2, 1), (1, 0, 1), (2, 1, 1)]
+    assert directed.metadata["lines_in_file"] == 4
+    assert build_text(tmp_path, SMALL).n_arcs == 6
+
+
+@pytest.mark.parametrize(
+    "same",
+    [SMALL.replace("\t", " "), SMALL.replace("#", "%"), SMALL.replace("7\t3\n", "7\t3\n# between\n\n")],
+    ids=["spaces", "percent", "comment between"],
+)
+def test_other_ways_to_write_it(tmp_path, same):
+    assert arcs(build_text(tmp_path, same)) == arcs(build_text(tmp_path, SMALL))
+
+
+def test_a_third_column_may_be_the_weight(tmp_path):
+    text = "1 2 0.5\n2 3 1.25\n"
+    weighted = build_text(tmp_path, text, directed=True, weights={"law": "values", "scale": 100})
+    assert arcs(weighted) == [(0, 1, 50), (1, 2, 125)]
+    assert arcs(build_text(tmp_path, text, directed=True)) == [(0, 1, 1), (1, 2, 1)]
+
+
+def test_an_edge_listed_both_ways_has_one_weight(tmp_path):
+    law = {"law": "log-uniform", "low": 1, "high": 10**6}
+    assert build_text(tmp_path, "1 2\n2 1\n2 3\n3 2\n", weights=law).metadata["directed"] is False
+
+
+@pytest.mark.parametrize("gap", [1, 10**15], ids=["table", "sorting"])
+def test_both_ways_to_renumber_agree(gap):
+    random = np.random.default_rng(1)
+    sources, targets = random.integers(0, 50, (2, 30))
+    n_vertices, *new = renumbered(sources * gap, targets * gap)
+    ids = np.unique([sources, targets])
+    assert n_vertices == len(ids)
+    np.testing.assert_array_equal(ids[new], [sources, targets])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("7\t3", "7\tx", "small.txt:3: '7\\tx': target x is no integer from 0 to 9223372036854775807"),
+        ("7\t3", "-7\t3", "small.txt:3: '-7\\t3': source -7 is no integer from 0"),
+        ("7\t3", "7", "small.txt:3: '7': 1 fields; expected '<source> <target>'"),
+        ("7\t3", "7\t3\t1", "small.txt:3: '7\\t3\\t1': 3 fields; expected '<source> <target>'"),
+        ("7\t3", f"7\t{2**63}", "target 9223372036854775808 is no integer from 0"),
+        (SMALL, "# nothing\n", "small.txt: no edges; expected lines '<source> <target>'"),
+    ],
+)
+def test_every_mistake_is_one_line(tmp_path, old, new, message):
+    with pytest.raises(UserError) as caught:
+        build_text(tmp_path, SMALL.replace(old, new, 1))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_values_must_be_there(tmp_path):
+    with pytest.raises(UserError, match=r"small\.txt:2: .* no third field, whose values the entry wants"):
+        build_text(tmp_path, SMALL, weights={"law": "values"})
+
+
+def test_real_roads(road_file):
+    graph = build(road_file("luxembourg_osm.pairs.gz"))
+    assert (graph.n_vertices, graph.n_arcs) == (114_599, 239_332)
+    assert graph.component_labels()[0] == 1

@@ -1,0 +1,55 @@
+"""Reader of graphs without weights in the PACE challenge's format (``.gr``, ``p tw``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.edge_weights import make_weights
+from relaxometer.datasets.registry import Dataset, TopologyParameters
+from relaxometer.datasets.text import Column, LineFormat, read_bytes, read_problem_line
+from relaxometer.graph import Graph
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of a file of undirected edges; see :data:`relaxometer.datasets.build.Reader`."""
+    (file,) = files
+    identity = identify(file, dataset)
+    n_vertices, one, other = read_edges(file)
+    weights = make_weights(TopologyParameters.model_validate(dataset.parameters).weights, len(one))
+    return graph_of_edges(name, n_vertices, one, other, weights, {**identity, "edges_in_file": len(one)})
+
+
+def read_edges(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Read the undirected edges of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    n_vertices : int
+    one, other : ndarray of shape (n_edges,), int64
+        The ends, counted from 0, in the file's order.
+
+    Raises
+    ------
+    UserError
+        If the file is damaged, or a line of it is no edge of the announced graph; names the line.
+
+    References
+    ----------
+    PACE 2016, Track A, "Input format", https://pacechallenge.org/2016/treewidth/
+    """
+    data = read_bytes(path)
+    header = read_problem_line(path, data, "p tw <vertices> <edges>", "edge")
+    n_vertices, _ = header.numbers
+    ends = (Column("vertex", 1, n_vertices), Column("neighbour", 1, n_vertices))
+    form = LineFormat("an edge", ends, comments=("c",))
+    one, other = form.read(path, data, header.start, header.lines_before)
+    header.check_count(path, len(one), "edges")
+    return n_vertices, one - 1, other - 1
