@@ -8,16 +8,23 @@ implementation (github.com/graph500/graph500), generator/.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
 from relaxometer.datasets import mrg
+from relaxometer.datasets.edge_lists import graph_of_edges
+from relaxometer.datasets.registry import Dataset, Graph500Parameters
+from relaxometer.graph import Graph
 
 USER_SEEDS = (2, 3)
 """The seeds of the benchmark."""
+
+N_SEARCH_KEYS = 64
 
 STRIDE = 2**64
 """Steps of the random numbers between one edge and the next."""
@@ -188,18 +195,108 @@ def _reversed(x: np.uint64) -> np.uint64:
     return x
 
 
-def root_stream(count: int, *, user_seeds: tuple[int, int] = USER_SEEDS) -> npt.NDArray[np.float64]:
-    """Return the first `count` numbers of those that search keys are made of, each from 0 to 1.
+_PER_MODULUS_SQUARED = 0.0000000000000000002168404346990492787
+"""1 / (2**31 - 1)**2 as the reference writes it."""
+
+
+def root_stream(user_seeds: tuple[int, int] = USER_SEEDS) -> Iterator[float]:
+    """Yield the numbers that search keys are made of, each from 0 to 1.
 
     A number is two draws: the second fills in what the first leaves open.
     """
     state = mrg.advanced(mrg.seeded(*user_seeds), SEARCH_KEYS_AT)
-    numbers = np.empty(count, dtype=np.float64)
-    for i in range(count):
+    while True:
         coarse = mrg.following(state)
         state = mrg.following(coarse)
-        numbers[i] = coarse[0] * _PER_MODULUS + state[0] * _PER_MODULUS_SQUARED
-    return numbers
+        yield coarse[0] * _PER_MODULUS + state[0] * _PER_MODULUS_SQUARED
 
 
-_PER_MODULUS_SQUARED = 0.0000000000000000002168404346990492787
+def search_keys(
+    scale: int,
+    degrees: npt.NDArray[np.int64],
+    *,
+    count: int = N_SEARCH_KEYS,
+    user_seeds: tuple[int, int] = USER_SEEDS,
+) -> list[int]:
+    """Sample the vertices that searches start from; see "Sampling 64 search keys".
+
+    Parameters
+    ----------
+    scale : int
+    degrees : ndarray of shape (2**scale,), integers
+        Of every vertex, self-loops not counted.
+    count : int, default=64
+    user_seeds : tuple of int
+
+    Returns
+    -------
+    list of int
+        Different vertices with edges, in the order of the reference; fewer than `count` if as many draws as
+        there are vertices find no more.
+    """
+    n_vertices = 1 << scale
+    numbers = root_stream(user_seeds)
+    keys: dict[int, None] = {}
+    for _ in range(n_vertices):
+        key = int((next(numbers) + next(numbers)) * n_vertices) % n_vertices
+        if degrees[key]:
+            keys[key] = None
+        if len(keys) == count:
+            break
+    return list(keys)
+
+
+def integer_weights(weights: npt.NDArray[np.float32], low: int, high: int) -> npt.NDArray[np.uint32]:
+    """Spread weights from 0 to 1 over the integers `low` to `high`.
+
+    ``low + floor(w * (high - low + 1))``, in float64; a weight that was rounded to 1 becomes `high`.
+    """
+    result = np.empty(len(weights), dtype=np.uint32)
+    for start in range(0, len(weights), _PIECE):
+        piece = weights[start : start + _PIECE].astype(np.float64)
+        steps = np.floor(piece * (high - low + 1)).astype(np.int64)
+        result[start : start + _PIECE] = low + np.minimum(steps, high - low)
+    return result
+
+
+_PIECE = 1 << 20
+"""Weights converted in one go, for the sake of memory."""
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph that the entry's parameters describe; see :data:`relaxometer.datasets.build.Reader`."""
+    return kronecker_graph(Graph500Parameters.model_validate(dataset.parameters))
+
+
+def kronecker_graph(parameters: Graph500Parameters) -> Graph:
+    """Generate a Kronecker graph with integer weights, undirected.
+
+    Parameters
+    ----------
+    parameters : Graph500Parameters
+
+    Returns
+    -------
+    Graph
+        Without self-loops. Its metadata holds what the benchmark's rates are made of: ``input_edges``,
+        ``self_loops`` and ``isolated_vertices``, and the ``search_keys``.
+    """
+    p = parameters
+    n_edges = p.edge_factor << p.scale
+    edges = kronecker_edges(p.scale, 0, n_edges, user_seeds=p.user_seeds)
+    graph = graph_of_edges(
+        f"kron-g500-s{p.scale}",
+        1 << p.scale,
+        edges.tails,
+        edges.heads,
+        integer_weights(edges.weights, *p.weight_range),
+        keep_parallel=p.keep_parallel,
+    )
+    facts = {
+        "generator": "relaxometer.datasets.graph500",
+        "input_edges": n_edges,
+        "self_loops": int(np.count_nonzero(edges.tails == edges.heads)),
+        "isolated_vertices": int(np.count_nonzero(graph.degrees == 0)),
+        "search_keys": search_keys(p.scale, graph.degrees, user_seeds=p.user_seeds),
+    }
+    return replace(graph, metadata=facts)

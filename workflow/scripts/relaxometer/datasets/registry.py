@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -28,6 +29,7 @@ from relaxometer.validation import nearest, validated
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Url = Annotated[str, Field(pattern=r"^https?://[^/]+/.*[^/]$")]
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -74,6 +76,61 @@ class HighwayParameters(Section):
     box: Box
 
 
+WeightRange = tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]]
+"""The least and the largest weight."""
+
+
+def _ordered(values: tuple[int, int]) -> tuple[int, int]:
+    if values[0] > values[1]:
+        raise ValueError("the first must not be above the second")
+    return values
+
+
+class Weights(Section):
+    """Integer weights of a generated graph.
+
+    Parameters
+    ----------
+    distribution : {"unit", "uniform", "log-uniform"}, default="uniform"
+        All 1; every integer of the range alike; or every order of magnitude alike.
+    range : tuple of two int, default=(1, 255)
+        The least and the largest weight; a log-uniform weight stays below the largest.
+    """
+
+    distribution: Literal["unit", "uniform", "log-uniform"] = "uniform"
+    range: Annotated[WeightRange, AfterValidator(_ordered)] = (1, 255)
+
+    @model_validator(mode="after")
+    def _has_logarithms(self) -> Weights:
+        if self.distribution == "log-uniform" and not 0 < self.range[0] < self.range[1]:
+            raise ValueError("log-uniform weights need a range that begins above 0 and ends above that")
+        return self
+
+
+class Graph500Parameters(Section):
+    """Parameters of the format ``graph500``.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of vertices.
+    edge_factor : int, default=16
+        Edges per vertex in the edge list, before self-loops are dropped and parallel edges merged.
+    user_seeds : tuple of two int, default=(2, 3)
+        The benchmark's own.
+    weight_range : tuple of two int, default=(1, 255)
+        The integers that the benchmark's weights, from 0 to 1, are spread over.
+    keep_parallel : bool, default=False
+        Whether parallel edges stay; otherwise they are merged to the lightest.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    edge_factor: PositiveInt = 16
+    user_seeds: tuple[Seed, Seed] = (2, 3)
+    weight_range: Annotated[WeightRange, AfterValidator(_ordered)] = (1, 255)
+    keep_parallel: bool = False
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -100,6 +157,7 @@ FORMATS = {
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "graph500": Format(("graph500", "build"), parameters=Graph500Parameters),
 }
 """The formats by name."""
 
