@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 
 from relaxometer.graph import Graph
 
 Vertices = npt.NDArray[np.uint32]
 Weights = npt.NDArray[np.uint32]
 
-MAX_SLICES = 8
-"""Slices of the edge list that are counted at the same time; each needs a counter for every vertex."""
+SLICES = 64
+"""Slices of the edge list that are dealt out at the same time."""
 
-BLOCKS = 256
-"""Blocks of rows that are sorted at the same time, alike in their number of arcs."""
+BUCKET_BITS = 9
+"""Rows are dealt out to so many buckets (as a binary logarithm) first: each fits a processor's cache."""
 
 
 def graph_of_edges(
@@ -57,21 +56,20 @@ def graph_of_edges(
     Graph
         The same bits for any order of the edges and any number of threads.
     """
-    slices = min(numba.get_num_threads(), MAX_SLICES)
-    cursors = np.zeros((slices, n_vertices), dtype=np.int64)
-    _count(tails, heads, undirected, cursors)
-    offsets = _offsets_of(_cursors_of(cursors))
-    _shift(cursors, offsets)
-    arcs = np.empty(offsets[-1], dtype=np.uint64)
-    _scatter(tails, heads, weights, undirected, cursors, arcs)
-    del cursors
-    borders = _borders(offsets)
-    kept = np.empty(n_vertices, dtype=np.int64)
-    _sort_rows(arcs, offsets, borders, keep_parallel, kept)
-    final = _offsets_of(kept)
-    targets, loads = np.empty(final[-1], dtype=np.uint32), np.empty(final[-1], dtype=np.uint32)
-    _unpack(arcs, offsets, final, borders, targets, loads)
-    return Graph(name, final, targets, loads, lon, lat, dict(metadata or {}))
+    shift = np.uint32(max((n_vertices - 1).bit_length() - BUCKET_BITS, 0))
+    counts = np.zeros((SLICES, ((n_vertices - 1) >> shift) + 1), dtype=np.int64)
+    _count(tails, heads, undirected, shift, counts)
+    starts = _offsets_of(counts.sum(axis=0))
+    before = _offsets_of(counts.T.ravel())[:-1].reshape(counts.shape[::-1])
+    rows, arcs = np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1], dtype=np.uint64)
+    _deal(tails, heads, weights, undirected, shift, np.ascontiguousarray(before.T), rows, arcs)
+    degrees = np.empty(n_vertices, dtype=np.int64)
+    _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), degrees)
+    del rows
+    offsets = _offsets_of(degrees)
+    targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
+    _unpack(arcs, starts, shift, offsets, targets, loads)
+    return Graph(name, offsets, targets, loads, lon, lat, dict(metadata or {}))
 
 
 def _offsets_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -80,50 +78,23 @@ def _offsets_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return offsets
 
 
-def _borders(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Cut the rows into blocks of about as many arcs each; return where, shape (n_blocks + 1,)."""
-    even = np.linspace(0, offsets[-1], BLOCKS + 1).astype(np.int64)
-    borders = np.searchsorted(offsets[:-1], even)
-    borders[0], borders[-1] = 0, len(offsets) - 1
-    return borders
-
-
 @njit(cache=True)
-def _slice(index: int, slices: int, size: int) -> tuple[int, int]:
-    return index * size // slices, (index + 1) * size // slices
+def _slice(index: int, size: int) -> tuple[int, int]:
+    return index * size // SLICES, (index + 1) * size // SLICES
 
 
 @njit(parallel=True, cache=True)
-def _count(tails: np.ndarray, heads: np.ndarray, undirected: bool, counts: np.ndarray) -> None:
-    """Count the arcs of every vertex, for each slice of the edge list apart."""
-    for s in prange(len(counts)):
-        start, stop = _slice(s, len(counts), len(tails))
+def _count(
+    tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: np.uint32, counts: np.ndarray
+) -> None:
+    """Count the arcs of every bucket, for each slice of the edge list apart."""
+    for s in prange(SLICES):
+        start, stop = _slice(s, len(tails))
         for e in range(start, stop):
             if tails[e] != heads[e]:
-                counts[s, tails[e]] += 1
+                counts[s, tails[e] >> shift] += 1
                 if undirected:
-                    counts[s, heads[e]] += 1
-
-
-@njit(parallel=True, cache=True)
-def _cursors_of(counts: np.ndarray) -> np.ndarray:
-    """Turn counts into each slice's first place within a row, in place; return the rows' lengths."""
-    lengths = np.empty(counts.shape[1], dtype=np.int64)
-    for v in prange(counts.shape[1]):
-        total = 0
-        for s in range(len(counts)):
-            count = counts[s, v]
-            counts[s, v] = total
-            total += count
-        lengths[v] = total
-    return lengths
-
-
-@njit(parallel=True, cache=True)
-def _shift(cursors: np.ndarray, offsets: np.ndarray) -> None:
-    for v in prange(cursors.shape[1]):
-        for s in range(len(cursors)):
-            cursors[s, v] += offsets[v]
+                    counts[s, heads[e] >> shift] += 1
 
 
 _HALF = np.uint64(32)
@@ -136,60 +107,89 @@ def _packed(head: np.uint32, weight: np.uint32) -> np.uint64:
 
 
 @njit(parallel=True, cache=True)
-def _scatter(
+def _deal(
     tails: np.ndarray,
     heads: np.ndarray,
     weights: np.ndarray,
     undirected: bool,
+    shift: np.uint32,
     cursors: np.ndarray,
+    rows: np.ndarray,
     arcs: np.ndarray,
 ) -> None:
-    """Write every arc into its row; `cursors` end at the row of the next slice."""
-    for s in prange(len(cursors)):
-        start, stop = _slice(s, len(cursors), len(tails))
+    """Write every arc and its row into its bucket, from where `cursors` say for each slice and bucket."""
+    for s in prange(SLICES):
+        start, stop = _slice(s, len(tails))
         for e in range(start, stop):
             tail, head = tails[e], heads[e]
             if tail != head:
-                arcs[cursors[s, tail]] = _packed(head, weights[e])
-                cursors[s, tail] += 1
+                place = cursors[s, tail >> shift]
+                rows[place], arcs[place] = tail, _packed(head, weights[e])
+                cursors[s, tail >> shift] += 1
                 if undirected:
-                    arcs[cursors[s, head]] = _packed(tail, weights[e])
-                    cursors[s, head] += 1
+                    place = cursors[s, head >> shift]
+                    rows[place], arcs[place] = head, _packed(tail, weights[e])
+                    cursors[s, head >> shift] += 1
 
 
 @njit(parallel=True, cache=True)
-def _sort_rows(
-    arcs: np.ndarray, offsets: np.ndarray, borders: np.ndarray, keep_parallel: bool, kept: np.ndarray
+def _sort_buckets(
+    rows: np.ndarray,
+    arcs: np.ndarray,
+    starts: np.ndarray,
+    shift: np.uint32,
+    keep_parallel: bool,
+    threads: int,
+    degrees: np.ndarray,
 ) -> None:
-    """Sort every row and, unless parallel arcs stay, move the lightest of each to the row's front."""
-    for b in prange(len(borders) - 1):
-        for v in range(borders[b], borders[b + 1]):
-            row = arcs[offsets[v] : offsets[v + 1]]
-            row.sort()
-            if keep_parallel or len(row) == 0:
-                kept[v] = len(row)
-                continue
-            last = 0
-            for i in range(1, len(row)):
-                if row[i] >> _HALF != row[last] >> _HALF:
-                    last += 1
-                    row[last] = row[i]
-            kept[v] = last + 1
+    """Sort every bucket by row, target and weight; move what stays to its front, and count it by row."""
+    for t in prange(threads):
+        # Buckets in turn, since on some graphs those of small vertices are the largest.
+        for b in range(t, len(starts) - 1, threads):
+            first, last = b << shift, min((b + 1) << shift, len(degrees))
+            inside = slice(starts[b], starts[b + 1])
+            _sort_bucket(rows[inside], arcs[inside], first, keep_parallel, degrees[first:last])
+
+
+@njit(cache=True)
+def _sort_bucket(
+    rows: np.ndarray, arcs: np.ndarray, first: int, keep_parallel: bool, degrees: np.ndarray
+) -> None:
+    ends = np.zeros(len(degrees) + 1, dtype=np.int64)
+    for row in rows:
+        ends[row - first + 1] += 1
+    ends = np.cumsum(ends)
+    grouped = np.empty_like(arcs)
+    for i in range(len(arcs)):
+        row = rows[i] - first
+        grouped[ends[row]] = arcs[i]
+        ends[row] += 1  # from the row's begin to its end
+    begin = size = 0
+    for v in range(len(degrees)):
+        row_arcs = grouped[begin : ends[v]]
+        row_arcs.sort()
+        before = size
+        for arc in row_arcs:
+            if keep_parallel or size == before or arc >> _HALF != arcs[size - 1] >> _HALF:
+                arcs[size] = arc
+                size += 1
+        degrees[v] = size - before
+        begin = ends[v]
 
 
 @njit(parallel=True, cache=True)
 def _unpack(
     arcs: np.ndarray,
+    starts: np.ndarray,
+    shift: np.uint32,
     offsets: np.ndarray,
-    final: np.ndarray,
-    borders: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray,
 ) -> None:
-    """Copy the front of every row to its final place."""
-    for b in prange(len(borders) - 1):
-        for v in range(borders[b], borders[b + 1]):
-            for i in range(final[v + 1] - final[v]):
-                arc = arcs[offsets[v] + i]
-                targets[final[v] + i] = np.uint32(arc >> _HALF)
-                weights[final[v] + i] = np.uint32(arc)
+    """Copy the front of every bucket to its final place."""
+    for b in prange(len(starts) - 1):
+        first, last = b << shift, min((b + 1) << shift, len(offsets) - 1)
+        for i in range(offsets[last] - offsets[first]):
+            arc = arcs[starts[b] + i]
+            targets[offsets[first] + i] = np.uint32(arc >> _HALF)
+            weights[offsets[first] + i] = np.uint32(arc)
