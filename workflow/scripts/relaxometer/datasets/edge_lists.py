@@ -56,7 +56,7 @@ def graph_of_edges(
     Graph
         The same bits for any order of the edges and any number of threads.
     """
-    shift = np.uint32(max((n_vertices - 1).bit_length() - BUCKET_BITS, 0))
+    shift = max((n_vertices - 1).bit_length() - BUCKET_BITS, 0)
     counts = np.zeros((SLICES, ((n_vertices - 1) >> shift) + 1), dtype=np.int64)
     _count(tails, heads, undirected, shift, counts)
     starts = _offsets_of(counts.sum(axis=0))
@@ -85,7 +85,7 @@ def _slice(index: int, size: int) -> tuple[int, int]:
 
 @njit(parallel=True, cache=True)
 def _count(
-    tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: np.uint32, counts: np.ndarray
+    tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: int, counts: np.ndarray
 ) -> None:
     """Count the arcs of every bucket, for each slice of the edge list apart."""
     for s in prange(SLICES):
@@ -112,7 +112,7 @@ def _deal(
     heads: np.ndarray,
     weights: np.ndarray,
     undirected: bool,
-    shift: np.uint32,
+    shift: int,
     cursors: np.ndarray,
     rows: np.ndarray,
     arcs: np.ndarray,
@@ -137,7 +137,7 @@ def _sort_buckets(
     rows: np.ndarray,
     arcs: np.ndarray,
     starts: np.ndarray,
-    shift: np.uint32,
+    shift: int,
     keep_parallel: bool,
     threads: int,
     degrees: np.ndarray,
@@ -181,7 +181,7 @@ def _sort_bucket(
 def _unpack(
     arcs: np.ndarray,
     starts: np.ndarray,
-    shift: np.uint32,
+    shift: int,
     offsets: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray,
