@@ -84,9 +84,7 @@ def _slice(index: int, size: int) -> tuple[int, int]:
 
 
 @njit(parallel=True, cache=True)
-def _count(
-    tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: int, counts: np.ndarray
-) -> None:
+def _count(tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: int, counts: np.ndarray) -> None:
     """Count the arcs of every bucket, for each slice of the edge list apart."""
     for s in prange(SLICES):
         start, stop = _slice(s, len(tails))

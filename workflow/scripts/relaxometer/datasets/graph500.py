@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -292,11 +293,16 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
         integer_weights(edges.weights, *p.weight_range),
         keep_parallel=p.keep_parallel,
     )
-    facts = {
+    loops = int(np.count_nonzero(edges.tails == edges.heads))
+    return replace(graph, metadata=facts(p, graph.degrees, loops))
+
+
+def facts(parameters: Graph500Parameters, degrees: npt.NDArray[np.int64], self_loops: int) -> dict[str, Any]:
+    """Return the metadata of a Kronecker graph whose vertices have these degrees."""
+    return {
         "generator": "relaxometer.datasets.graph500",
-        "input_edges": n_edges,
-        "self_loops": int(np.count_nonzero(edges.tails == edges.heads)),
-        "isolated_vertices": int(np.count_nonzero(graph.degrees == 0)),
-        "search_keys": search_keys(p.scale, graph.degrees, user_seeds=p.user_seeds),
+        "input_edges": parameters.edge_factor << parameters.scale,
+        "self_loops": self_loops,
+        "isolated_vertices": int(np.count_nonzero(degrees == 0)),
+        "search_keys": search_keys(parameters.scale, degrees, user_seeds=parameters.user_seeds),
     }
-    return replace(graph, metadata=facts)
