@@ -13,7 +13,7 @@ from relaxometer.datasets.graph500 import (
     search_keys,
 )
 from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.graph import Graph, content_hash
+from relaxometer.graph import Graph, content_hash, read_graph, write_graph
 from relaxometer.measure import sources_table
 
 REFERENCE = {
@@ -77,14 +77,17 @@ def test_weights_spread_over_the_whole_range():
     assert integer_weights(weights, 7, 7).tolist() == [7] * 6
 
 
-def test_search_keys_are_different_and_have_edges():
+def test_search_keys_are_different_and_have_edges(tmp_path):
     graph = kronecker_graph(Graph500Parameters(scale=10))
     keys = graph.metadata["search_keys"]
     assert len(set(keys)) == len(keys) == 64
     assert graph.degrees[keys].min() > 0
     assert keys[:8] == search_keys(10, graph.degrees, count=8)
     assert search_keys(10, np.zeros(1024)) == []
+    write_graph(graph, tmp_path)
+    graph = read_graph(tmp_path)
     assert sources_table(graph, 8, seed=1)["source"].to_pylist() == keys[:8]
+    assert sources_table(graph, 100, seed=1)["source"].to_pylist() == keys
     assert sources_table(graph, [3, 4], seed=1)["source"].to_pylist() == [3, 4]
 
 

@@ -76,7 +76,8 @@ def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentG
     arc_bits = 2 * p.scale + weight_bits
     if arc_bits > 63:
         raise UserError(
-            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits} bits an arc; a device sorts 63"
+            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits} bits an arc; "
+            "a device sorts 63"
         )
     tails, heads, floats = kronecker_edges(device, p.scale, 0, n_edges, user_seeds=p.user_seeds)
     keys = device.xp.empty(2 * n_edges, dtype=device.xp.uint64)
