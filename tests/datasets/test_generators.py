@@ -220,6 +220,28 @@ OWN = {
 }
 
 
+GOLDEN = {
+    "rmat": ({"scale": 8}, "3d884e58eb92c558"),
+    "uniform-random": (
+        {"vertices": 500, "mean_degree": 7.5, "weights": {"range": [0, 2**32 - 2]}},
+        "6db7f20cf8df47ca",
+    ),
+    "grid": (
+        {"rows": 7, "columns": 9, "weights": {"distribution": "log-uniform", "range": [3, 9000]}},
+        "2db4e440891d9611",
+    ),
+    "road-like": ({"rows": 20, "columns": 30, "pieces": 2}, "113cba8c78164620"),
+}
+"""Parameters, and how the content hash of the graph of seed 1 begins."""
+
+
+@pytest.mark.parametrize("form", GOLDEN)
+def test_the_same_seed_gives_the_same_bits(form):
+    parameters, expected = GOLDEN[form]
+    assert content_hash(made(form, **parameters)).startswith(expected)
+    assert content_hash(made(form, seed=2, **parameters)) != content_hash(made(form, **parameters))
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_the_projects_own_graphs_have_their_counts(name):
     build_graph(name, OWN[name], files=[])
