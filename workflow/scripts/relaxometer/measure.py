@@ -295,6 +295,7 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
     graph : Graph
     sources : int or list of int
         How many to draw without repetition among the vertices that have arcs, or the sources themselves.
+        A graph whose metadata brings ``search_keys`` gives the first so many of these instead.
     seed : int
 
     Returns
@@ -315,6 +316,8 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
                     f"expected 0 to {graph.n_vertices - 1} (config: timing.sources)"
                 )
         return pa.table({"source": np.array(sources, dtype=np.int64)})
+    if keys := graph.metadata.get("search_keys"):
+        return pa.table({"source": np.array(keys[:sources], dtype=np.int64)})
     candidates = np.flatnonzero(graph.degrees)
     if not len(candidates):
         raise UserError(f"graph {graph.name}: no vertex has arcs, so no source can be drawn")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from relaxometer.datasets.registry import FORMATS, Dataset, SourceFile
 from relaxometer.errors import UserError
@@ -116,14 +117,21 @@ def _metadata(graph: Graph, dataset: Dataset) -> dict[str, Any]:
 
 def is_symmetric(graph: Graph) -> bool:
     """Tell whether every arc has a counterpart of the same weight in the other direction."""
-    sources, targets = graph.sources, graph.targets
-    # CSR order is by source, then target; listing the reversed arcs in that order must give the same arcs.
-    order = np.lexsort((sources, targets))
-    return (
-        np.array_equal(targets[order], sources)
-        and np.array_equal(sources[order], targets)
-        and np.array_equal(graph.weights[order], graph.weights)
-    )
+    return bool(_is_symmetric(graph.offsets, graph.targets, graph.weights))
+
+
+@njit(cache=True)
+def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> bool:
+    # The arcs in CSR order name the tails of each head in ascending order: that of the head's own row.
+    cursors = offsets[:-1].copy()
+    for tail in range(len(cursors)):
+        for i in range(offsets[tail], offsets[tail + 1]):
+            head = targets[i]
+            back = cursors[head]
+            if back == offsets[head + 1] or targets[back] != tail or weights[back] != weights[i]:
+                return False
+            cursors[head] += 1
+    return True
 
 
 def _check_counts(graph: Graph, dataset: Dataset) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from relaxometer.datasets.build import graph_of_edges, identify
 from relaxometer.datasets.edge_weights import make_weights, value_bounds
-from relaxometer.datasets.registry import Dataset, Graph500Parameters, Values
+from relaxometer.datasets.registry import Dataset, Graph500EdgesParameters, Values
 from relaxometer.datasets.text import read_bytes
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
@@ -21,7 +21,7 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     See :data:`relaxometer.datasets.build.Reader`.
     """
     metadata: dict[str, object] = dict(identify(files[0], dataset))
-    parameters = Graph500Parameters.model_validate(dataset.parameters)
+    parameters = Graph500EdgesParameters.model_validate(dataset.parameters)
     n_vertices = 1 << parameters.scale
     one, other = read_edges(files[0], n_vertices)
     values = None

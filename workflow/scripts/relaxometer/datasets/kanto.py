@@ -7,7 +7,6 @@ updates, and how long the thin ends are. The recipe imitates that; docs/kanto-li
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.weights import log_uniform
 from relaxometer.graph import Graph
 
 ROWS, COLUMNS = 1180, 1174
@@ -119,20 +119,6 @@ def on_main_road(ids: Ids) -> npt.NDArray[np.bool_]:
     """Tell which junctions of a map made by :func:`kanto_like` lie on a main road."""
     row, column = np.divmod(ids, COLUMNS)
     return (ids < ROWS * COLUMNS) & ((row % ROW_SPACING == 0) | (column % COLUMN_SPACING == 0))
-
-
-def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> Ids:
-    """Draw integers whose logarithms are uniform, the same on every machine.
-
-    Floating-point logarithms differ in the last bit between processors. So the quantiles are worked out in
-    decimal arithmetic at `steps` places and joined by straight lines in integers.
-    """
-    steps, scale = 4096, 1 << 16
-    ratio = Decimal(high) / low
-    knots = np.array([int(low * scale * ratio ** (Decimal(i) / steps)) for i in range(steps + 1)])
-    place = rng.integers(0, steps, size)
-    between = rng.integers(0, scale, size)
-    return (knots[place] + (knots[place + 1] - knots[place]) * between // scale) // scale
 
 
 def _plain(n_edges: int, rng: np.random.Generator) -> Ids:

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -29,6 +30,7 @@ from relaxometer.validation import nearest, validated
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Url = Annotated[str, Field(pattern=r"^https?://[^/]+/.*[^/]$")]
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -171,7 +173,7 @@ class EdgeListParameters(Section):
     directed: bool = False
 
 
-class Graph500Parameters(Section):
+class Graph500EdgesParameters(Section):
     """Parameters of the format ``graph500-edges``.
 
     Parameters
@@ -217,6 +219,184 @@ class OsmParameters(Section):
     polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
 
 
+WeightRange = tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]]
+"""The least and the largest weight."""
+
+
+def _ordered(values: tuple[int, int]) -> tuple[int, int]:
+    if values[0] > values[1]:
+        raise ValueError("the first must not be above the second")
+    return values
+
+
+VertexCount = Annotated[int, Field(ge=1, lt=2**32)]
+
+
+def _check_ids(n_vertices: int) -> None:
+    if n_vertices >= 2**32:
+        raise ValueError(f"that makes up to {n_vertices} vertices; ids have 32 bits")
+
+
+class Weights(Section):
+    """Integer weights of a generated graph.
+
+    Parameters
+    ----------
+    distribution : {"unit", "uniform", "log-uniform"}, default="uniform"
+        All 1; every integer of the range alike; or every order of magnitude alike.
+    range : tuple of two int, default=(1, 255)
+        The least and the largest weight; a log-uniform weight stays below the largest.
+    """
+
+    distribution: Literal["unit", "uniform", "log-uniform"] = "uniform"
+    range: Annotated[WeightRange, AfterValidator(_ordered)] = (1, 255)
+
+    @model_validator(mode="after")
+    def _has_logarithms(self) -> Weights:
+        if self.distribution == "log-uniform" and not 0 < self.range[0] < self.range[1]:
+            raise ValueError("log-uniform weights need a range that begins above 0 and ends above that")
+        return self
+
+
+class Graph500Parameters(Section):
+    """Parameters of the format ``graph500``.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of vertices.
+    edge_factor : int, default=16
+        Edges per vertex in the edge list, before self-loops are dropped and parallel edges merged.
+    user_seeds : tuple of two int, default=(2, 3)
+        The benchmark's own.
+    weight_range : tuple of two int, default=(1, 255)
+        The integers that the benchmark's weights, from 0 to 1, are spread over.
+    keep_parallel : bool, default=False
+        Whether parallel edges stay; otherwise they are merged to the lightest.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    edge_factor: PositiveInt = 16
+    user_seeds: tuple[Seed, Seed] = (2, 3)
+    weight_range: Annotated[WeightRange, AfterValidator(_ordered)] = (1, 255)
+    keep_parallel: bool = False
+
+
+class RmatParameters(Section):
+    """Parameters of the format ``rmat``.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of vertices.
+    edge_factor : int, default=16
+        Edges per vertex before self-loops are dropped and parallel arcs merged; 16 undirected edges make a
+        mean degree of 32.
+    a, b, c, d : float, default=0.57, 0.19, 0.19, 0.05
+        Probabilities of the quadrants; their sum is 1.
+    undirected : bool, default=True
+    weights : Weights
+    """
+
+    scale: int = Field(ge=1, le=31)
+    edge_factor: PositiveInt = 16
+    a: float = Field(0.57, ge=0)
+    b: float = Field(0.19, ge=0)
+    c: float = Field(0.19, ge=0)
+    d: float = Field(0.05, ge=0)
+    undirected: bool = True
+    weights: Weights = Weights()
+
+    @model_validator(mode="after")
+    def _has_four_quadrants(self) -> RmatParameters:
+        total = self.a + self.b + self.c + self.d
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"a, b, c and d must add up to 1, not {total:g}")
+        return self
+
+
+class UniformRandomParameters(Section):
+    """Parameters of the format ``uniform-random``.
+
+    Parameters
+    ----------
+    vertices : int
+    mean_degree : float
+        Arcs per vertex before self-loops are dropped and parallel arcs merged.
+    undirected : bool, default=True
+    weights : Weights
+    """
+
+    vertices: VertexCount
+    mean_degree: float = Field(ge=0)
+    undirected: bool = True
+    weights: Weights = Weights()
+
+
+class GridParameters(Section):
+    """Parameters of the format ``grid``.
+
+    Parameters
+    ----------
+    rows, columns : int
+    weights : Weights
+    """
+
+    rows: PositiveInt
+    columns: PositiveInt
+    weights: Weights = Weights()
+
+    @model_validator(mode="after")
+    def _has_32_bit_ids(self) -> GridParameters:
+        _check_ids(self.rows * self.columns)
+        return self
+
+
+class ShapeParameters(Section):
+    """Parameters of the formats ``chain``, ``star``, ``complete`` and ``binary-tree``.
+
+    Parameters
+    ----------
+    vertices : int
+    weights : Weights
+    """
+
+    vertices: VertexCount
+    weights: Weights = Weights()
+
+
+class RoadParameters(GridParameters):
+    """Parameters of the format ``road-like``.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Of the grid of junctions.
+    mean_degree : float, default=2.7
+        Arcs per junction.
+    diagonals : float, default=0.06
+        Share of the grid's cells with a diagonal.
+    jitter : float, default=0.35
+        How far a junction may be from its place in the grid, in cells.
+    pieces : int, default=1
+        Pieces that each road is cut into by further vertices of degree 2.
+    weights : Weights
+        Log-uniform from 10 to 970,000 by default: the weights of a real map in milliseconds.
+    """
+
+    mean_degree: float = Field(2.7, ge=0)
+    diagonals: float = Field(0.06, ge=0, le=1)
+    jitter: float = Field(0.35, ge=0, lt=0.5)
+    pieces: PositiveInt = 1
+    weights: Weights = Weights(distribution="log-uniform", range=(10, 970_000))
+
+    @model_validator(mode="after")
+    def _has_32_bit_ids(self) -> RoadParameters:
+        # The grid and its diagonals offer at most three edges for each junction.
+        _check_ids(self.rows * self.columns * (1 + 3 * (self.pieces - 1)))
+        return self
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -247,7 +427,7 @@ FORMATS = {
     "graph500-edges": Format(
         ("graph500_edges", "build"),
         needs="file",
-        parameters=Graph500Parameters,
+        parameters=Graph500EdgesParameters,
         companion="edge_weights",
     ),
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
@@ -256,6 +436,15 @@ FORMATS = {
     "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
     "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
     "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
+    "graph500": Format(("graph500", "build"), parameters=Graph500Parameters),
+    "rmat": Format(("rmat", "build"), needs="seed", parameters=RmatParameters),
+    "uniform-random": Format(("uniform_random", "build"), needs="seed", parameters=UniformRandomParameters),
+    "grid": Format(("shapes", "build_grid"), needs="seed", parameters=GridParameters),
+    "chain": Format(("shapes", "build_chain"), needs="seed", parameters=ShapeParameters),
+    "star": Format(("shapes", "build_star"), needs="seed", parameters=ShapeParameters),
+    "complete": Format(("shapes", "build_complete"), needs="seed", parameters=ShapeParameters),
+    "binary-tree": Format(("shapes", "build_binary_tree"), needs="seed", parameters=ShapeParameters),
+    "road-like": Format(("roads", "build"), needs="seed", parameters=RoadParameters),
 }
 """The formats by name."""
 

@@ -1,0 +1,109 @@
+"""Kronecker graphs have the very bits of Graph500's reference generator."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from relaxometer.datasets.graph500 import (
+    integer_weights,
+    kronecker_edges,
+    kronecker_graph,
+    root_stream,
+    search_keys,
+)
+from relaxometer.datasets.registry import Graph500Parameters
+from relaxometer.graph import Graph, content_hash, read_graph, write_graph
+from relaxometer.measure import sources_table
+
+REFERENCE = {
+    10: "b6413d2ba5a3601548443fa02cbf9d0503d0367193cbc2834da9cc28f7d3336f",
+    16: "ee9c36e732eef783acb87ffd3a565cdf5573a5b16ea21f55ff61b37a8f16816e",
+}
+"""SHA-256 of the reference's edges (pairs of int64), its weights (float32) and 128 numbers of its roots."""
+
+
+def columns(edges):
+    return edges.tails, edges.heads, edges.weights
+
+
+@pytest.mark.parametrize("scale", REFERENCE)
+def test_edges_weights_and_roots_are_the_references(scale):
+    edges = kronecker_edges(scale, 0, 16 << scale)
+    digest = hashlib.sha256(np.stack([edges.tails, edges.heads], axis=1).astype("<i8").tobytes())
+    digest.update(edges.weights.astype("<f4").tobytes())
+    digest.update(np.fromiter(root_stream(), "<f8", 128).tobytes())
+    assert digest.hexdigest() == REFERENCE[scale]
+
+
+@pytest.mark.parametrize("chunk", [1, 1000, 1 << 20])
+def test_chunks_do_not_matter(chunk):
+    for expected, found in zip(
+        columns(kronecker_edges(8, 0, 4096)), columns(kronecker_edges(8, 0, 4096, chunk=chunk)), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_range_can_be_made_alone():
+    whole, part = kronecker_edges(8, 0, 4096), kronecker_edges(8, 1234, 2345)
+    for expected, found in zip(columns(whole), columns(part), strict=True):
+        np.testing.assert_array_equal(found, expected[1234:2345])
+    assert not len(kronecker_edges(8, 7, 7).tails)
+
+
+def test_a_graph_is_its_edges_both_ways():
+    edges = kronecker_edges(9, 0, 16 << 9)
+    loads = integer_weights(edges.weights, 1, 255)
+    for keep in (False, True):
+        expected = Graph.from_arcs(
+            "expected",
+            1 << 9,
+            np.concatenate([edges.tails, edges.heads]),
+            np.concatenate([edges.heads, edges.tails]),
+            np.concatenate([loads, loads]),
+            keep_parallel=keep,
+        )
+        graph = kronecker_graph(Graph500Parameters(scale=9, keep_parallel=keep))
+        assert content_hash(graph) == content_hash(expected)
+    assert graph.metadata["input_edges"] == 16 << 9
+    assert graph.metadata["self_loops"] == np.count_nonzero(edges.tails == edges.heads)
+    assert graph.metadata["isolated_vertices"] == np.count_nonzero(expected.degrees == 0)
+
+
+def test_weights_spread_over_the_whole_range():
+    weights = np.array([0, 0.0039, 0.00393, 0.5, 0.99999994, 1], dtype=np.float32)
+    assert integer_weights(weights, 1, 255).tolist() == [1, 1, 2, 128, 255, 255]
+    assert integer_weights(weights, 0, 2**32 - 2)[-1] == 2**32 - 2
+    assert integer_weights(weights, 7, 7).tolist() == [7] * 6
+
+
+def test_search_keys_are_different_and_have_edges(tmp_path):
+    graph = kronecker_graph(Graph500Parameters(scale=10))
+    keys = graph.metadata["search_keys"]
+    assert len(set(keys)) == len(keys) == 64
+    assert graph.degrees[keys].min() > 0
+    assert keys[:8] == search_keys(10, graph.degrees, count=8)
+    assert search_keys(10, np.zeros(1024)) == []
+    write_graph(graph, tmp_path)
+    graph = read_graph(tmp_path)
+    assert sources_table(graph, 8, seed=1)["source"].to_pylist() == keys[:8]
+    assert sources_table(graph, 100, seed=1)["source"].to_pylist() == keys
+    assert sources_table(graph, [3, 4], seed=1)["source"].to_pylist() == [3, 4]
+
+
+def test_other_seeds_give_another_graph():
+    first, second = (kronecker_graph(Graph500Parameters(scale=6, user_seeds=s)) for s in ((2, 3), (2**63, 7)))
+    assert content_hash(first) != content_hash(second)
+
+
+@pytest.mark.slow
+def test_counts_of_scale_20():
+    edges = kronecker_edges(20, 0, 16 << 20)
+    loops = edges.tails == edges.heads
+    ends = np.bincount(np.concatenate([edges.tails[~loops], edges.heads[~loops]]))
+    assert ends.max() == 138_024
+    graph = kronecker_graph(Graph500Parameters(scale=20))
+    assert graph.metadata["isolated_vertices"] == 402_453
+    assert graph.metadata["self_loops"] == 1_158
+    # Distinct pairs as usually counted include the vertices with self-loops.
+    assert graph.n_arcs // 2 + len(np.unique(edges.tails[loops])) == 15_700_768

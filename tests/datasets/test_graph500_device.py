@@ -1,0 +1,42 @@
+"""A device makes the same Kronecker graphs as the CPU."""
+
+import numpy as np
+import pytest
+
+from relaxometer.datasets import graph500, graph500_device
+from relaxometer.datasets.registry import Graph500Parameters
+from relaxometer.errors import UserError
+from relaxometer.graph import content_hash
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 3000), (16**5 - 100, 16**5 + 100), (2**35, 2**35 + 50)])
+def test_edges_have_the_same_bits(device, start, stop):
+    expected = graph500.kronecker_edges(20, start, stop)
+    found = [device.asnumpy(array) for array in graph500_device.kronecker_edges(device, 20, start, stop)]
+    np.testing.assert_array_equal(found[0], expected.tails)
+    np.testing.assert_array_equal(found[1], expected.heads)
+    np.testing.assert_array_equal(found[2].view(np.uint32), expected.weights.view(np.uint32))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"scale": 1},
+        {"scale": 6},
+        {"scale": 7, "keep_parallel": True},
+        {"scale": 8, "weight_range": (0, 2**32 - 2), "user_seeds": (5, 2**64 - 1)},
+        {"scale": 6, "weight_range": (7, 7), "edge_factor": 3},
+    ],
+)
+def test_graphs_have_the_same_bits(device, keys):
+    parameters = Graph500Parameters(**keys)
+    expected = graph500.kronecker_graph(parameters)
+    made = graph500_device.kronecker_graph(device, parameters)
+    assert content_hash(made.host) == content_hash(expected)
+    assert made.host.metadata == expected.metadata
+    np.testing.assert_array_equal(device.asnumpy(made.targets), expected.targets)
+
+
+def test_arcs_that_do_not_fit_a_word_are_refused(host_device):
+    with pytest.raises(UserError, match="scale 28 with weights from 1 to 255 needs 64 bits an arc"):
+        graph500_device.kronecker_graph(host_device, Graph500Parameters(scale=28))

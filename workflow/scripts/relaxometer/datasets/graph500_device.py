@@ -1,0 +1,127 @@
+"""Graph500's graphs made where the searches run: the edges by a kernel, the CSR arrays by one sort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.datasets import mrg
+from relaxometer.datasets.graph500 import STRIDE, USER_SEEDS, facts, scrambling
+from relaxometer.datasets.registry import Graph500Parameters
+from relaxometer.device import Device
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph
+from relaxometer.resident import ResidentGraph
+
+BLOCK = 256
+MAX_BLOCKS = 1 << 16
+"""Threads take several edges each beyond so many blocks."""
+
+DIGITS = 9
+"""Digits to the base 16 of the number of an edge; SCALE 31 with an edge factor of 16 has 9."""
+
+Edges = tuple[Any, Any, Any]
+"""Tails and heads, uint32, and weights from 0 to 1, float32: device arrays of shape (n_edges,)."""
+
+
+def kronecker_edges(
+    device: Device, scale: int, start: int, stop: int, *, user_seeds: tuple[int, int] = USER_SEEDS
+) -> Edges:
+    """Generate the edges `start` to `stop` - 1; see :func:`relaxometer.datasets.graph500.kronecker_edges`.
+
+    Parameters
+    ----------
+    device : Device
+    scale : int
+    start, stop : int
+        At most 2**36.
+    user_seeds : tuple of int
+    """
+    xp, size = device.xp, stop - start
+    tails, heads = xp.empty(size, dtype=xp.uint32), xp.empty(size, dtype=xp.uint32)
+    weights = xp.empty(size, dtype=xp.float32)
+    seed = mrg.seeded(*user_seeds)
+    numbers = np.int64(start), np.int64(size), np.uint32(scale), *scrambling(seed)
+    tables = device.asarray(np.array(seed, dtype=np.uint64)), device.asarray(_jumps())
+    _launch(device, "kronecker_edges", size, (*numbers, *tables, tails, heads, weights))
+    return tails, heads, weights
+
+
+def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentGraph:
+    """Generate a Kronecker graph on a device.
+
+    Parameters
+    ----------
+    device : Device
+    parameters : Graph500Parameters
+
+    Returns
+    -------
+    ResidentGraph
+        Of the same bits and metadata as :func:`relaxometer.datasets.graph500.kronecker_graph` gives.
+
+    Raises
+    ------
+    UserError
+        If source, target and weight of an arc do not fit 63 bits.
+    DeviceOutOfMemory
+        If there is not enough memory: about 40 bytes for each arc.
+    """
+    p = parameters
+    n_edges, (low, high) = p.edge_factor << p.scale, p.weight_range
+    weight_bits = (high - low).bit_length()
+    arc_bits = 2 * p.scale + weight_bits
+    if arc_bits > 63:
+        raise UserError(
+            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits} bits an arc; "
+            "a device sorts 63"
+        )
+    tails, heads, floats = kronecker_edges(device, p.scale, 0, n_edges, user_seeds=p.user_seeds)
+    keys = device.xp.empty(2 * n_edges, dtype=device.xp.uint64)
+    shape = np.int64(n_edges), np.uint32(p.scale), np.uint32(weight_bits), np.uint32(high - low + 1)
+    _launch(device, "arc_keys", n_edges, (*shape, tails, heads, floats, keys))
+    loops = int((tails == heads).sum())
+    del tails, heads, floats
+    keys = _sorted_arcs(device.xp, keys, 2 * loops, weight_bits, p.keep_parallel)
+    offsets, targets, weights = _unpacked(device.xp, keys, p.scale, weight_bits, low)
+    csr = (device.asnumpy(array) for array in (offsets, targets, weights))
+    host = Graph(f"kron-g500-s{p.scale}", *csr)
+    host.metadata.update(facts(p, host.degrees, loops))
+    return ResidentGraph(device, host, offsets, targets, weights)
+
+
+def _jumps() -> npt.NDArray[np.uint32]:
+    """Return the matrices that advance by d * 16**k edges, shape (DIGITS, 16, 5, 5), uint32."""
+    steps = [[digit * 16**place * STRIDE for digit in range(16)] for place in range(DIGITS)]
+    return np.array([[mrg.transition(n) for n in row] for row in steps], dtype=np.uint32)
+
+
+def _launch(device: Device, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+    if threads:
+        blocks = min(-(-threads // BLOCK), MAX_BLOCKS)
+        module = device.module(Path(__file__).with_name("graph500.cu"))
+        module.get_function(kernel)(blocks, BLOCK, arguments)
+
+
+def _sorted_arcs(xp: Any, keys: Any, n_loops: int, weight_bits: int, keep_parallel: bool) -> Any:
+    """Sort the keys of all arcs, without those of self-loops and, unless they stay, of parallel arcs."""
+    keys.sort()
+    keys = keys[: len(keys) - n_loops]
+    if keep_parallel:
+        return keys
+    ends = keys >> xp.uint64(weight_bits)
+    first = xp.ones(len(keys), dtype=bool)
+    first[1:] = ends[1:] != ends[:-1]
+    return keys[first]
+
+
+def _unpacked(xp: Any, keys: Any, scale: int, weight_bits: int, low: int) -> tuple[Any, Any, Any]:
+    """Return offsets, targets and weights out of sorted keys."""
+    rows = xp.arange((1 << scale) + 1, dtype=xp.uint64) << xp.uint64(scale + weight_bits)
+    offsets = xp.searchsorted(keys, rows).astype(xp.int64)
+    targets = (keys >> xp.uint64(weight_bits) & xp.uint64((1 << scale) - 1)).astype(xp.uint32)
+    weights = (keys & xp.uint64((1 << weight_bits) - 1)).astype(xp.uint32) + xp.uint32(low)
+    return offsets, targets, weights

@@ -1,0 +1,76 @@
+"""Integer weights of generated graphs, the same on every machine."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
+from relaxometer.datasets.registry import Weights
+
+STEPS, SCALE = 4096, 1 << 16
+"""Quantiles of a log-uniform distribution that are worked out, and the resolution between two of them."""
+
+PIECE = 1 << 20
+"""Weights drawn in one go, for the sake of memory."""
+
+
+def draw(weights: Weights, seed: int, start: int, stop: int) -> npt.NDArray[np.uint32]:
+    """Draw the weights of the edges `start` to `stop` - 1.
+
+    Parameters
+    ----------
+    weights : Weights
+    seed : int
+    start, stop : int
+
+    Returns
+    -------
+    ndarray of shape (stop - start,), uint32
+        A weight depends on the seed and its edge alone.
+    """
+    result = np.ones(stop - start, dtype=np.uint32)
+    if weights.distribution == "unit":
+        return result
+    key = stream(seed, Purpose.WEIGHTS)
+    for piece in range(start, stop, PIECE):
+        end = min(piece + PIECE, stop)
+        result[piece - start : end - start] = _spread(weights, bits(key, piece, end))
+    return result
+
+
+def _spread(weights: Weights, random: Bits) -> npt.NDArray[np.int64]:
+    low, high = weights.range
+    if weights.distribution == "uniform":
+        return below(random, np.uint64(high - low + 1)).astype(np.int64) + low
+    place, between = random >> np.uint64(52), random >> np.uint64(36) & np.uint64(SCALE - 1)
+    return _quantiles(place.astype(np.int64), between.astype(np.int64), low, high)
+
+
+def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> npt.NDArray[np.int64]:
+    """Draw integers whose logarithms are uniform, the same on every machine."""
+    place = rng.integers(0, STEPS, size)
+    between = rng.integers(0, SCALE, size)
+    return _quantiles(place, between, low, high)
+
+
+def _quantiles(
+    place: npt.NDArray[np.int64], between: npt.NDArray[np.int64], low: int, high: int
+) -> npt.NDArray[np.int64]:
+    """Return the quantiles ``(place + between / SCALE) / STEPS`` of the log-uniform distribution."""
+    knots = _knots(low, high)
+    return (knots[place] + (knots[place + 1] - knots[place]) * between // SCALE) // SCALE
+
+
+@cache
+def _knots(low: int, high: int) -> npt.NDArray[np.int64]:
+    """Return every `STEPS`-th quantile, times `SCALE`; shape (STEPS + 1,).
+
+    Floating-point logarithms differ in the last bit between processors. So these are worked out in decimal
+    arithmetic, and joined by straight lines in integers.
+    """
+    ratio = Decimal(high) / low
+    return np.array([int(low * SCALE * ratio ** (Decimal(i) / STEPS)) for i in range(STEPS + 1)])
