@@ -74,6 +74,39 @@ class HighwayParameters(Section):
     box: Box
 
 
+class PythonCfgParameters(Section):
+    """Parameters of the format ``python-cfgs``.
+
+    Parameters
+    ----------
+    minimum_blocks : int
+        Functions with fewer blocks are left out; most have one.
+    modules : list of str, optional
+        Top-level modules and packages of the standard library to take; all if left out.
+    tests : bool
+        Whether to take the library's own tests.
+    """
+
+    minimum_blocks: PositiveInt = 3
+    modules: list[str] | None = None
+    tests: bool = False
+
+
+class CCfgParameters(Section):
+    """Parameters of the format ``c-cfgs``.
+
+    Parameters
+    ----------
+    minimum_blocks : int
+        Functions with fewer blocks are left out.
+    options : list of str
+        For clang, such as ``-O1`` or ``-DNAME``.
+    """
+
+    minimum_blocks: PositiveInt = 3
+    options: list[str] = ["-O0"]
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -84,28 +117,34 @@ class Format:
         The one of ``file`` (by `path` or `urls`), ``seed`` and ``extracted_from`` that the format is made
         from; None if it brings its own data.
     reader : str
-        Module of this package, and the function in it that makes the graph (`build.Reader`). It is imported
-        only to be called, so that an edit of one reader rebuilds its own graphs alone.
+        Module of this package, and the function in it that makes the graph (`build.Reader`) or the batch
+        (`build.BatchReader`). It is imported only to be called, so that an edit of one reader rebuilds its
+        own graphs alone.
     parameters : subclass of pydantic.BaseModel
         Shape of the entry's `parameters`.
+    batch : bool
+        Whether the reader makes a batch of small flow graphs instead of a graph.
     """
 
     reader: tuple[str, str]
     needs: str | None = None
     parameters: type[BaseModel] = NoParameters
+    batch: bool = False
 
 
 FORMATS = {
+    "c-cfgs": Format(("c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
     "dimacs": Format(("dimacs", "build"), needs="file"),
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "python-cfgs": Format(("python_cfgs", "build"), parameters=PythonCfgParameters, batch=True),
 }
 """The formats by name."""
 
 
 class Dataset(Section):
-    """One graph: where it comes from, under which terms, and what must come out.
+    """A graph or a batch of graphs: where it comes from, under which terms, and what must come out.
 
     Parameters
     ----------
@@ -124,7 +163,7 @@ class Dataset(Section):
     citation, homepage : str, optional
     weight_unit : str, optional
     vertices, arcs : int, optional
-        Counts of the finished graph, which it is checked against.
+        Counts of the finished graph or of the whole batch, which it is checked against.
     seed : int, optional
         Of a generator.
     parameters : dict
@@ -191,6 +230,11 @@ class Dataset(Section):
     def file_name(self) -> str | None:
         """Name of the file to download; None if nothing is downloaded."""
         return unquote(PurePosixPath(urlsplit(self.urls[0]).path).name) if self.urls else None
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether this is a batch of small flow graphs instead of a graph."""
+        return FORMATS[self.format].batch
 
     @property
     def terms(self) -> str:
