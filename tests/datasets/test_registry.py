@@ -35,7 +35,7 @@ def test_own_entries_are_valid_and_complete():
         assert dataset.description, name
         assert dataset.license, name
         assert dataset.attribution, name
-        assert dataset.weight_unit, name
+        assert dataset.weight_unit or dataset.is_batch, name
         assert not dataset.urls or (dataset.sha256 and dataset.bytes), name
 
 

@@ -36,24 +36,35 @@ def dataset_of_file(file):
     return next(entry for entry in PLAN.datasets.values() if entry.file_name == file)
 
 
+def file_input(entry):
+    """The file that a dataset is made from, given or downloaded, if it is made from one."""
+    if entry.path:
+        return {"file": entry.path}
+    if entry.file_name:
+        return {"file": f"results/downloads/{entry.file_name}"}
+    return {}
+
+
 def graph_inputs(wildcards):
     """What a graph is made from: its download or file, and the graph that it is extracted from."""
     entry = PLAN.datasets[wildcards.graph]
-    inputs = {}
-    if entry.path:
-        inputs["file"] = entry.path
-    elif entry.file_name:
-        inputs["file"] = f"results/downloads/{entry.file_name}"
+    inputs = file_input(entry)
     if entry.extracted_from:
         inputs["base"] = graph_files(entry.extracted_from)
     return inputs
 
 
-def dataset_code(graph):
-    """Hash of what makes a graph. The registry says what entries look like; the entry itself is a parameter."""
-    reader, _ = FORMATS[PLAN.datasets[graph].format].reader
+def batch_inputs(wildcards):
+    """What a batch is made from: its download or file."""
+    return file_input(PLAN.datasets[wildcards.batch])
+
+
+def dataset_code(name):
+    """Hash of what makes a graph or a batch. The registry says what entries look like; the entry itself is a parameter."""
+    entry = PLAN.datasets[name]
+    reader, _ = FORMATS[entry.format].reader
     return code_hash(
-        "datasets.build",
+        "datasets.build_batch" if entry.is_batch else "datasets.build",
         f"datasets.{reader}",
         without=("datasets.registry", "validation"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import platform
 import sysconfig
 import warnings
@@ -23,11 +24,13 @@ from relaxometer.progress import Progress
 
 PROCESSES = 2
 
+JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
+
 TEST_FOLDERS = frozenset({"test", "tests", "idle_test"})
 
 
 def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
-    """Make the batch of the standard library; see :data:`relaxometer.datasets.build.BatchReader`."""
+    """Make the batch of the standard library; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
     parameters = PythonCfgParameters.model_validate(dataset.parameters)
     library = Path(sysconfig.get_path("stdlib"))
     sources = library_files(library, parameters.modules, tests=parameters.tests)
@@ -123,6 +126,9 @@ def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
     entry : int
         Always 0.
     """
+    # Most code has a single block, and need not be decoded to see that.
+    if not code.co_exceptiontable and JUMPS.isdisjoint(code.co_code[::2]):
+        return 1, [], [], 0
     blocks = _basic_blocks(code)
     index_of = {label: index for index, block in enumerate(blocks) for label in block.labels}
     tails: list[int] = []

@@ -118,8 +118,8 @@ class Format:
         from; None if it brings its own data.
     reader : str
         Module of this package, and the function in it that makes the graph (`build.Reader`) or the batch
-        (`build.BatchReader`). It is imported only to be called, so that an edit of one reader rebuilds its
-        own graphs alone.
+        (`build_batch.BatchReader`). It is imported only to be called, so that an edit of one reader rebuilds
+        its own graphs alone.
     parameters : subclass of pydantic.BaseModel
         Shape of the entry's `parameters`.
     batch : bool
