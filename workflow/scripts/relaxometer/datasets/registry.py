@@ -133,11 +133,11 @@ class Format:
 
 
 FORMATS = {
-    "c-cfgs": Format(("c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
     "dimacs": Format(("dimacs", "build"), needs="file"),
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "c-cfgs": Format(("c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
     "python-cfgs": Format(("python_cfgs", "build"), parameters=PythonCfgParameters, batch=True),
 }
 """The formats by name."""
