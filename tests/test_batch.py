@@ -22,7 +22,8 @@ def flow_graphs(draw, max_vertices=7, max_arcs=16):
     n_vertices = draw(st.integers(1, max_vertices))
     vertex = st.integers(0, n_vertices - 1)
     arcs = draw(st.lists(st.tuples(vertex, vertex), max_size=max_arcs))
-    return draw(st.text(max_size=5)), n_vertices, [u for u, _ in arcs], [v for _, v in arcs], draw(vertex)
+    name = draw(st.text(alphabet="fgλ", max_size=3))
+    return name, n_vertices, [u for u, _ in arcs], [v for _, v in arcs], draw(vertex)
 
 
 batches = st.lists(flow_graphs(), max_size=4)

@@ -250,7 +250,7 @@ def test_a_batch_carries_its_origin_and_only_large_enough_graphs():
     )
     batch = build_batch("mine", dataset, files=[])
     assert batch.name == "mine"
-    assert batch.sizes.min() == 4
+    assert batch.sizes.min() >= 4
     assert batch.metadata["code_objects"] > len(batch) > 10
     assert batch.metadata["python"].endswith(sys.version.split()[0])
     assert batch.metadata["decoder"].startswith("bytecode ")
@@ -263,8 +263,8 @@ def test_a_batch_carries_its_origin_and_only_large_enough_graphs():
     [
         (
             build_batch,
-            Dataset(format="python-cfgs", parameters={"modules": ["jsn"]}),
-            "batch mine: .* has no source",
+            Dataset(format="python-cfgs", parameters={"modules": ["json", "jsno"]}),
+            "batch mine: parameters.modules: 'jsno' is no module of .*; did you mean 'json'",
         ),
         (
             build_graph,

@@ -21,6 +21,7 @@ from relaxometer.batch import Arcs, Batch
 from relaxometer.datasets.registry import Dataset, PythonCfgParameters
 from relaxometer.errors import UserError
 from relaxometer.progress import Progress
+from relaxometer.validation import nearest
 
 PROCESSES = 2
 
@@ -33,9 +34,8 @@ def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
     """Make the batch of the standard library; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
     parameters = PythonCfgParameters.model_validate(dataset.parameters)
     library = Path(sysconfig.get_path("stdlib"))
+    _check_modules(name, library, parameters.modules or [])
     sources = library_files(library, parameters.modules, tests=parameters.tests)
-    if not sources:
-        raise UserError(f"batch {name}: {library} has no source file of the modules asked for")
     progress = Progress(f"control-flow graphs of {library}", len(sources))
     graphs: list[Arcs] = []
     not_compiled = 0
@@ -54,6 +54,16 @@ def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
     }
     batch = Batch.from_graphs(name, graphs, metadata=metadata)
     return batch.select(batch.sizes >= parameters.minimum_blocks)
+
+
+def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:
+    """Refuse what is no module or package of a library written in Python."""
+    known = [entry.stem for entry in library.iterdir() if entry.is_dir() or entry.suffix == ".py"]
+    for module in modules:
+        if module not in known:
+            near = nearest(module, known)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise UserError(f"batch {name}: parameters.modules: {module!r} is no module of {library}{hint}")
 
 
 def library_files(library: Path, modules: Collection[str] | None, *, tests: bool) -> list[Path]:
