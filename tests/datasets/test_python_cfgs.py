@@ -220,15 +220,27 @@ def test_blocks_and_arcs_are_those_that_dis_sees(module):
 
 
 def test_names_say_module_function_and_line():
-    graphs = graphs_of_file(LIBRARY / "json/decoder.py", LIBRARY)
-    names = [name for name, *_ in graphs]
+    names = [name for name, *_ in graphs_of_file(LIBRARY / "json/decoder.py", LIBRARY).graphs]
     assert len(names) == len(set(names))
     assert any(name.startswith("json.decoder.JSONDecoder.raw_decode:") for name in names)
 
 
 def test_a_file_that_does_not_compile_is_passed_over(tmp_path):
     (tmp_path / "bad.py").write_text("def f(:\n", encoding="utf-8")
-    assert graphs_of_file(tmp_path / "bad.py", tmp_path) is None
+    assert graphs_of_file(tmp_path / "bad.py", tmp_path) == ([], False, 0)
+
+
+def test_code_that_cannot_be_decoded_is_counted(tmp_path, monkeypatch):
+    def decode(code):
+        if code.co_name == "bad":
+            raise IndexError
+        return control_flow(code)
+
+    monkeypatch.setattr("relaxometer.datasets.python_cfgs.control_flow", decode)
+    (tmp_path / "few.py").write_text("def good(): pass\ndef bad(): pass\n", encoding="utf-8")
+    found = graphs_of_file(tmp_path / "few.py", tmp_path)
+    assert [name for name, *_ in found.graphs] == ["few.<module>:1", "few.good:1"]
+    assert found.not_decoded == 1
 
 
 def test_the_library_is_taken_without_tests_and_installed_packages(tmp_path):

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from types import CodeType
+from typing import NamedTuple
 
 from bytecode import Bytecode, Instr, Label, TryBegin, TryEnd
 from bytecode.instr import MONITORING_ONLY_JUMP_OPS
@@ -38,19 +39,21 @@ def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
     sources = library_files(library, parameters.modules, tests=parameters.tests)
     progress = Progress(f"control-flow graphs of {library}", len(sources))
     graphs: list[Arcs] = []
-    not_compiled = 0
+    not_compiled = not_decoded = 0
     # A fork would copy a process whose threads may hold locks; a spawned one starts clean.
     with get_context("spawn").Pool(PROCESSES) as pool:
         for found in pool.imap(partial(graphs_of_file, library=library), sources, chunksize=8):
             progress.step()
-            not_compiled += found is None
-            graphs += found or []
+            not_compiled += not found.compiled
+            not_decoded += found.not_decoded
+            graphs += found.graphs
     metadata = {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "decoder": f"bytecode {version('bytecode')}",
         "files": len(sources),
         "files_not_compiled": not_compiled,
         "code_objects": len(graphs),
+        "code_objects_not_decoded": not_decoded,
     }
     batch = Batch.from_graphs(name, graphs, metadata=metadata)
     return batch.select(batch.sizes >= parameters.minimum_blocks)
@@ -87,10 +90,18 @@ def library_files(library: Path, modules: Collection[str] | None, *, tests: bool
     return files
 
 
-def graphs_of_file(file: Path, library: Path) -> list[Arcs] | None:
-    """Return the control-flow graphs of a source file; None if Python cannot compile it.
+class FileGraphs(NamedTuple):
+    """What a source file holds: its graphs, and what none could be had of."""
 
-    The library's tests hold files that are wrong on purpose.
+    graphs: list[Arcs]
+    compiled: bool = True
+    not_decoded: int = 0
+
+
+def graphs_of_file(file: Path, library: Path) -> FileGraphs:
+    """Return the control-flow graphs of a source file.
+
+    The library's tests hold files that are wrong on purpose; they are marked as not compiled.
 
     Parameters
     ----------
@@ -103,11 +114,16 @@ def graphs_of_file(file: Path, library: Path) -> list[Arcs] | None:
         with warnings.catch_warnings(action="ignore"):
             code = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
-        return None
-    return [
-        (f"{module}.{part.co_qualname}:{part.co_firstlineno}", *control_flow(part))
-        for part in nested_code(code)
-    ]
+        return FileGraphs([], compiled=False)
+    graphs: list[Arcs] = []
+    not_decoded = 0
+    for part in nested_code(code):
+        try:
+            graphs.append((f"{module}.{part.co_qualname}:{part.co_firstlineno}", *control_flow(part)))
+        except IndexError:
+            # bytecode 0.19 misses the local variables of a comprehension inside a type parameter's bound.
+            not_decoded += 1
+    return FileGraphs(graphs, not_decoded=not_decoded)
 
 
 def nested_code(code: CodeType) -> Iterator[CodeType]:
