@@ -77,6 +77,7 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
         ({"timing": {"repetitions": 0}}, ["timing.repetitions", "0"]),
         ({"device": "gpu"}, ["device", "gpu", "cuda"]),
         ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
+        ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),
         (
             {"sssp": {"graphs": ["usa-ny"], "variants": {"adptive": {}}}},
             ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"],

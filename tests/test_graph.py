@@ -206,7 +206,7 @@ def test_a_changed_row_is_refused(tmp_path, file, column, row, value):
         read_graph(tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}: the graph is not the one that was written (content_sha256 differs); "
-        "delete the folder and build the graph again"
+        "delete the folder and build it again"
     )
 
 

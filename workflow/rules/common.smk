@@ -41,24 +41,32 @@ def downloaded(name):
     )
 
 
+def file_inputs(entry):
+    """The files that a dataset is made from, given or downloaded, if it is made from any."""
+    files = [file.path or f"results/downloads/{file.file_name}" for file in entry.files]
+    return {"files": files} if files else {}
+
+
 def graph_inputs(wildcards):
     """What a graph is made from: its downloads or files, and the graph that it is extracted from."""
     entry = PLAN.datasets[wildcards.graph]
-    inputs = {}
-    if entry.files:
-        inputs["files"] = [
-            file.path or f"results/downloads/{file.file_name}" for file in entry.files
-        ]
+    inputs = file_inputs(entry)
     if entry.extracted_from:
         inputs["base"] = graph_files(entry.extracted_from)
     return inputs
 
 
-def dataset_code(graph):
-    """Hash of what makes a graph. The registry says what entries look like; the entry itself is a parameter."""
-    reader, _ = FORMATS[PLAN.datasets[graph].format].reader
+def batch_inputs(wildcards):
+    """What a batch is made from: its downloads or files."""
+    return file_inputs(PLAN.datasets[wildcards.batch])
+
+
+def dataset_code(name):
+    """Hash of what makes a graph or a batch. The registry says what entries look like; the entry itself is a parameter."""
+    entry = PLAN.datasets[name]
+    reader, _ = FORMATS[entry.format].reader
     return code_hash(
-        "datasets.build",
+        "datasets.build_batch" if entry.is_batch else "datasets.build",
         f"datasets.{reader}",
         without=("datasets.registry", "validation"),
     )

@@ -1,4 +1,4 @@
-"""From a dataset's name to its CSR Parquet and the sources that every variant starts from."""
+"""From a dataset's name to its Parquet, of a graph or of a batch, and the sources that variants start from."""
 
 
 rule download_file:
@@ -33,6 +33,28 @@ rule build_graph:
         code=lambda wildcards: dataset_code(wildcards.graph),
     script:
         "../scripts/build_graph.py"
+
+
+rule build_batch:
+    input:
+        unpack(batch_inputs),
+    output:
+        graphs="results/batches/{batch}/graphs.parquet",
+        vertices="results/batches/{batch}/vertices.parquet",
+        arcs="results/batches/{batch}/arcs.parquet",
+        metadata="results/batches/{batch}/batch.json",
+    log:
+        "logs/batches/{batch}.log",
+    benchmark:
+        "logs/batches/{batch}.benchmark.tsv"
+    conda:
+        "../envs/relaxometer.yaml"
+    threads: 2
+    params:
+        dataset=lambda wildcards: PLAN.datasets[wildcards.batch].model_dump(),
+        code=lambda wildcards: dataset_code(wildcards.batch),
+    script:
+        "../scripts/build_batch.py"
 
 
 rule draw_sources:

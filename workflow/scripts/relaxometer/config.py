@@ -197,6 +197,10 @@ class Plan:
     def _runs_of(self, name: str, problem: Problem) -> Iterable[Run]:
         for graph in problem.graphs:
             self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
+            if self.datasets[graph].is_batch:
+                raise UserError(
+                    f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
+                )
         for variant, given in problem.variants.items():
             if given is False:
                 continue

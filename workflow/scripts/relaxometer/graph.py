@@ -21,7 +21,7 @@ MAX_WEIGHT = 2**32 - 2
 
 ROW_GROUP = 1 << 20
 
-REBUILD = "delete the folder and build the graph again"
+REBUILD = "delete the folder and build it again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,18 +197,10 @@ def read_graph(folder: Path) -> Graph:
     UserError
         If a file is missing or damaged, or the columns are not those that were written.
     """
-    vertices = _read_columns(folder / "vertices.parquet")
-    arcs = _read_columns(folder / "arcs.parquet")
-    metadata = _read_metadata(folder / "graph.json")
-    for file, columns, needed in (("vertices", vertices, ("offset",)), ("arcs", arcs, ("target", "weight"))):
-        missing = [name for name in needed if name not in columns]
-        if missing:
-            raise UserError(f"{folder / file}.parquet: no column {missing[0]!r}; {REBUILD}")
-        rows = len(columns[needed[0]])
-        if rows != metadata[file]:
-            raise UserError(
-                f"{folder / file}.parquet: {rows} rows, but graph.json says {metadata[file]}; {REBUILD}"
-            )
+    description = folder / "graph.json"
+    metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
+    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
+    arcs = read_columns(folder / "arcs.parquet", ("target", "weight"), description, metadata["arcs"])
     graph = Graph(
         metadata["name"],
         np.append(vertices["offset"], np.int64(len(arcs["target"]))),
@@ -273,21 +265,52 @@ def write_json(content: Any, path: Path) -> None:
     temporary.replace(path)
 
 
-def _read_columns(path: Path) -> dict[str, np.ndarray]:
+def read_columns(
+    path: Path, needed: tuple[str, ...], description: Path, promised: int
+) -> dict[str, np.ndarray]:
+    """Return the columns of a Parquet file by name.
+
+    Parameters
+    ----------
+    path : Path
+    needed : tuple of str
+        Columns that must be there; others may be.
+    description : Path
+        The file that says how many rows there are, for messages.
+    promised : int
+        How many that is.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged, lacks a column, or has another number of rows.
+    """
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path}: not readable as Parquet ({reason}); {REBUILD}") from None
+    missing = [name for name in needed if name not in table.column_names]
+    if missing:
+        raise UserError(f"{path}: no column {missing[0]!r}; {REBUILD}")
+    if table.num_rows != promised:
+        raise UserError(f"{path}: {table.num_rows} rows, but {description.name} says {promised}; {REBUILD}")
     return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
-def _read_metadata(path: Path) -> dict[str, Any]:
+def read_metadata(path: Path, needed: tuple[str, ...]) -> dict[str, Any]:
+    """Return the content of a JSON file that must have the keys `needed`.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged, or lacks a key.
+    """
     try:
         metadata: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not readable as JSON ({error}); {REBUILD}") from None
-    missing = [key for key in ("name", "vertices", "arcs", "content_sha256") if key not in metadata]
+    missing = [key for key in needed if key not in metadata]
     if missing:
         raise UserError(f"{path}: no key {missing[0]!r}; {REBUILD}")
     return metadata

@@ -42,14 +42,23 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     Raises
     ------
     UserError
-        If a file is missing or wrong, or the counts differ from those of the entry.
+        If the entry is one of a batch, a file is missing or wrong, or the counts differ from those of the
+        entry.
     """
-    module, function = FORMATS[dataset.format].reader
-    reader: Reader = getattr(importlib.import_module(f"relaxometer.datasets.{module}"), function)
+    if dataset.is_batch:
+        raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
+    reader: Reader = reader_of(dataset)
     graph = reader(name, dataset, files, base)
-    graph = replace(graph, name=name, metadata={**graph.metadata, **_metadata(graph, dataset)})
-    _check_counts(graph, dataset)
+    metadata = {**graph.metadata, **origin_of(dataset), "directed": not is_symmetric(graph)}
+    graph = replace(graph, name=name, metadata=metadata)
+    check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     return graph
+
+
+def reader_of(dataset: Dataset) -> Any:
+    """Return the function that makes what the dataset's format is about."""
+    module, function = FORMATS[dataset.format].reader
+    return getattr(importlib.import_module(f"relaxometer.datasets.{module}"), function)
 
 
 def identify(file: Path, entry: SourceFile, role: str = "file") -> dict[str, str]:
@@ -97,8 +106,8 @@ def graph_of_edges(
     return Graph.from_arcs(name, n_vertices, sources, targets, doubled, metadata=metadata)
 
 
-def _metadata(graph: Graph, dataset: Dataset) -> dict[str, Any]:
-    """Return what ``graph.json`` says about the origin of a graph."""
+def origin_of(dataset: Dataset) -> dict[str, Any]:
+    """Return what ``graph.json`` or ``batch.json`` says about the origin of a dataset."""
     known = {
         "format": dataset.format,
         "description": dataset.description,
@@ -111,8 +120,7 @@ def _metadata(graph: Graph, dataset: Dataset) -> dict[str, Any]:
         "parameters": dataset.parameters,
         "extracted_from": dataset.extracted_from,
     }
-    given = {key: value for key, value in known.items() if value not in (None, "", {})}
-    return {**given, "directed": not is_symmetric(graph)}
+    return {key: value for key, value in known.items() if value not in (None, "", {})}
 
 
 def is_symmetric(graph: Graph) -> bool:
@@ -134,13 +142,22 @@ def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray)
     return True
 
 
-def _check_counts(graph: Graph, dataset: Dataset) -> None:
-    for what, expected, found in (
-        ("vertices", dataset.vertices, graph.n_vertices),
-        ("arcs", dataset.arcs, graph.n_arcs),
+def check_counts(what: str, n_vertices: int, n_arcs: int, dataset: Dataset) -> None:
+    """Refuse what was built if it has other counts than its entry promises.
+
+    Parameters
+    ----------
+    what : str
+        Kind and name of what was built, for the message.
+    n_vertices, n_arcs : int
+    dataset : Dataset
+    """
+    for unit, expected, found in (
+        ("vertices", dataset.vertices, n_vertices),
+        ("arcs", dataset.arcs, n_arcs),
     ):
         if expected is not None and found != expected:
             raise UserError(
-                f"graph {graph.name}: {found} {what}, but its dataset promises {expected}; "
-                f"the data has changed, or `{what}` in the entry is wrong"
+                f"{what}: {found} {unit}, but its dataset promises {expected}; "
+                f"the data has changed, or `{unit}` in the entry is wrong"
             )

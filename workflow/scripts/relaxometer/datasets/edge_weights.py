@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from relaxometer.datasets.weights import log_uniform
 from relaxometer.datasets.registry import LogNormal, LogUniform, Unit, Values
+from relaxometer.datasets.weights import log_uniform
 from relaxometer.graph import MAX_WEIGHT
 
 Ints = npt.NDArray[np.int64]

@@ -397,6 +397,39 @@ class RoadParameters(GridParameters):
         return self
 
 
+class PythonCfgParameters(Section):
+    """Parameters of the format ``python-cfgs``.
+
+    Parameters
+    ----------
+    minimum_blocks : int
+        Functions with fewer blocks are left out; most have one.
+    modules : list of str, optional
+        Top-level modules and packages of the standard library to take; all if left out.
+    tests : bool
+        Whether to take the library's own tests.
+    """
+
+    minimum_blocks: PositiveInt = 3
+    modules: list[str] | None = None
+    tests: bool = False
+
+
+class CCfgParameters(Section):
+    """Parameters of the format ``c-cfgs``.
+
+    Parameters
+    ----------
+    minimum_blocks : int
+        Functions with fewer blocks are left out.
+    options : list of str
+        For clang, such as ``-O1`` or ``-DNAME``.
+    """
+
+    minimum_blocks: PositiveInt = 3
+    options: list[str] = ["-O0"]
+
+
 @dataclass(frozen=True)
 class Format:
     """What a format asks of an entry.
@@ -407,18 +440,22 @@ class Format:
         The one of ``file`` (by `path` or `urls`), ``seed`` and ``extracted_from`` that the format is made
         from; None if it brings its own data.
     reader : str
-        Module of this package, and the function in it that makes the graph (`build.Reader`). It is imported
-        only to be called, so that an edit of one reader rebuilds its own graphs alone.
+        Module of this package, and the function in it that makes the graph (`build.Reader`) or the batch
+        (`build_batch.BatchReader`). It is imported only to be called, so that an edit of one reader rebuilds
+        its own graphs alone.
     parameters : subclass of pydantic.BaseModel
         Shape of the entry's `parameters`.
     companion : str, optional
         Key of a second file that an entry may have.
+    batch : bool
+        Whether the reader makes a batch of small flow graphs instead of a graph.
     """
 
     reader: tuple[str, str]
     needs: str | None = None
     parameters: type[BaseModel] = NoParameters
     companion: str | None = None
+    batch: bool = False
 
 
 FORMATS = {
@@ -445,6 +482,8 @@ FORMATS = {
     "complete": Format(("shapes", "build_complete"), needs="seed", parameters=ShapeParameters),
     "binary-tree": Format(("shapes", "build_binary_tree"), needs="seed", parameters=ShapeParameters),
     "road-like": Format(("roads", "build"), needs="seed", parameters=RoadParameters),
+    "c-cfgs": Format(("c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
+    "python-cfgs": Format(("python_cfgs", "build"), parameters=PythonCfgParameters, batch=True),
 }
 """The formats by name."""
 
@@ -514,7 +553,7 @@ class CompanionFile(SourceFile):
 
 
 class Dataset(SourceFile):
-    """One graph: where it comes from, under which terms, and what must come out.
+    """A graph or a batch of graphs: where it comes from, under which terms, and what must come out.
 
     Parameters
     ----------
@@ -531,7 +570,7 @@ class Dataset(SourceFile):
     citation, homepage : str, optional
     weight_unit : str, optional
     vertices, arcs : int, optional
-        Counts of the finished graph, which it is checked against.
+        Counts of the finished graph or of the whole batch, which it is checked against.
     seed : int, optional
         Of a generator.
     parameters : dict
@@ -588,6 +627,11 @@ class Dataset(SourceFile):
         """The files that the graph is made from, the entry's own first."""
         own = [self] if self.path or self.urls else []
         return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether this is a batch of small flow graphs instead of a graph."""
+        return FORMATS[self.format].batch
 
     @property
     def terms(self) -> str:

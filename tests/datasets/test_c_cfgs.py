@@ -1,0 +1,115 @@
+"""Control-flow graphs of C functions, from LLVM's text everywhere and through clang where there is one."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow_facts import arcs_of, branches, exits, joins, loop_heads
+from relaxometer.batch import Batch
+from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.c_cfgs import control_flow
+from relaxometer.datasets.registry import Dataset
+from relaxometer.errors import UserError
+
+SOURCE = """
+int sum(int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        if (i % 3 == 0) s += i; else s -= i;
+    }
+    return s;
+}
+
+int choose(int x) {
+    switch (x) {
+    case 1: return 3;
+    case 2: x++;
+    case 7: return x;
+    default: return 0;
+    }
+}
+
+int one(void) { return 1; }
+"""
+
+LLVM = """
+declare void @outside()
+
+define i32 @pick(i32 %x) {
+entry:
+  switch i32 %x, label %other [ i32 1, label %first
+                                i32 2, label %first ]
+first:
+  call void @outside()
+  br label %end
+other:
+  %small = icmp slt i32 %x, 0
+  br i1 %small, label %other, label %end
+end:
+  ret i32 %x
+dead:
+  br label %end
+}
+"""
+
+needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang on PATH")
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "few.c"
+    path.write_text(SOURCE, encoding="utf-8")
+    return path
+
+
+def test_arcs_are_the_labels_of_terminators():
+    batch = Batch.from_graphs("llvm", list(control_flow(LLVM, Path("pick.c"))))
+    assert list(batch.names) == ["pick.c:pick"]
+    graph = batch[0]
+    assert graph.n_vertices == 4
+    assert len(arcs_of(graph)) == 5
+    assert len(loop_heads(graph)) == 1
+    assert exits(graph) == [3]
+
+
+def test_text_that_is_no_llvm_is_refused(monkeypatch):
+    monkeypatch.setattr("relaxometer.datasets.c_cfgs.clang_version", lambda: "clang version 99")
+    with pytest.raises(UserError, match=r"^a\.c: llvmlite [\d.]+ \(LLVM\) cannot read what clang version 99"):
+        list(control_flow("define nonsense", Path("a.c")))
+
+
+def test_without_clang_one_line_says_so(source, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UserError, match=r"^no clang on PATH[^\n]*; install clang or leave the batch out$"):
+        build_batch("c", Dataset(format="c-cfgs", path=str(source)), files=[source])
+
+
+@needs_clang
+def test_functions_of_a_file(source):
+    dataset = Dataset(format="c-cfgs", path=str(source), parameters={"minimum_blocks": 1})
+    batch = build_batch("c", dataset, files=[source])
+    assert list(batch.names) == ["few.c:sum", "few.c:choose", "few.c:one"]
+    total, choose, one = batch
+    assert total.n_vertices == 8
+    assert len(loop_heads(total)) == 1
+    assert len(branches(total)) == 2
+    assert len(joins(total)) == 2
+    assert np.diff(choose.offsets)[0] == 4
+    assert one.n_vertices == 1
+    assert "clang" in batch.metadata["compiler"]
+    assert len(batch.metadata["file_sha256"]) == 64
+
+
+@needs_clang
+def test_small_functions_are_left_out(source):
+    batch = build_batch("c", Dataset(format="c-cfgs", path=str(source)), files=[source])
+    assert list(batch.names) == ["few.c:sum", "few.c:choose"]
+
+
+@needs_clang
+def test_a_source_that_clang_refuses_is_one_line(source):
+    source.write_text("int f( {\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^[^\n]*few\.c: clang could not compile it: [^\n]*error: [^\n]*$"):
+        build_batch("c", Dataset(format="c-cfgs", path=str(source)), files=[source])

@@ -1,0 +1,21 @@
+"""A batch of small graphs is built when asked for, and no part of `all`."""
+
+from relaxometer.batch import read_batch
+from tiny_workflow import TINY
+
+JSON = {"format": "python-cfgs", "license": "PSF-2.0", "parameters": {"modules": ["json"]}}
+
+
+def test_a_batch_is_built_on_request(workflow):
+    workflow.configure({**TINY, "datasets": {**TINY["datasets"], "few": JSON}})
+    workflow.run("--", "results/batches/few/batch.json")
+    batch = read_batch(workflow.path("results/batches/few"))
+    assert (batch.name, batch.metadata["license"]) == ("few", "PSF-2.0")
+    assert batch.sizes.min() >= 3
+    assert "build_batch" not in {rule for rule, _ in workflow.jobs_to_run()}
+
+
+def test_a_graph_asked_for_as_a_batch_is_one_line(workflow):
+    done = workflow.run("--", "results/batches/tiny/batch.json", check=False)
+    assert done.returncode
+    assert "tiny is a graph, not a batch of graphs: it is built at results/graphs/tiny/" in done.stderr

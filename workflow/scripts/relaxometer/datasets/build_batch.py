@@ -1,0 +1,46 @@
+"""From an entry of the registry to its batch of graphs, checked against what the entry promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from relaxometer.batch import Batch
+from relaxometer.datasets.build import check_counts, origin_of, reader_of
+from relaxometer.datasets.registry import Dataset
+from relaxometer.errors import UserError
+
+BatchReader = Callable[[str, Dataset, list[Path]], Batch]
+"""Makes a batch out of its name, its entry and the files that the entry names."""
+
+
+def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
+    """Read or generate the batch of a dataset.
+
+    Parameters
+    ----------
+    name : str
+        What the batch is called from here on.
+    dataset : Dataset
+    files : list of Path
+        The downloaded or given file, for formats that need one.
+
+    Returns
+    -------
+    Batch
+        With metadata: origin, checksum, terms, and what made it.
+
+    Raises
+    ------
+    UserError
+        If the entry is one of a single graph, a file is missing or wrong, a tool that the format needs is not
+        installed, or the counts differ from those of the entry.
+    """
+    if not dataset.is_batch:
+        raise UserError(f"{name} is a graph, not a batch of graphs: it is built at results/graphs/{name}/")
+    reader: BatchReader = reader_of(dataset)
+    batch = reader(name, dataset, files)
+    batch = replace(batch, name=name, metadata={**batch.metadata, **origin_of(dataset)})
+    check_counts(f"batch {name}", batch.n_vertices, batch.n_arcs, dataset)
+    return batch
