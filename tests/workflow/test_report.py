@@ -1,0 +1,100 @@
+"""The report in a browser that has no network: landing page, figures and a map."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+
+import pytest
+
+from tiny_workflow import TINY, Workflow
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--window-size=1400,1100",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The unpacked report of a run on a tiny map and on real roads with coordinates."""
+    workflow = Workflow(tmp_path_factory.mktemp("report"))
+    config = {
+        **TINY,
+        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": ["tiny", "kanto-highways"]},
+        "report": {"maps": ["kanto-highways"]},
+    }
+    workflow.configure(config)
+    workflow.run("--", "all")
+    workflow.run("--report", "report.zip")
+    with zipfile.ZipFile(workflow.path("report.zip")) as archive:
+        archive.extractall(workflow.folder)
+    return workflow.path("report/report.html")
+
+
+@pytest.fixture
+def browser(report):
+    """Chromium with the report open."""
+    if not CHROMIUM or not DRIVER:
+        pytest.skip("chromium and chromedriver are not installed (Debian: chromium, chromium-driver)")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for option in OPTIONS:
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.implicitly_wait(5)
+    driver.get(report.as_uri())
+    yield driver
+    driver.quit()
+
+
+def open_category(browser, name):
+    """Choose a category in the menu at the left."""
+    browser.find_element("xpath", f"//*[contains(text(), '{name}')]").click()
+
+
+def test_the_landing_page_has_the_table_and_the_headline_figure(browser):
+    rows = [row.text for row in browser.find_elements("xpath", "//table//tr")]
+    for variant in ("conventional", "selection", "adaptive", "dijkstra-cpu"):
+        line = next(row for row in rows if row.startswith("kanto-highways") and variant in row)
+        assert "100%" in line
+        assert "ok" in line
+    assert browser.find_elements("css selector", "svg text")
+    assert "© OpenStreetMap contributors" in browser.find_element("tag name", "body").text
+
+
+def test_nothing_is_missing_without_a_network(browser):
+    browser.find_element("xpath", "//table")
+    severe = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not severe
+
+
+@pytest.mark.parametrize(
+    ("category", "view"),
+    [("2. SSSP", "figure 4"), ("2. SSSP", "figure 6"), ("5. Graphs", "map")],
+)
+def test_figures_open_from_the_menu(browser, category, view):
+    open_category(browser, category)
+    row = browser.find_element(
+        "xpath", f"//tr[contains(., 'kanto-highways') and contains(translate(., 'FM', 'fm'), '{view}')]"
+    )
+    row.find_element("xpath", ".//a").click()
+    image = browser.find_element("xpath", "//img[contains(@src, 'data/raw')]")
+    assert image.is_displayed()
+    assert image.size["width"] > 300
