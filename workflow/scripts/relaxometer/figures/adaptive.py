@@ -226,6 +226,9 @@ def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
     axes.set(
         yscale="log", xlabel="Phase", ylabel=f"Time of the phase [ms{emulated_note(kind)}]", xlim=(0, None)
     )
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     handles = [*axes.get_legend_handles_labels()[0], counts, *marks]
     legend_above(axes, 4 if len(handles) == 4 else 3, handles)
     entitle(figure, title, _phase_finding(of_source, source, kind))
