@@ -9,7 +9,7 @@ configfile: "config/config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/session.smk"
 include: "workflow/rules/graphs.smk"
-include: "workflow/rules/sssp.smk"
+include: "workflow/rules/runs.smk"
 include: "workflow/rules/timings.smk"
 include: "workflow/rules/report.smk"
 

@@ -8,6 +8,7 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
+from relaxometer import problems
 from relaxometer.config import Plan
 from relaxometer.datasets.registry import FORMATS
 from relaxometer.errors import UserError
@@ -72,6 +73,12 @@ def dataset_code(name):
     )
 
 
-def sssp_run(wildcards):
+def run_of(problem, wildcards):
     """The run that a job's wildcards name."""
-    return PLAN.runs["sssp", wildcards.graph, wildcards.variant]
+    return PLAN.runs[problem, wildcards.graph, wildcards.variant]
+
+
+def run_code(problem, wildcards):
+    """Hash of what runs and proves the variant that a job's wildcards name."""
+    kernel = run_of(problem, wildcards).kernel.replace("-", "_")
+    return code_hash("measure", f"{problem}.{kernel}")

@@ -90,11 +90,7 @@ rule plot_map:
         answers=lambda wildcards: expand(
             "results/runs/sssp/{graph}/{variant}/answer.parquet",
             graph=wildcards.graph,
-            variant=[
-                run.variant
-                for run in PLAN.runs.values()
-                if run.graph == wildcards.graph
-            ],
+            variant=[run.variant for run in sssp_runs(wildcards.graph)],
         ),
     output:
         report(

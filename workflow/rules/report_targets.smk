@@ -21,9 +21,16 @@ def is_swept(run):
     return bool(run.parameters) and SETTINGS[setting(run)] >= CURVE
 
 
+def sssp_runs(graph):
+    """The runs of shortest paths on a graph."""
+    return [
+        run for run in PLAN.runs.values() if (run.problem, run.graph) == ("sssp", graph)
+    ]
+
+
 def source_runs(graph):
     """The runs on a graph that the figures of Suzuki et al. compare."""
-    runs = (run for run in PLAN.runs.values() if run.graph == graph)
+    runs = sssp_runs(graph)
     return [
         run for run in runs if run.kernel in PHASE_SYNCHRONOUS and not is_swept(run)
     ]
@@ -31,11 +38,7 @@ def source_runs(graph):
 
 def threshold_runs(graph):
     """The runs on a graph that are points of figure 8."""
-    runs = (
-        run
-        for run in PLAN.runs.values()
-        if run.graph == graph and run.kernel == "adaptive"
-    )
+    runs = (run for run in sssp_runs(graph) if run.kernel == "adaptive")
     return [run for run in runs if "to_all_us" in run.parameters and is_swept(run)]
 
 

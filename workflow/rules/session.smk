@@ -8,7 +8,7 @@ workflow.global_resources.setdefault("gpu", 1)
 wildcard_constraints:
     graph="[a-z0-9][a-z0-9-]*",
     variant="[a-z0-9][a-z0-9-]*",
-    problem="|".join(Plan.PROBLEMS),
+    problem="|".join(problems.NAMES),
 
 
 onstart:

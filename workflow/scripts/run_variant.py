@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 from relaxometer.config import Run
 from relaxometer.device import get_device
 from relaxometer.graph import read_graph, write_json, write_table
-from relaxometer.measure import CERTIFICATES, PHASES, RUNS, measure
+from relaxometer.measure import PHASES, RUNS, certificates_schema, measure
+from relaxometer.problems import load_problem
 from relaxometer.scripting import job
 
 with job(snakemake):
@@ -19,7 +20,8 @@ with job(snakemake):
         sources = sources[: run.timing.sources]
     result = measure(run, graph, sources, get_device(snakemake.params.device))
     write_table(pa.Table.from_pylist(result.runs, RUNS), Path(snakemake.output.runs))
-    write_table(pa.Table.from_pylist(result.certificates, CERTIFICATES), Path(snakemake.output.certificates))
+    certificates = certificates_schema(load_problem(run.problem))
+    write_table(pa.Table.from_pylist(result.certificates, certificates), Path(snakemake.output.certificates))
     write_table(pa.Table.from_pylist(result.phases, PHASES), Path(snakemake.output.phases))
     write_table(pa.table(result.answer), Path(snakemake.output.answer))
     write_json(result.context, Path(snakemake.output.context))

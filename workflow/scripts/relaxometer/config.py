@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
-from relaxometer import variants
+from relaxometer import problems, variants
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.errors import UserError
 from relaxometer.validation import nearest, validated
@@ -100,7 +100,7 @@ class Report(Section):
         Graphs that a map of distances is drawn of; they need coordinates.
     """
 
-    sources: list[Literal["adaptive"]] = ["adaptive"]
+    sources: list[Literal["adaptive", "survey", "edge-bf", "hybrid-bfs", "dominators"]] = ["adaptive"]
     maps: list[Name] = []
 
 
@@ -118,7 +118,7 @@ class Config(Section):
     datasets : dict of str to Dataset
         Graphs of your own, beside those in ``resources/datasets.yaml``.
     timing : Timing
-    sssp : Problem
+    sssp, bfs, dominators : Problem
     report : Report
     """
 
@@ -128,6 +128,8 @@ class Config(Section):
     datasets: dict[Name, dict[str, Any]] = {}
     timing: Timing = Timing()
     sssp: Problem = Problem()
+    bfs: Problem = Problem()
+    dominators: Problem = Problem()
     report: Report = Report()
 
 
@@ -175,15 +177,13 @@ class Plan:
         If a key, a graph, a kernel or a value is not one that can be run; names the nearest valid one.
     """
 
-    PROBLEMS = ("sssp",)
-
     def __init__(self, config: Mapping[str, Any], registry: Path, origin: str = "config") -> None:
         self.origin = origin
         self.config = validated(Config, dict(config), origin)
         self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
         self.runs = {
             (run.problem, run.graph, run.variant): run
-            for problem in self.PROBLEMS
+            for problem in problems.NAMES
             for run in self._runs_of(problem, getattr(self.config, problem))
         }
         for graph in self.config.report.maps:

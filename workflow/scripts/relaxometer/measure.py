@@ -20,14 +20,18 @@ import numpy as np
 import pyarrow as pa
 
 from relaxometer import variants
-from relaxometer.certify import RULES, SsspCertifier
+from relaxometer.certify import Certificate
 from relaxometer.config import Run
 from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
+from relaxometer.phases import Phase
+from relaxometer.problems import Problem, load_problem
 from relaxometer.progress import Progress
 from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import UNREACHED, Answer, Phase
+
+UNREACHED = np.uint32(2**32 - 1)
+"""What stands in the first column of an answer for a vertex that was not reached."""
 
 OVERFLOW = "a shortest path is longer than 2**32 - 2, the largest distance that 32 bits hold"
 
@@ -49,11 +53,12 @@ RUNS = pa.schema(
 )
 """A row for each (source, repetition)."""
 
-CERTIFICATES = pa.schema(
-    [("source", pa.int64()), ("repetition", pa.int32()), ("holds", pa.bool_())]
-    + [(f"rule_{rule}", pa.int64()) for rule in RULES]
-)
-"""A row for each answer: how often it breaks each rule."""
+
+def certificates_schema(problem: Problem) -> pa.Schema:
+    """Return the columns of the certificates of a problem: for each answer, how often it breaks each rule."""
+    key = [("source", pa.int64()), ("repetition", pa.int32()), ("holds", pa.bool_())]
+    return pa.schema(key + [(f"rule_{rule}", pa.int64()) for rule in problem.rules])
+
 
 PHASES = pa.schema(
     [
@@ -75,7 +80,7 @@ class Measurement:
     Parameters
     ----------
     runs, certificates, phases : list of dict
-        Rows of the tables `RUNS`, `CERTIFICATES` and `PHASES`.
+        Rows of the tables `RUNS`, :func:`certificates_schema` and `PHASES`.
     answer : dict of str to ndarray
         Columns of the answer for the first source; empty arrays if there is none.
     context : dict
@@ -85,12 +90,7 @@ class Measurement:
     runs: list[dict[str, Any]] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     phases: list[dict[str, Any]] = field(default_factory=list)
-    answer: dict[str, np.ndarray] = field(
-        default_factory=lambda: {
-            "distance": np.empty(0, dtype=np.uint32),
-            "predecessor": np.empty(0, dtype=np.uint32),
-        }
-    )
+    answer: dict[str, np.ndarray] = field(default_factory=dict)
     context: dict[str, Any] = field(default_factory=dict)
 
 
@@ -120,14 +120,18 @@ def measure(run: Run, graph: Graph, sources: np.ndarray, device: Device) -> Meas
         raise UserError(
             f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
         )
+    problem = load_problem(run.problem)
     runs_on = variants.load_variant(run.problem, run.kernel).Solver.runs_on
     where = ("cpu", cpu_model()) if runs_on == "cpu" else (device.kind, device.name)
     result = Measurement(context={"device_kind": where[0], "device": where[1], "before": device.context()})
+    result.answer = {column: np.empty(0, dtype=np.uint32) for column in problem.columns}
     failure: tuple[str, str] | None = None
     try:
-        job = _Job(run, graph, device)
+        job = _Job(run, problem, graph, device)
         result.context["parameters"] = job.solver.resolved
         job.run_all(sources, result)
+    except variants.Skipped as error:
+        failure = ("skipped", str(error))
     except DeviceOutOfMemory as error:
         failure = ("oom", str(error))
     except Exception as error:
@@ -152,7 +156,7 @@ def _fill_in(result: Measurement, run: Run, sources: np.ndarray, status: str, re
 class _Job:
     """One variant set up on one graph."""
 
-    def __init__(self, run: Run, graph: Graph, device: Device) -> None:
+    def __init__(self, run: Run, problem: Problem, graph: Graph, device: Device) -> None:
         self._run = run
         self._device = device
         with _stopwatch() as upload:
@@ -163,7 +167,7 @@ class _Job:
             self.solver = module.Solver(self._graph, module.Parameters.model_validate(run.parameters))
             device.synchronize()
         self._degrees = device.asarray(graph.degrees)
-        self._certifier = SsspCertifier(self._graph)
+        self._certifier = problem.certifier(self._graph)
         self._fixed = {"upload_ms": upload.ms, "prepare_ms": prepare.ms}
 
     def run_all(self, sources: np.ndarray, result: Measurement) -> None:
@@ -193,28 +197,22 @@ class _Job:
         with timer as search:
             answer = self.solver.solve(source)
         with _stopwatch() as download:
-            columns = {
-                "distance": self._device.asnumpy(answer.distance),
-                "predecessor": self._device.asnumpy(answer.predecessor),
-            }
+            columns = {name: self._device.asnumpy(values) for name, values in answer.columns.items()}
         if not result.runs:
             result.answer = columns
         row = {"source": source, "repetition": repetition, "time_ms": search.ms, "download_ms": download.ms}
         row |= self._fixed | {"phases": answer.phases}
         result.runs.append(row | self._certify(source, repetition, answer, result))
 
-    def _certify(self, source: int, repetition: int, answer: Answer, result: Measurement) -> dict[str, Any]:
+    def _certify(self, source: int, repetition: int, answer: Any, result: Measurement) -> dict[str, Any]:
         """Prove an answer; return what it reached and the status of its row."""
-        distance = self._device.asarray(answer.distance)
-        predecessor = self._device.asarray(answer.predecessor)
-        certificate = self._certifier.check(source, distance, predecessor)
+        columns = {name: self._device.asarray(values) for name, values in answer.columns.items()}
+        certificate = self._certifier.check(source, **columns)
         key = {"source": source, "repetition": repetition}
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         result.certificates.append(key | {"holds": certificate.holds} | violations)
-        reached = distance != UNREACHED
-        status, reason = ("ok", "") if certificate.holds else ("invalid", certificate.reason)
-        if answer.overflowed and certificate.violations["left_out"]:
-            status, reason = "error", OVERFLOW
+        reached = next(iter(columns.values())) != UNREACHED
+        status, reason = _status(answer, certificate)
         return {
             "reached": int(reached.sum()),
             "reached_arcs": int(self._degrees[reached].sum()),
@@ -233,6 +231,15 @@ class _Job:
         for row in result.runs:
             if row["source"] == source:
                 row["relaxed_arcs"] = relaxed
+
+
+def _status(answer: Any, certificate: Certificate) -> tuple[str, str]:
+    """Return the status of an answer's row, and the reason where it is not ok."""
+    if certificate.holds:
+        return "ok", ""
+    if getattr(answer, "overflowed", False) and certificate.violations["left_out"]:
+        return "error", OVERFLOW
+    return "invalid", certificate.reason
 
 
 @contextmanager

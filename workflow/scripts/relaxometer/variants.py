@@ -17,6 +17,10 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Skipped(Exception):  # noqa: N818  (a status, not an error)
+    """A variant is not meant for a graph; the message is the reason that the summary gives."""
+
+
 def kernel_names(problem: str) -> list[str]:
     """Return the variants of `problem` by name: ``sssp/dijkstra_cpu.py`` is ``dijkstra-cpu``."""
     modules = (PACKAGE / problem).glob("[!_]*.py")

@@ -18,11 +18,14 @@ from relaxometer.statistics import is_faster
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Device kind: what its seconds are seconds of, in words."""
 
+SHORT = {"sssp": "SSSP", "bfs": "BFS", "dominators": "dominators"}
+"""Problem: what figures and tables call it."""
+
 ROW_INCHES = 0.24
 
 
 def median_times(summary: pd.DataFrame) -> Figure:
-    """Draw the median time of every variant with its 95% interval, a panel for each graph.
+    """Draw the median time of every variant with its 95% interval, a panel for each problem and graph.
 
     Real and emulated seconds never share a panel.
 
@@ -38,31 +41,34 @@ def median_times(summary: pd.DataFrame) -> Figure:
     emulated = timed["device_kind"] == EMULATED
     clocks = [("GPU and CPU", timed[~emulated]), ("emulated device", timed[emulated])]
     columns = [(name, rows) for name, rows in clocks if len(rows)]
-    graphs = list(timed["graph"].unique())
-    panels = {(graph, name): rows[rows["graph"] == graph] for graph in graphs for name, rows in columns}
-    heights = [max(len(panels[graph, name]) for name, _ in columns) + 1.2 for graph in graphs]
+    races = list(timed[["problem", "graph"]].drop_duplicates().itertuples(index=False, name=None))
+    panels = {
+        (race, name): rows[(rows["problem"] == race[0]) & (rows["graph"] == race[1])]
+        for race in races
+        for name, rows in columns
+    }
+    heights = [max(len(panels[race, name]) for name, _ in columns) + 1.2 for race in races]
     figure, axes = new_figure(
         ROW_INCHES * sum(heights) + 1.5,
         len(columns),
-        len(graphs),
+        len(races),
         width=WIDTH + 1.4 * (len(columns) - 1),
         squeeze=False,
         sharex="col",
         height_ratios=heights,
     )
-    for (row, graph), (column, (name, _)) in (
-        (graph_at, column_at) for graph_at in enumerate(graphs) for column_at in enumerate(columns)
-    ):
-        _draw_panel(axes[row, column], panels[graph, name], graph)
+    for row, race in enumerate(races):
+        for column, (name, _) in enumerate(columns):
+            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({SHORT[race[0]]})")
     for column, (_, rows) in enumerate(columns):
         axes[-1, column].set_xlabel(_time_axis(rows))
     entitle(figure, title, _headline_finding(summary, bool(emulated.any())))
     return figure
 
 
-def _draw_panel(axes: Axes, rows: pd.DataFrame, graph: str) -> None:
-    """Draw one graph's variants, the fastest on top."""
-    axes.set_title(graph, loc="left", fontsize=9.5)
+def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
+    """Draw the variants of one problem on one graph, the fastest on top."""
+    axes.set_title(title, loc="left", fontsize=9.5)
     if rows.empty:
         axes.text(0.02, 0.5, "not run", transform=axes.transAxes, va="center", color=GREY)
         axes.set_yticks([])
@@ -153,10 +159,11 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
         The searches behind them.
     """
     lines = summary.join(ranks(timings), on=KEY)
-    places = {graph: place for place, graph in enumerate(lines["graph"].unique())}
-    lines = lines.assign(place=lines["graph"].map(places)).sort_values(["place", "rank", "median_ms"])
+    place = lines.groupby(["problem", "graph"], sort=False).ngroup()
+    lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
     return pd.DataFrame(
         {
+            "Problem": lines["problem"].map(SHORT),
             "Graph": lines["graph"],
             "Rank": [_whole(rank) for rank in lines["rank"]],
             "Variant": lines["variant"],

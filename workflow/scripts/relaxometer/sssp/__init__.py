@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from relaxometer.certify import RULES, SsspCertifier
+from relaxometer.phases import Phase
+from relaxometer.problems import Problem
+
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
 
@@ -26,6 +30,8 @@ UNREACHED = np.uint32(2**32 - 1)
 
 NO_PREDECESSOR = np.uint32(2**32 - 1)
 """Predecessor of a vertex that no path reaches; the source is its own predecessor."""
+
+PROBLEM = Problem(("distance", "predecessor"), tuple(RULES), SsspCertifier)
 
 
 @dataclass(frozen=True)
@@ -49,26 +55,10 @@ class Answer:
     phases: int | None
     overflowed: bool
 
-
-@dataclass(frozen=True)
-class Phase:
-    """What one phase of an instrumented run did.
-
-    Parameters
-    ----------
-    mode : str
-        How threads were made: ``"all"`` vertices or ``"selected"`` ones.
-    updated : int
-        Vertices whose distance fell.
-    relaxed_arcs : int
-    time_ms : float
-        On the host's clock, the counting left out.
-    """
-
-    mode: str
-    updated: int
-    relaxed_arcs: int
-    time_ms: float
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is kept of the answer and proven."""
+        return {"distance": self.distance, "predecessor": self.predecessor}
 
 
 class Solver(Protocol):

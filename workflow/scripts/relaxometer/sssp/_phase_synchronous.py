@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relaxometer.sssp import NO_PREDECESSOR, UNREACHED, Answer, Phase
+from relaxometer.phases import Phase
+from relaxometer.sssp import NO_PREDECESSOR, UNREACHED, Answer
 
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph

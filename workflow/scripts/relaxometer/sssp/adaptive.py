@@ -11,7 +11,8 @@ import numpy.typing as npt
 from pydantic import Field, PositiveFloat
 
 from relaxometer import variants
-from relaxometer.sssp import Answer, Phase
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
 from relaxometer.sssp._phase_synchronous import Arrays, PhaseLog, over
 from relaxometer.sssp.conventional import AllVertices
 from relaxometer.sssp.selection import SelectedVertices

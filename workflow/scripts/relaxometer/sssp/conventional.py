@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer import variants
-from relaxometer.sssp import Answer, Phase
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
 from relaxometer.sssp._phase_synchronous import Arrays, PhaseLog, over
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from relaxometer import variants
-from relaxometer.sssp import Answer, Phase
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
 
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
