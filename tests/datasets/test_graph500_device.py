@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from relaxometer.datasets import graph500, graph500_device
-from relaxometer.datasets.registry import Graph500Parameters
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import Dataset, Graph500Parameters
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.errors import UserError
 from relaxometer.graph import content_hash
 
@@ -40,3 +42,23 @@ def test_graphs_have_the_same_bits(device, keys):
 def test_arcs_that_do_not_fit_a_word_are_refused(host_device):
     with pytest.raises(UserError, match="scale 28 with weights from 1 to 255 needs 64 bits an arc"):
         graph500_device.kronecker_graph(host_device, Graph500Parameters(scale=28))
+
+
+class Gpu:
+    kind = "cuda"
+
+
+def test_a_dataset_is_made_where_a_gpu_has_room(monkeypatch, capsys, host_device):
+    dataset = Dataset(format="graph500", parameters={"scale": 6})
+    expected = content_hash(graph500.kronecker_graph(Graph500Parameters(scale=6)))
+    on_device = graph500_device.kronecker_graph(host_device, Graph500Parameters(scale=6))
+    monkeypatch.setattr(graph500_device, "get_device", lambda kind: Gpu())
+    monkeypatch.setattr(graph500_device, "kronecker_graph", lambda device, parameters: on_device)
+    assert build_graph("kron", dataset, files=[]).offsets is on_device.host.offsets
+
+    def no_room(device, parameters):
+        raise DeviceOutOfMemory("needs 1 GB")
+
+    monkeypatch.setattr(graph500_device, "kronecker_graph", no_room)
+    assert content_hash(build_graph("kron", dataset, files=[])) == expected
+    assert "made on the CPU, since the GPU has no room for it (needs 1 GB)" in capsys.readouterr().err

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numba import njit, prange
 
 from relaxometer.datasets import mrg
 from relaxometer.datasets.edge_lists import graph_of_edges
-from relaxometer.datasets.registry import Dataset, Graph500Parameters
+from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.graph import Graph
 
 USER_SEEDS = (2, 3)
@@ -262,11 +261,6 @@ def integer_weights(weights: npt.NDArray[np.float32], low: int, high: int) -> np
 
 _PIECE = 1 << 20
 """Weights converted in one go, for the sake of memory."""
-
-
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    """Make the graph that the entry's parameters describe; see :data:`relaxometer.datasets.build.Reader`."""
-    return kronecker_graph(Graph500Parameters.model_validate(dataset.parameters))
 
 
 def kronecker_graph(parameters: Graph500Parameters) -> Graph:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets import mrg
+from relaxometer.datasets import graph500, mrg
 from relaxometer.datasets.graph500 import STRIDE, USER_SEEDS, facts, scrambling
-from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.device import Device
+from relaxometer.datasets.registry import Dataset, Graph500Parameters
+from relaxometer.device import Device, DeviceOutOfMemory, get_device
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 from relaxometer.resident import ResidentGraph
@@ -23,8 +24,32 @@ MAX_BLOCKS = 1 << 16
 DIGITS = 9
 """Digits to the base 16 of the number of an edge; SCALE 31 with an edge factor of 16 has 9."""
 
+SORTED_BITS = 63
+"""Bits of an arc that a device sorts; a word with all bits set is no arc."""
+
 Edges = tuple[Any, Any, Any]
 """Tails and heads, uint32, and weights from 0 to 1, float32: device arrays of shape (n_edges,)."""
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph that the entry's parameters describe; see :data:`relaxometer.datasets.build.Reader`.
+
+    On a GPU if there is one that has room for it, else on the CPU: the bits are the same.
+    """
+    parameters = Graph500Parameters.model_validate(dataset.parameters)
+    device = get_device("auto")
+    if device.kind == "cuda" and arc_bits(parameters) <= SORTED_BITS:
+        try:
+            return kronecker_graph(device, parameters).host
+        except DeviceOutOfMemory as error:
+            print(f"{name}: made on the CPU, since the GPU has no room for it ({error})", file=sys.stderr)
+    return graph500.kronecker_graph(parameters)
+
+
+def arc_bits(parameters: Graph500Parameters) -> int:
+    """Return the bits of source, target and weight of an arc."""
+    low, high = parameters.weight_range
+    return 2 * parameters.scale + (high - low).bit_length()
 
 
 def kronecker_edges(
@@ -73,11 +98,10 @@ def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentG
     p = parameters
     n_edges, (low, high) = p.edge_factor << p.scale, p.weight_range
     weight_bits = (high - low).bit_length()
-    arc_bits = 2 * p.scale + weight_bits
-    if arc_bits > 63:
+    if arc_bits(p) > SORTED_BITS:
         raise UserError(
-            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits} bits an arc; "
-            "a device sorts 63"
+            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits(p)} bits an arc; "
+            f"a device sorts {SORTED_BITS}"
         )
     tails, heads, floats = kronecker_edges(device, p.scale, 0, n_edges, user_seeds=p.user_seeds)
     keys = device.xp.empty(2 * n_edges, dtype=device.xp.uint64)

@@ -473,7 +473,7 @@ FORMATS = {
     "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
     "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
     "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
-    "graph500": Format(("graph500", "build"), parameters=Graph500Parameters),
+    "graph500": Format(("graph500_device", "build"), parameters=Graph500Parameters),
     "rmat": Format(("rmat", "build"), needs="seed", parameters=RmatParameters),
     "uniform-random": Format(("uniform_random", "build"), needs="seed", parameters=UniformRandomParameters),
     "grid": Format(("shapes", "build_grid"), needs="seed", parameters=GridParameters),

@@ -1,0 +1,53 @@
+"""What becomes of a variant that cannot or should not run."""
+
+import numpy as np
+import pytest
+
+from relaxometer import variants
+from relaxometer.config import Run, Timing
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.measure import measure
+from relaxometer.sssp import dijkstra_cpu
+from sample_graphs import sample_graphs
+
+ORIGINAL = dijkstra_cpu.Solver
+GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
+
+
+def measured(device, monkeypatch, failure, *, at):
+    """Measure Dijkstra on the CPU with a constructor or a search that raises `failure`."""
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            if at == "construction":
+                raise failure
+            super().__init__(graph, parameters)
+
+        def solve(self, source, phases=None):
+            if source == 1:
+                raise failure
+            return super().solve(source, phases)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=2, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+    return measure(run, GRAPH, np.array([0, 1]), device)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "reason"),
+    [
+        (variants.Skipped("n is too large"), "skipped", "n is too large"),
+        (DeviceOutOfMemory("9 GB"), "oom", "9 GB"),
+        (ValueError("odd\nsecond line"), "error", "ValueError: odd"),
+    ],
+)
+def test_every_search_of_a_variant_that_fails_says_why(
+    host_device, monkeypatch, capsys, failure, status, reason
+):
+    result = measured(host_device, monkeypatch, failure, at="construction")
+    assert [(row["status"], row["reason"]) for row in result.runs] == [(status, reason)] * 4
+    assert list(result.answer) == ["distance", "predecessor"]
+    later = measured(host_device, monkeypatch, failure, at="search")
+    assert [(row["source"], row["status"]) for row in later.runs][:2] == [(0, "ok"), (1, status)]
+    assert len(later.runs) == 4
