@@ -1,8 +1,8 @@
-// ExtractMin on its own, as table 1 of the survey times it: two launches, one for the minima of the blocks and
-// one of a single block for the smallest of these, which it takes out.
+// ExtractMin on its own, as table 1 of the survey times it: two launches, one for the minima of the blocks
+// and one of a single block for the smallest of these, which it takes out.
 //
-// The value that is taken out comes back larger by `step`, so that n stays and every ExtractMin has to search;
-// `order` notes which position was taken in which round.
+// The value that is taken out comes back larger by `step`, so that n stays and every ExtractMin has to
+// search; `order` notes which position was taken in which round.
 
 #include "sssp/_extract_min.cuh"
 

@@ -38,7 +38,7 @@ MOST_ROUNDS = 1000
 """As in the survey. No value passes 2**32 in so many rounds."""
 
 TRIAL_MS = {"cuda": 100.0, "cpu": 100.0, "host": 5.0}
-"""About how long a trial takes, by device kind; what emulated time a reduction takes, nobody needs to know."""
+"""About how long a trial takes, by device kind; emulated time is worth no wait."""
 
 TABLE = pa.schema(
     [
@@ -52,7 +52,7 @@ TABLE = pa.schema(
         ("device", pa.string()),
     ]
 )
-"""A row for each trial: the mean time of one of its rounds. `threads` is null where a method has no blocks."""
+"""A row for each trial: the mean time of one of its rounds. `threads` is null for methods without blocks."""
 
 Method = Callable[[int], float]
 """Runs so many rounds and returns their time in milliseconds."""
@@ -172,9 +172,7 @@ def draw_values(n: int, seed: int) -> npt.NDArray[np.uint32]:
     return np.random.default_rng(seed).integers(0, LARGEST, n, dtype=np.uint32)
 
 
-def methods(
-    device: Device, values: npt.NDArray[np.uint32]
-) -> Iterator[tuple[str, int | None, str, Method]]:
+def methods(device: Device, values: npt.NDArray[np.uint32]) -> Iterator[tuple[str, int | None, str, Method]]:
     """Yield name, threads a block, device kind and the method itself, for each one that the device has."""
     for threads in THREADS:
         yield "reduction", threads, device.kind, Reduction(device, values, threads)

@@ -1,8 +1,8 @@
 // ExtractMin by a tree reduction: the smallest of n values and its position, the lowest one among equals.
 //
 // The survey gives no kernel and refers to Harris, "Optimizing Parallel Reduction in CUDA". Each thread first
-// looks through several values on its own; then the tree has three levels: the lanes of a warp, the warps of a
-// block, and the blocks, whose minima lie in a short array that one more block (or every block) reduces.
+// looks through several values on its own; then the tree has three levels: the lanes of a warp, the warps of
+// a block, and the blocks, whose minima lie in a short array that one more block (or every block) reduces.
 // Within a warp the levels of Harris's tree are one hardware reduction.
 
 #pragma once

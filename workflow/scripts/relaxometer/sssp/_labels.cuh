@@ -4,10 +4,10 @@
 //     label = distance << 32 | waits << 31 | predecessor
 //
 // An offer is made with an atomic minimum, and the value that it returns shows everything: whether the offer
-// was shorter, and whether the vertex waited already or must be put in a queue now. Whoever takes a vertex out
-// of its queue clears the bit with an atomic AND, and relaxes with the distance that the AND returns. Since
-// all this happens in one word, whose changes all threads see in the same order, no improvement is lost and
-// no vertex waits twice, without any fence.
+// was shorter, and whether the vertex waited already or must be put in a queue now. Whoever takes a vertex
+// out of its queue clears the bit with an atomic AND, and relaxes with the distance that the AND returns.
+// Since all this happens in one word, whose changes all threads see in the same order, no improvement is lost
+// and no vertex waits twice, without any fence.
 //
 // A vertex that does not wait wins every tie, so only a strictly shorter path makes it wait again; hence
 // predecessors form a tree even along arcs of weight zero: a vertex offers its distance only after it was

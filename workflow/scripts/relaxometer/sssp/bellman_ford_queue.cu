@@ -1,9 +1,10 @@
-// SSSP by Bellman and Ford's algorithm with queues, sections 4.2 and 4.3 of the survey "Single-source shortest
-// paths in parallel with CUDA".
+// SSSP by Bellman and Ford's algorithm with queues, sections 4.2 and 4.3 of the survey "Single-source
+// shortest paths in parallel with CUDA".
 //
-// One launch does the whole search. Every block has a circular queue of its own, in shared memory, of vertices
-// whose distance fell. Over and over it takes a batch from the front, relaxes the batch's arcs, one thread an
-// arc, and queues the vertices that got nearer; blocks do not wait for each other. Two options change the order:
+// One launch does the whole search. Every block has a circular queue of its own, in shared memory, of
+// vertices whose distance fell. Over and over it takes a batch from the front, relaxes the batch's arcs, one
+// thread an arc, and queues the vertices that got nearer; blocks do not wait for each other. Two options
+// change the order:
 //
 //   small label first   a vertex nearer than the front one is put in front of it, the others at the back;
 //   large label last    a vertex at the front that is further than the mean of the queue goes to the back.
@@ -21,7 +22,7 @@
 //   - it leaves open what blocks do that run dry, and how the end is found; see above.
 //   - "large label last" and "small label first" look at the distance that a vertex had when it was queued;
 //     it may have fallen since.
-//   - a batch is as many vertices as the block has threads, so the options order batches, not single vertices.
+//   - a batch is as many vertices as the block has threads: the options order batches, not vertices.
 
 #include "_block_scan.cuh"
 #include "_labels.cuh"
@@ -208,8 +209,8 @@ __device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const 
 
 // Takes the vertices of the batch and relaxes their arcs; returns how many arcs these are.
 __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u32* batch, u32 count,
-                           const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                           const u32* __restrict__ Wa, u64* labels, u32* overflow)
+                           const i64* __restrict__ Va, const u32* __restrict__ Ea, const u32* __restrict__ Wa,
+                           u64* labels, u32* overflow)
 {
     __shared__ u32 distances[BLOCK];
     __shared__ i64 first_arc[BLOCK];
@@ -277,8 +278,8 @@ __device__ void share_surplus(Queue& queue, const Pool& pool, u32 keep)
 // Begins with the source in the queue of block 0, its label waiting, and control[WORK] = 1. Launched so that
 // all blocks run at once, with `capacity` entries of dynamic shared memory.
 extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                  const u32* __restrict__ Wa, u64* labels, u32* slots, u32 mask,
-                                  u64* control, u32 capacity, u32 keep, u32 options, u32* overflow)
+                                  const u32* __restrict__ Wa, u64* labels, u32* slots, u32 mask, u64* control,
+                                  u32 capacity, u32 keep, u32 options, u32* overflow)
 {
     extern __shared__ u64 ring[];
     __shared__ Queue queue;

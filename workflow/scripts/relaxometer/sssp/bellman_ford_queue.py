@@ -107,7 +107,11 @@ class Solver:
         _, Va, Ea, Wa = self._graph.csr
         pool = (self._slots, np.uint32(len(self._slots) - 1), self._control)
         parameters = self._parameters
-        order = (np.uint32(parameters.capacity), np.uint32(parameters.keep), np.uint32(OPTIONS[parameters.order]))
+        order = (
+            np.uint32(parameters.capacity),
+            np.uint32(parameters.keep),
+            np.uint32(OPTIONS[parameters.order]),
+        )
         self._search(
             self._blocks,
             BLOCK,

@@ -5,9 +5,11 @@
 // The lowest bucket is emptied by light phases, along arcs of at most delta, which may fill it again; once it
 // stays empty, one heavy phase follows the heavier arcs of all vertices that were in it. As in the source
 //
-//   - an array says in which bucket each vertex is, so that moving a vertex or emptying a bucket costs nothing;
+//   - an array says in which bucket each vertex is, so that moving a vertex or emptying a bucket costs
+//   nothing;
 //     the price is that every phase looks through all vertices;
-//   - the arcs to relax, the requests, are numbered by a prefix sum over the vertices that they leave, so that
+//   - the arcs to relax, the requests, are numbered by a prefix sum over the vertices that they leave, so
+//   that
 //     each thread has a request whatever the degrees are.
 //
 // Deviations from the source:
@@ -31,8 +33,8 @@ __device__ const u32 BLOCK = 256;
 __device__ const u32 NONE = 0xffffffffu;  // no bucket
 __device__ const u32 NEARBY = 1024;       // places of a prefix sum that fit into shared memory
 
-// Places in `control`. BUCKET is the one being emptied, NEXT the lowest one found, LIGHT the sizes of the list
-// of two phases in turn, HEAVY those of the list of a bucket.
+// Places in `control`. BUCKET is the one being emptied, NEXT the lowest one found, LIGHT the sizes of the
+// list of two phases in turn, HEAVY those of the list of a bucket.
 enum Counter { BUCKET, NEXT, LIGHT, HEAVY = LIGHT + 2, PHASES, RELAXED, FINISHED };
 
 // The sizes of a list in one word, so that one atomic addition raises both: vertices << 33 | their arcs.
@@ -117,8 +119,7 @@ __device__ void relax(const List& list, u64 sizes, const i64* first_arc, const u
     for (u64 request = thread_id(); request < (sizes & ARCS); request += thread_count()) {
         u32 k = last_not_above(arcs_before, count, request);
         u32 u = list.vertices[k];
-        u32 distance =
-            list.distances == nullptr ? distance_of(load_relaxed(&labels[u])) : list.distances[k];
+        u32 distance = list.distances == nullptr ? distance_of(load_relaxed(&labels[u])) : list.distances[k];
         i64 i = first_arc[u] + static_cast<i64>(request - arcs_before[k]);
         u32 v = Ea[i];
         u32 length = 0;

@@ -27,7 +27,7 @@ MOST_ARCS = 2**33
 """The kernel counts the arcs of a phase in so many bits less one."""
 
 VERTICES_A_THREAD = 4
-"""So many vertices a thread looks through in a phase, where the graph is small: fewer blocks, shorter barriers."""
+"""So many vertices a thread looks through on small graphs: fewer blocks make shorter barriers."""
 
 MOST_SPLITTING_BLOCKS = 65_536
 NO_LIMIT = np.uint32(2**32 - 1)

@@ -43,8 +43,8 @@ __device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances
 // Begins with the source alone in the queue. `minima` holds an entry for each block, `steps` gets the number
 // of settled vertices.
 extern "C" __global__ void dijkstra(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                    const u32* __restrict__ Wa, u32* queue, u32* distances,
-                                    u32* predecessors, u64* minima, u32* overflow, u32* steps)
+                                    const u32* __restrict__ Wa, u32* queue, u32* distances, u32* predecessors,
+                                    u64* minima, u32* overflow, u32* steps)
 {
     cg::grid_group grid = cg::this_grid();
     for (u32 step = 0;; ++step) {
