@@ -15,11 +15,9 @@ from relaxometer.sssp._near_far import (
     QUEUE,
     QUEUE_BYTES,
     STATE_WORDS,
-    PackedArcs,
     bucket_shift,
-    kernels,
-    threads_per_block,
 )
+from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
 
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
@@ -79,7 +77,7 @@ class Solver:
         delta = None if parameters.delta == "auto" else parameters.delta
         self._shift = bucket_shift(graph, delta)
         self._rule = (self._shift, parameters.block_target, parameters.grid_target, narrow, parameters.wide)
-        packed = PackedArcs(graph)
+        packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
         # Only a block that goes on alone reads the lists of first arcs.
         first = packed.first() if narrow else xp.zeros(4, dtype=xp.uint32)
         self._packed = (np.uint32(graph.n_vertices), packed.rows, first, packed.arcs)
