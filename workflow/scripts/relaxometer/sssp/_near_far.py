@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from relaxometer.phases import Phase
+
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
 
@@ -16,6 +18,9 @@ QUEUE_BYTES = 2 * QUEUE * 16
 PILES = 36
 STATE_WORDS = 64
 """Piles of a search, and room for its state in 32-bit words."""
+
+MODES = ("block", "grid")
+"""How wide a phase was run, as the kernels number it."""
 
 LOG_ROOM = 1 << 17
 """Phases that an instrumented run tells apart."""
@@ -37,3 +42,19 @@ def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
     if delta is None:
         delta = 32 / 6 / (graph.n_arcs / graph.n_vertices)
     return min(31, max(0, int(np.log2(max(1.0, delta * mean)))))
+
+
+def logged_phases(records: np.ndarray) -> list[Phase]:
+    """Make phases of a kernel's log.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n_phases + 1, 4), uint64
+        Mode, vertices expanded, arcs relaxed, and the clock at the end in nanoseconds; the first
+        row is the beginning.
+    """
+    times = np.diff(records[:, 3].astype(np.float64)) / 1e6
+    return [
+        Phase(MODES[int(mode)], int(expanded), int(relaxed), float(ms))
+        for (mode, expanded, relaxed, _), ms in zip(records[1:], times, strict=True)
+    ]

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from relaxometer.graph import Graph
 
+Ints = npt.NDArray[np.int64]
+
 REMOTE = 1 << 31
 """Marks the target of an arc into another tile: the rest of the word is a mail slot."""
 
@@ -62,8 +64,8 @@ def cut(graph: Graph, n_tiles: int) -> Tiling:
         At most the number of vertices.
     """
     n = graph.n_vertices
-    tile, order = _compiled()(graph.offsets, graph.targets, n_tiles)
-    tails, heads = graph.sources, graph.targets
+    tile, order = _bisect(graph, n_tiles)
+    tails, heads = graph.sources, graph.targets.astype(np.int64)
     crosses = tile[tails] != tile[heads]
     inside = np.ones(n, dtype=bool)
     inside[heads[crosses]] = False
@@ -90,59 +92,55 @@ def cut(graph: Graph, n_tiles: int) -> Tiling:
     )
 
 
+def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
+    """Give each vertex a tile; return the tiles and the vertices in an order that keeps neighbours close.
+
+    A piece is split at the right share of its vertices, sorted from end to end. The ends are two far-apart
+    vertices, found by two searches; a vertex lies by the difference of its hop distances from them, which
+    makes for straight borders. What an end does not reach comes last.
+    """
+    n = graph.n_vertices
+    search = _compiled()
+    tile, order = np.zeros(n, dtype=np.int64), np.arange(n)
+    near, far = np.full(n, -1), np.full(n, -1)
+    # Begin and end in `order`, first tile, number of tiles.
+    to_split = [(0, n, 0, n_tiles)]
+    while to_split:
+        begin, end, first, count = to_split.pop()
+        if count == 1:
+            continue
+        members = order[begin:end]
+        ends = (graph.offsets, graph.targets, tile, members)
+        one = search(*ends, members[0], near)
+        other = search(*ends, one, far)
+        search(*ends, other, near)
+        reached = (near[members] >= 0) & (far[members] >= 0)
+        along = np.where(reached, near[members] - far[members], n)
+        members = members[np.lexsort((near[members], along))]
+        order[begin:end] = members
+        left = count // 2
+        middle = begin + (end - begin) * left // count
+        tile[order[middle:end]] = first + left
+        to_split += [(begin, middle, first, left), (middle, end, first + left, count - left)]
+    return tile, order
+
+
 @cache
 def _compiled() -> Any:
-    """Compile the bisection."""
+    """Compile the search."""
     import numba
 
-    search = numba.njit(_search, cache=True)
-
-    @numba.njit(cache=True)  # type: ignore[untyped-decorator]
-    def bisect(offsets: Any, targets: Any, n_tiles: int) -> Any:
-        """Split recursively, always at the right share of the vertices sorted from end to end.
-
-        The ends are two far-apart vertices, found by two searches; a vertex lies by the difference of its
-        hop distances from them, which makes for straight borders. What an end does not reach comes last.
-        """
-        n = len(offsets) - 1
-        tile = np.zeros(n, dtype=np.int64)
-        order = np.arange(n)
-        near, far = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        queue = np.empty(n, dtype=np.int64)
-        # Begin and end in `order`, first tile, number of tiles.
-        to_split = [(0, n, 0, n_tiles)]
-        while len(to_split) > 0:
-            begin, end, first, count = to_split.pop()
-            if count == 1:
-                continue
-            members = order[begin:end].copy()
-            one = search(offsets, targets, tile, members, members[0], near, queue)
-            other = search(offsets, targets, tile, members, one, far, queue)
-            search(offsets, targets, tile, members, other, near, queue)
-            keys = np.empty(len(members), dtype=np.int64)
-            for i in range(len(members)):
-                v = members[i]
-                reached = near[v] >= 0 and far[v] >= 0
-                keys[i] = (near[v] - far[v]) * 2 * n + near[v] if reached else np.iinfo(np.int64).max
-            members = members[np.argsort(keys, kind="mergesort")]
-            order[begin:end] = members
-            left = count // 2
-            middle = begin + (end - begin) * left // count
-            tile[order[middle:end]] = first + left
-            to_split.append((begin, middle, first, left))
-            to_split.append((middle, end, first + left, count - left))
-        return tile, order
-
-    return bisect
+    return numba.njit(_search, cache=True)
 
 
-def _search(offsets: Any, targets: Any, tile: Any, members: Any, start: int, level: Any, queue: Any) -> int:
+def _search(offsets: Any, targets: Any, tile: Any, members: Any, start: int, level: Any) -> int:
     """Search breadth-first within the tile of `start`; return the vertex found last.
 
     `level` gets the hop distances of `members`, which are the vertices of that tile; -1 where unreached.
     """
     for v in members:
         level[v] = -1
+    queue = np.empty(len(members), dtype=np.int64)
     level[start] = 0
     queue[0] = start
     head, tail = 0, 1

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from relaxometer import variants
-from relaxometer.sssp import Answer, Phase
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
 from relaxometer.sssp._near_far import (
     LOG_ROOM,
     PILES,
@@ -16,13 +17,13 @@ from relaxometer.sssp._near_far import (
     QUEUE_BYTES,
     STATE_WORDS,
     bucket_shift,
+    logged_phases,
 )
 from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
 
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
 
-MODES = ("block", "grid")
 SPARSE = 8
 """Mean degree up to which one block may go on alone."""
 
@@ -143,19 +144,3 @@ class Solver:
         if phases is not None and not full:
             phases += logged_phases(device.asnumpy(log)[: count + 1])
         return Answer(distance, predecessor, count, overflowed), full
-
-
-def logged_phases(records: np.ndarray) -> list[Phase]:
-    """Make phases of a kernel's log.
-
-    Parameters
-    ----------
-    records : ndarray of shape (n_phases + 1, 4), uint64
-        Mode, vertices expanded, arcs relaxed, and the clock at the end in nanoseconds; the first
-        row is the beginning.
-    """
-    times = np.diff(records[:, 3].astype(np.float64)) / 1e6
-    return [
-        Phase(MODES[int(mode)], int(expanded), int(relaxed), float(ms))
-        for (mode, expanded, relaxed, _), ms in zip(records[1:], times, strict=True)
-    ]

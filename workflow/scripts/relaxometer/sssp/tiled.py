@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from relaxometer import variants
-from relaxometer.sssp import Answer, Phase
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
 from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
 from relaxometer.sssp._tiles import cut
 from relaxometer.variants import Skipped
