@@ -5,12 +5,10 @@
 // The lowest bucket is emptied by light phases, along arcs of at most delta, which may fill it again; once it
 // stays empty, one heavy phase follows the heavier arcs of all vertices that were in it. As in the source
 //
-//   - an array says in which bucket each vertex is, so that moving a vertex or emptying a bucket costs
-//   nothing;
-//     the price is that every phase looks through all vertices;
-//   - the arcs to relax, the requests, are numbered by a prefix sum over the vertices that they leave, so
-//   that
-//     each thread has a request whatever the degrees are.
+//   - an array says in which bucket each vertex is, so that moving a vertex or emptying a bucket costs no
+//     more than a word; the price is that every phase looks through all vertices;
+//   - the arcs to relax, the requests, are numbered by a prefix sum over the vertices that they leave: each
+//     thread has a request, whatever the degrees are.
 //
 // Deviations from the source:
 //   - its host launches kernels for every phase and asks for the outcome; here one cooperative launch runs
