@@ -12,6 +12,8 @@ include: "workflow/rules/graphs.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/timings.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/survey.smk"
+include: "workflow/rules/report_survey.smk"
 
 
 report: "workflow/report/workflow.rst"
