@@ -18,7 +18,7 @@ from relaxometer.validation import validated
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "resources/datasets.yaml"
-LOCKED = ("usa", "kanto")
+LOCKED = ("usa", "kanto", "japan-railways")
 SMALL = {"format": "dimacs", "path": "small.gr"}
 
 

@@ -219,6 +219,18 @@ class OsmParameters(Section):
     polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
 
 
+class RailwayParameters(Section):
+    """Parameters of the format ``ksj-n02``.
+
+    Parameters
+    ----------
+    km_per_hour : float, default=35
+        Speed on all lines; weights are travel times in milliseconds.
+    """
+
+    km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
+
+
 WeightRange = tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]]
 """The least and the largest weight."""
 
@@ -470,6 +482,7 @@ FORMATS = {
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "ksj-n02": Format(("ksj_n02", "build"), needs="file", parameters=RailwayParameters),
     "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
     "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
     "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
