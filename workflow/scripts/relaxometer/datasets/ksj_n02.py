@@ -258,10 +258,7 @@ def _links(network: Network, place: Ints, half_m: Floats, n_groups: int) -> tupl
     # A search that enters a station ends there: what leads out of it begins at a copy of it.
     tails = np.where(tails < n_groups, tails + n, tails)
     millimetres = np.rint(np.concatenate([metres, metres]) * 1000).astype(np.int64)
-    inside = np.concatenate([ends[0] == ends[1]] * 2)
-    tracks = Graph.from_arcs(
-        "tracks", n + n_groups, tails[~inside], heads[~inside], millimetres[~inside]
-    ).to_scipy()
+    tracks = Graph.from_arcs("tracks", n + n_groups, tails, heads, millimetres).to_scipy()
     found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
     for start in range(0, n_groups, SEARCHES):
         stations = np.arange(start, min(start + SEARCHES, n_groups))
