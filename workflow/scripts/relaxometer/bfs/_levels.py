@@ -1,4 +1,4 @@
-"""What the variants that launch kernels level by level share: the answer's arrays, launches and instruments."""
+"""What variants share that launch kernels level by level: arrays of the answer, bitmaps, instruments."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ extern "C" __global__ void mark_isolated(u32 n, u32 n_words, const i64* __restri
     u32 lane = threadIdx.x % 32;
     for (u64 word = thread_id() / 32; word < n_words; word += thread_count() / 32) {
         u64 v = word * 32 + lane;
-        bool has_arcs =
-            v < n && (out_offsets[v + 1] > out_offsets[v] || in_offsets[v + 1] > in_offsets[v]);
+        bool has_arcs = v < n && (out_offsets[v + 1] > out_offsets[v] || in_offsets[v + 1] > in_offsets[v]);
         u32 bits = __ballot_sync(ALL_LANES, !has_arcs);
         if (lane == 0) isolated[word] = bits;
     }

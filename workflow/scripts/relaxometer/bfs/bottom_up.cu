@@ -1,5 +1,5 @@
-// Bottom-up BFS: every vertex not visited yet looks for a parent in the frontier. Figures 4 and 6 of Hirakushi
-// and Takahashi, "Breadth-first search on a GPU cluster".
+// Bottom-up BFS: every vertex not visited yet looks for a parent in the frontier. Figures 4 and 6 of
+// Hirakushi and Takahashi, "Breadth-first search on a GPU cluster".
 //
 // A thread owns a word of each bitmap, that is 32 vertices. Vertices with many arcs, which a bitmap made once
 // says, are searched by a whole warp, so that its reads are adjacent and its lanes do not diverge; the others
@@ -9,8 +9,9 @@
 // A word has one owner, so that `visited` and `next` need no atomics. Both kernels read the frontier of this
 // level alone.
 //
-// Errata of the source: its pseudo-code (figure 2) tests `predecessors` where the frontier is meant, so that a
-// vertex could find a parent of its own level, and adds the parent u to the next frontier, where v is meant.
+// Errata of the source: its pseudo-code (figure 2) tests `predecessors` where the frontier is meant, so that
+// a vertex could find a parent of its own level, and adds the parent u to the next frontier, where v is
+// meant.
 //
 // Deviations from the source:
 //   - in figure 4 all lanes with work left write `selected[warp]` and one of them survives; a vote elects it.
@@ -86,8 +87,8 @@ __device__ u32 sum_below_in_block(u32 value, u32* warp_sums, u32* total)
     return below;
 }
 
-// Figure 6, thread-bottom-up, over the words `first_word` to `last_word` - 1; after `warp_bottom_up`, to whose
-// words of `next` it adds.
+// Figure 6, thread-bottom-up, over the words `first_word` to `last_word` - 1; after `warp_bottom_up`, to
+// whose words of `next` it adds.
 extern "C" __global__ void thread_bottom_up(u32 first_word, u32 last_word, const i64* __restrict__ offsets,
                                             const u32* __restrict__ targets, const u32* __restrict__ large,
                                             const u32* __restrict__ frontier, u32 depth,

@@ -1,12 +1,12 @@
-// Direction-optimising BFS in one persistent kernel: top-down while the frontier has few arcs, bottom-up while
-// it has many. Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 2, after Beamer,
-// Asanovic and Patterson, "Direction-Optimizing Breadth-First Search" (SC 2012).
+// Direction-optimising BFS in one persistent kernel: top-down while the frontier has few arcs, bottom-up
+// while it has many. Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 2, after
+// Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search" (SC 2012).
 //
 // The whole search is one cooperative launch with one barrier of the grid a level; the direction of the next
 // level follows from counts that every thread reads behind the barrier.
 //
-// Top-down. The frontier is a list of pieces of rows (_pieces.cuh). A warp takes a piece, reads its heads four
-// a lane, claims those that are not visited in an exact bitmap, and appends their rows to the next list.
+// Top-down. The frontier is a list of pieces of rows (_pieces.cuh). A warp takes a piece, reads its heads
+// four a lane, claims those that are not visited in an exact bitmap, and appends their rows to the next list.
 //
 // Bottom-up. The first level scans: a warp takes 128 vertices and probes, for each that is not visited, one
 // neighbour only, which `prepare` has chosen and packed into an array of its own: the one with the most arcs,
@@ -15,18 +15,18 @@
 // lanes. What is left stays on the list, and the further bottom-up levels search the lists alone. A warp owns
 // what it lists, so that nothing is shared but the bitmap that parents are looked for in.
 //
-// The scan looks for parents in `visited` as it was when the level began. That is the same as in the frontier:
-// once all vertices up to a level are known, a vertex that is not visited has no arc from an earlier level. So
-// top-down levels keep no bitmap of their frontier. Bottom-up levels do, three in turn: one is read, one
-// written, one cleared for the level after.
+// The scan looks for parents in `visited` as it was when the level began. That is the same as in the
+// frontier: once all vertices up to a level are known, a vertex that is not visited has no arc from an
+// earlier level. So top-down levels keep no bitmap of their frontier. Bottom-up levels do, three in turn: one
+// is read, one written, one cleared for the level after.
 //
 // Isolated vertices are marked as visited by `prepare`, so that no loop meets them.
 //
-// Bytes moved, n vertices of which k have arcs, beside latency: the start writes 8 n and copies n / 8; the scan
-// reads n / 8 + 4 n packed neighbours and writes 8 bytes for each vertex found; a row of a list costs 20 bytes
-// and a sector of 32 for every 8 neighbours; a top-down level 20 bytes a vertex and 4 an arc. The bitmaps,
-// n / 8 bytes each, stay in the second-level cache. At Graph500 scale 24 (n = 16.8 million, k = 8.9 million)
-// that is 135 MB for the start and 140 MB for the scan.
+// Bytes moved, n vertices of which k have arcs, beside latency: the start writes 8 n and copies n / 8; the
+// scan reads n / 8 + 4 n packed neighbours and writes 8 bytes for each vertex found; a row of a list costs 20
+// bytes and a sector of 32 for every 8 neighbours; a top-down level 20 bytes a vertex and 4 an arc. The
+// bitmaps, n / 8 bytes each, stay in the second-level cache. At Graph500 scale 24 (n = 16.8 million, k = 8.9
+// million) that is 135 MB for the start and 140 MB for the scan.
 //
 // Deviations from the source:
 //   - |E| is the number of arcs, as m_f is a sum of degrees; the source does not say which it counts.
@@ -63,9 +63,9 @@ struct Search {
 
 // What a thread counts of the level that is running.
 struct Tally {
-    u64 found;
+    u32 found;
+    u32 examined;
     u64 arcs;
-    u64 examined;
 };
 
 __device__ __forceinline__ void settle(const Search& search, u32 v, u32 parent, u32 depth)
@@ -109,17 +109,16 @@ __device__ void expand(const Search& search, const u64* list, u64 n_pieces, u32 
 }
 
 // Looks for a parent in a row, several neighbours in flight.
-__device__ __forceinline__ u32 search_row(const Search& search, i64 begin, i64 end, const u32* frontier,
-                                          Tally* tally)
+__device__ __forceinline__ u32 search_row(const u32* row, u32 length, const u32* frontier, Tally* tally)
 {
-    for (i64 i = begin; i < end; i += DEEP) {
+    for (u32 i = 0; i < length; i += DEEP) {
         u32 parent = NO_PREDECESSOR;
 #pragma unroll
-        for (i64 j = DEEP - 1; j >= 0; --j) {
-            u32 u = search.in_targets[min(i + j, end - 1)];
+        for (u32 j = DEEP; j > 0; --j) {
+            u32 u = row[min(i + j, length) - 1];
             if (contains(frontier, u)) parent = u;
         }
-        tally->examined += min(end - i, static_cast<i64>(DEEP));
+        tally->examined += min(length - i, DEEP);
         if (parent != NO_PREDECESSOR) return parent;
     }
     return NO_PREDECESSOR;
@@ -136,18 +135,17 @@ __device__ u32 search_listed(const Search& search, u32* listed, u32 n_listed, u3
         bool own = k + lane < n_listed;
         u32 v = own ? listed[k + lane] : 0;
         i64 begin = own ? search.in_offsets[v] : 0;
-        i64 end = own ? search.in_offsets[v + 1] : 0;
-        bool is_long = end - begin >= search.long_row;
-        u32 parent = is_long ? NO_PREDECESSOR : search_row(search, begin, end, frontier, tally);
+        u32 length = own ? static_cast<u32>(search.in_offsets[v + 1] - begin) : 0;
+        bool is_long = length >= search.long_row;
+        u32 parent = NO_PREDECESSOR;
+        if (!is_long) parent = search_row(&search.in_targets[begin], length, frontier, tally);
         u32 longer = __ballot_sync(ALL_LANES, own && is_long);
         while (longer) {
             u32 owner = __ffs(longer) - 1;
             longer &= longer - 1;
             i64 row = __shfl_sync(ALL_LANES, begin, owner);
-            i64 row_end = __shfl_sync(ALL_LANES, end, owner);
-            u32 examined = 0;
-            u32 found = search_row_by_warp(search.in_targets, row, row_end, frontier, &examined);
-            tally->examined += examined;
+            i64 end = row + __shfl_sync(ALL_LANES, length, owner);
+            u32 found = search_row_by_warp(search.in_targets, row, end, frontier, &tally->examined);
             if (lane == owner) parent = found;
         }
         if (parent != NO_PREDECESSOR) {
@@ -249,8 +247,9 @@ __device__ void add_up(const Tally& tally, u64* counts)
 
 // The search. `visited` and the three `frontiers` are bitmaps of `n_words`, a multiple of four; `listed` has
 // room for every vertex that a warp scans, `room` a warp; `lists` are two lists of pieces; `counts` is three
-// times COUNTS words. Bottom-up begins where the arcs of the frontier are more than `many_arcs`, and ends where
-// its vertices are fewer than `few_vertices`. `log` is null, or holds ENTRIES words a level and one level more.
+// times COUNTS words. Bottom-up begins where the arcs of the frontier are more than `many_arcs`, and ends
+// where its vertices are fewer than `few_vertices`. `log` is null, or holds ENTRIES words a level and one
+// level more.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid(u32 n, u32 n_words, const i64* __restrict__ out_offsets, const u32* __restrict__ out_targets,
            const i64* __restrict__ in_offsets, const u32* __restrict__ in_targets,

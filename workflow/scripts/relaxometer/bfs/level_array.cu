@@ -2,7 +2,8 @@
 //
 // The vertices of one level look at all their arcs and put every head that has no level yet one level down.
 // Two of them may find the same head: they write the same level, and whichever writes last is its
-// predecessor, which is right either way. So the accesses are relaxed, and none of them is a read-modify-write.
+// predecessor, which is right either way. So the accesses are relaxed, and none of them is a
+// read-modify-write.
 
 #include "_bfs.cuh"
 

@@ -1,16 +1,18 @@
 // Top-down BFS in two phases, expand and contract, after Merrill, Garland and Grimshaw (PPoPP 2012) in the
 // form of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 3.1.
 //
-// A level is three kernels: `list_frontier` turns the frontier from a bitmap into a list, `expand` gathers the
-// heads of all arcs that leave it, `contract` keeps the heads that were not visited before. As in the source
-// the bitmap of visited vertices is exact, by atomics: where Merrill et al. let duplicates pass and sort them
-// out by warp and block, here every vertex is taken once, and the bitmap can serve bottom-up levels too.
+// A level is three kernels: `list_frontier` turns the frontier from a bitmap into a list, `expand` gathers
+// the heads of all arcs that leave it, `contract` keeps the heads that were not visited before. As in the
+// source the bitmap of visited vertices is exact, by atomics: where Merrill et al. let duplicates pass and
+// sort them out by warp and block, here every vertex is taken once, and the bitmap can serve bottom-up levels
+// too.
 //
 // Errata of the source: its pseudo-code (figure 1) adds the frontier's vertex u to the next frontier; the
 // vertex found, v, is meant.
 //
 // Deviations from the source:
-//   - Merrill et al. spread a row over a block, a warp or a scan, by its length; here the list holds pieces of
+//   - Merrill et al. spread a row over a block, a warp or a scan, by its length; here the list holds pieces
+//   of
 //     rows of bounded length, which a block's scan lays end to end (see _pieces.cuh).
 //   - The lengths of the lists stay on the device: counts[0] pieces, counts[1] arcs gathered, counts[2]
 //     vertices found. So the host launches the three kernels of a level without waiting in between.
