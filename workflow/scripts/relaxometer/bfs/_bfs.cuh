@@ -20,11 +20,16 @@ __device__ __forceinline__ bool contains(const u32* bitmap, u32 v)
     return bitmap[v / 32] & bit_of(v);
 }
 
-// Puts v into a bitmap that other threads change meanwhile; returns whether it was this thread that did. The
-// plain look ahead of the atomic saves most of them, for most arcs lead back to visited vertices.
+// The same for a bitmap that other threads change meanwhile. Ahead of `claim` it saves most of the atomics, for
+// most arcs lead back to visited vertices.
+__device__ __forceinline__ bool contains_now(const u32* bitmap, u32 v)
+{
+    return load_relaxed(&bitmap[v / 32]) & bit_of(v);
+}
+
+// Puts v into a bitmap; returns whether it was this thread that did.
 __device__ __forceinline__ bool claim(u32* bitmap, u32 v)
 {
-    if (load_relaxed(&bitmap[v / 32]) & bit_of(v)) return false;
     return !(atomicOr(&bitmap[v / 32], bit_of(v)) & bit_of(v));
 }
 

@@ -9,7 +9,7 @@
 // four a lane, claims those that are not visited in an exact bitmap, and appends their rows to the next list.
 //
 // Bottom-up. The first level scans: a warp takes 128 vertices and probes, for each that is not visited, one
-// neighbour only, which `prepare` has chosen and packed into an array of its own: the one with the most arcs,
+// neighbour only, which _prepare.cu has chosen and packed into an array of its own: the one with the most arcs,
 // the likeliest to be in the frontier. A vertex that this probe does not settle goes on the warp's own list;
 // then the warp searches the rows of its list, a thread a row, several neighbours in flight, long rows by all
 // lanes. What is left stays on the list, and the further bottom-up levels search the lists alone. A warp owns
@@ -20,7 +20,7 @@
 // earlier level. So top-down levels keep no bitmap of their frontier. Bottom-up levels do, three in turn: one
 // is read, one written, one cleared for the level after.
 //
-// Isolated vertices are marked as visited by `prepare`, so that no loop meets them.
+// Isolated vertices are marked as visited by _prepare.cu, so that no loop meets them.
 //
 // Bytes moved, n vertices of which k have arcs, beside latency: the start writes 8 n and copies n / 8; the
 // scan reads n / 8 + 4 n packed neighbours and writes 8 bytes for each vertex found; a row of a list costs 20
@@ -92,8 +92,7 @@ __device__ void expand(const Search& search, const u64* list, u64 n_pieces, u32 
         // The bits are looked at together, ahead of any atomic, so that the reads overlap.
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
-            bool visited = load_relaxed(&search.visited[heads[j] / 32]) & bit_of(heads[j]);
-            fresh |= !visited << j;
+            fresh |= !contains_now(search.visited, heads[j]) << j;
         }
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {

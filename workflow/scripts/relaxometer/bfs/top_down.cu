@@ -81,7 +81,7 @@ extern "C" __global__ void contract(const u32* __restrict__ heads, const u32* __
     u64 found = 0;
     for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
         u32 head = heads[i];
-        if (!claim(visited, head)) continue;
+        if (contains_now(visited, head) || !claim(visited, head)) continue;
         atomicOr(&next[head / 32], bit_of(head));
         level[head] = depth + 1;
         predecessor[head] = tails[i];
