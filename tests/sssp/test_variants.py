@@ -11,7 +11,7 @@ from relaxometer.graph import MAX_WEIGHT, Graph
 from relaxometer.resident import ResidentGraph
 from relaxometer.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.sssp.adaptive import SOURCE_RATIO, best_thresholds, predicted_us
-from relaxometer.variants import kernel_names, load_variant
+from relaxometer.variants import Skipped, kernel_names, load_variant
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
 VARIANTS = kernel_names("sssp")
@@ -20,7 +20,10 @@ PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persiste
 
 def make_solver(variant, resident, **parameters):
     module = load_variant("sssp", variant)
-    return module.Solver(resident, module.Parameters(**parameters))
+    try:
+        return module.Solver(resident, module.Parameters(**parameters))
+    except Skipped as reason:
+        pytest.skip(str(reason))
 
 
 def test_the_variants_of_the_adaptive_source_are_there():
