@@ -129,7 +129,7 @@ class EdgeList:
 
 
 def _tiles(starts: Any, ends: Any, block: int, n_vertices: int) -> Any:
-    """Number the pairs of blocks, by the block of the end first; shape (n_edges,), uint64."""
+    """Return the pair of blocks of each edge as a number, the block of the end first; (n_edges,), uint64."""
     block = min(block, n_vertices)
     blocks = -(-n_vertices // block)
     return (ends // np.uint32(block)).astype(np.uint64) * np.uint64(blocks) + starts // np.uint32(block)
