@@ -2,6 +2,7 @@
 
 
 include: "report_targets.smk"
+include: "report_edge_bf_targets.smk"
 
 
 rule plot_summary:
