@@ -21,7 +21,10 @@ BLOCK = 512
 HOST_BLOCK = 64
 """Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
 
-TASK_ARCS = 512
+MANY_ARCS = 64
+"""A vertex of more arcs is read by a whole warp, and its window cut into tasks."""
+
+TASK_ARCS = 128
 STATE_BYTES = 160
 LOG_ROWS = 1 << 16
 
@@ -39,10 +42,10 @@ class Parameters(variants.Parameters):
     """
 
     delta: PositiveInt | Literal["auto"] = "auto"
-    beta: PositiveFloat = 4.0
+    beta: PositiveFloat = 64.0
 
 
-DELTA_FACTOR = 8.0
+DELTA_FACTOR = 2.0
 
 
 class Solver:
@@ -70,9 +73,12 @@ class Solver:
         self._beta = parameters.beta
         u32 = {"dtype": xp.uint32}
         self._best = xp.empty(self._n, dtype=xp.uint64)
-        self._cursor, self._stamp = xp.empty(self._n, **u32), xp.zeros(self._n, **u32)
-        self._lists = [xp.empty(self._n, **u32) for _ in range(3)]
+        self._due, self._cursor = xp.empty(self._n, **u32), xp.empty(self._n, **u32)
+        self._stamp = xp.zeros(self._n, **u32)
+        self._frontiers = [xp.empty(self._n, **u32) for _ in range(2)]
+        # A window is cut only if it is longer than one task.
         self._tasks = xp.empty(2 * (graph.n_arcs // TASK_ARCS) + 1, dtype=xp.uint64)
+        self._n_many = int((xp.diff(self._out[0]) > MANY_ARCS).sum())
         self._state = xp.zeros(STATE_BYTES, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
         module = device.module(Path(__file__).with_name("push_pull.cu"), cooperative=True)
@@ -91,19 +97,12 @@ class Solver:
         distance, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
         rank = int(self._graph.device.item(self._rank[source : source + 1]))
         if rank < self._n:
-            arrays = (
-                self._best,
-                self._cursor,
-                self._stamp,
-                *self._lists,
-                self._tasks,
-                self._state,
-                self._log,
-            )
+            size = np.uint32(self._n), np.uint32(self._n_many), np.int64(self._graph.n_arcs)
             numbers = (np.uint32(rank), np.uint64(self._delta), np.float32(self._beta))
-            size = np.uint32(self._n), np.int64(self._graph.n_arcs)
-            log_rows = np.uint32(LOG_ROWS if phases is not None else 0)
-            arguments = (*size, *self._out, *self._in, self._ids, *numbers, *arrays, log_rows)
+            vertices = (self._best, self._due, self._cursor, self._stamp, *self._frontiers)
+            log = self._log, np.uint32(LOG_ROWS if phases is not None else 0)
+            graph = (*size, *self._out, *self._in, self._ids)
+            arguments = (*graph, *numbers, *vertices, self._tasks, self._state, *log)
             self._search(self._blocks, self._block, arguments)
         else:  # a source without arcs reaches itself alone
             self._best.fill(2**64 - 1)
