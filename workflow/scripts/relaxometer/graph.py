@@ -138,6 +138,11 @@ class Graph:
         ----------
         vertices : ndarray of shape (n_vertices,), bool
         name : str, optional
+
+        Returns
+        -------
+        Graph
+            With the metadata of this one, but for ``search_keys``, which are vertices of this one.
         """
         new_id = np.cumsum(vertices, dtype=np.int64) - 1
         tails = self.sources
@@ -152,7 +157,7 @@ class Graph:
             lat=None if self.lat is None else self.lat[vertices],
             keep_self_loops=True,
             keep_parallel=True,
-            metadata=self.metadata,
+            metadata={key: value for key, value in self.metadata.items() if key != "search_keys"},
         )
 
     def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:

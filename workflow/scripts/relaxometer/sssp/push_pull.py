@@ -42,10 +42,10 @@ class Parameters(variants.Parameters):
     """
 
     delta: PositiveInt | Literal["auto"] = "auto"
-    beta: PositiveFloat = 16.0
+    beta: PositiveFloat = 64.0
 
 
-DELTA_FACTOR = 4.0
+DELTA_FACTOR = 2.0
 
 
 class Solver:
