@@ -14,6 +14,8 @@ include: "workflow/rules/timings.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/report_hybrid_bfs.smk"
 include: "workflow/rules/report_edge_bf.smk"
+include: "workflow/rules/survey.smk"
+include: "workflow/rules/report_survey.smk"
 
 
 report: "workflow/report/workflow.rst"
