@@ -12,6 +12,7 @@ include: "workflow/rules/graphs.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/timings.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/report_graphs.smk"
 
 
 report: "workflow/report/workflow.rst"

@@ -50,7 +50,7 @@ def component_labels(
 
 
 @njit(cache=True)
-def _join(parents: npt.NDArray[np.uint32], one: int, other: int) -> None:
+def _join(parents: npt.NDArray[np.uint32], one: np.uint32, other: np.uint32) -> None:
     """Put two vertices into one set."""
     while parents[one] != parents[other]:
         if parents[one] < parents[other]:

@@ -18,6 +18,8 @@ BLOCK_OF_128 = 512
 """A vertex above this degree has on average more than 32 arcs in a block of hybrid-bfs's 2-D partition among
 128 processes, which holds 1 / sqrt(2 * 128) of a vertex's arcs."""
 
+Vertex = int | np.int64
+
 Counts = dict[str, list[int]]
 """Values that occur under ``value``, in ascending order, and how often each does under ``count``."""
 
@@ -37,11 +39,11 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
 
         - ``median_weight``;
         - ``degrees``, and ``in_degrees`` where an arc may lack its counterpart: how often each occurs;
-        - ``share_above`` and ``arc_share_above``: by degree, the share of the vertices with more arcs out than
-          that, and of the arcs that leave these;
-        - ``largest_component`` and ``isolated``: vertices of the largest weakly connected component, and those
-          that no arc joins to another vertex;
-        - ``hop_diameter``: the bounds of :func:`hop_diameter`.
+        - ``share_above`` and ``arc_share_above``: by degree, the share of the vertices with more arcs out,
+          and of the arcs that leave these;
+        - ``largest_component`` and ``isolated``: vertices of the largest weakly connected component, and
+          those that no arc joins to another vertex;
+        - ``hop_diameter``: what :func:`hop_diameter` returns.
     """
     degrees = graph.degrees
     _, labels = graph.component_labels()
@@ -60,7 +62,7 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         },
         "largest_component": int(sizes.max(initial=0)),
         "isolated": int((sizes == 1).sum()),
-        "hop_diameter": dict(zip(("low", "high"), hop_diameter(graph, labels), strict=True)),
+        "hop_diameter": hop_diameter(graph, labels),
     }
 
 
@@ -84,7 +86,7 @@ def _share(marked: npt.NDArray[np.bool_]) -> float:
     return float(marked.mean()) if len(marked) else 0.0
 
 
-def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> tuple[int, int]:
+def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
     """Bound the diameter of the largest weakly connected component, in arcs taken either way.
 
     The double sweep: a breadth-first search from the vertex of largest degree finds a farthest vertex, and a
@@ -100,8 +102,9 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> tuple[int, int]
 
     Returns
     -------
-    low, high : int
-        The diameter is at least `low` and at most `high`; both are 0 for a graph without vertices.
+    dict
+        The diameter is at least ``low`` and at most ``high``; both are 0 for a graph without vertices.
+        ``ends`` are two vertices that are ``low`` arcs apart, or nothing where there are no vertices.
 
     References
     ----------
@@ -109,16 +112,35 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> tuple[int, int]
     Massive Graphs", ACM JEA 13, 2009.
     """
     if not graph.n_vertices:
-        return 0, 0
+        return {"low": 0, "high": 0, "ends": []}
     largest = labels == np.bincount(labels).argmax()
     offsets, targets = either_way(graph)
     hub = int(np.where(largest, np.diff(offsets), -1).argmax())
-    levels = np.empty(graph.n_vertices, dtype=np.int32)
-    from_hub, end = _sweep(offsets, targets, hub, levels)
-    length, other_end = _sweep(offsets, targets, end, levels)
-    middle = _half_way_back(offsets, targets, other_end, levels)
-    from_middle, _ = _sweep(offsets, targets, middle, levels)
-    return max(length, from_middle), 2 * min(from_hub, from_middle)
+    hops = np.empty(graph.n_vertices, dtype=np.int32)
+    end = _search(offsets, targets, hub, hops)
+    from_hub = int(hops[end])
+    other_end = _search(offsets, targets, end, hops)
+    low = int(hops[other_end])
+    middle = _half_way_back(offsets, targets, other_end, hops)
+    from_middle = int(hops[_search(offsets, targets, middle, hops)])
+    return {"low": low, "high": 2 * min(from_hub, from_middle), "ends": [end, other_end]}
+
+
+def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
+    """Return on how few arcs, taken either way, each vertex is reached, -1 where it is not.
+
+    Parameters
+    ----------
+    graph : Graph
+    start : int
+
+    Returns
+    -------
+    ndarray of shape (n_vertices,), int32
+    """
+    hops = np.empty(graph.n_vertices, dtype=np.int32)
+    _search(*either_way(graph), start, hops)
+    return hops
 
 
 def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
@@ -148,16 +170,16 @@ def _both_targets(
 
 
 @njit(cache=True)
-def _sweep(
+def _search(
     offsets: npt.NDArray[np.int64],
     targets: npt.NDArray[np.uint32],
-    start: int,
-    levels: npt.NDArray[np.int32],
-) -> tuple[int, int]:
-    """Search breadth-first and fill `levels`, -1 where unreached; return the last level and a vertex of it."""
-    levels[:] = -1
-    levels[start] = 0
-    queue = np.empty(len(levels), dtype=np.uint32)
+    start: Vertex,
+    hops: npt.NDArray[np.int32],
+) -> Vertex:
+    """Search breadth-first and fill `hops`, -1 where unreached; return a vertex that is reached last."""
+    hops[:] = -1
+    hops[start] = 0
+    queue = np.empty(len(hops), dtype=np.uint32)
     queue[0] = start
     first, end = 0, 1
     while first < end:
@@ -165,26 +187,25 @@ def _sweep(
         first += 1
         for i in range(offsets[vertex], offsets[vertex + 1]):
             head = targets[i]
-            if levels[head] < 0:
-                levels[head] = levels[vertex] + 1
+            if hops[head] < 0:
+                hops[head] = hops[vertex] + 1
                 queue[end] = head
                 end += 1
-    last = np.int64(queue[end - 1])
-    return np.int64(levels[last]), last
+    return np.int64(queue[end - 1])
 
 
 @njit(cache=True)
 def _half_way_back(
     offsets: npt.NDArray[np.int64],
     targets: npt.NDArray[np.uint32],
-    end: int,
-    levels: npt.NDArray[np.int32],
-) -> int:
-    """Return the vertex in the middle of a shortest path that ends at `end`."""
+    end: Vertex,
+    hops: npt.NDArray[np.int32],
+) -> Vertex:
+    """Return the vertex in the middle of a shortest path that leads to `end`."""
     vertex = end
-    for level in range(levels[end] - 1, levels[end] // 2 - 1, -1):
+    for hop in range(hops[end] - 1, hops[end] // 2 - 1, -1):
         for i in range(offsets[vertex], offsets[vertex + 1]):
-            if levels[targets[i]] == level:
+            if hops[targets[i]] == hop:
                 vertex = np.int64(targets[i])
                 break
     return vertex
@@ -227,8 +248,8 @@ def describe_batch(batch: Batch) -> dict[str, Any]:
 def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Tell which graphs have a cycle, and which one that no single vertex dominates.
 
-    Ids are in reverse post-order, so an arc that leads to no larger id closes a cycle. A graph is reducible if
-    the head of each such arc dominates its tail, whichever search has numbered it.
+    Ids are in reverse post-order, so an arc that leads to no larger id closes a cycle. A graph is reducible
+    if the head of each such arc dominates its tail, whichever search has numbered it.
 
     Parameters
     ----------
@@ -240,8 +261,8 @@ def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool
 
     References
     ----------
-    M. Hecht and J. Ullman, "Characterizations of Reducible Flow Graphs", JACM 21, 1974. Dominators: K. Cooper,
-    T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    M. Hecht and J. Ullman, "Characterizations of Reducible Flow Graphs", JACM 21, 1974. Dominators:
+    K. Cooper, T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
     """
     loops, irreducible = np.zeros(len(batch), dtype=np.bool_), np.zeros(len(batch), dtype=np.bool_)
     _find_loops(batch.first_vertex, batch.offsets, batch.targets, loops, irreducible)
@@ -288,7 +309,7 @@ def _immediate_dominators(
 
 
 @njit(cache=True)
-def _meet(above: npt.NDArray[np.int64], one: int, other: int) -> int:
+def _meet(above: npt.NDArray[np.int64], one: Vertex, other: Vertex) -> Vertex:
     """Return the last vertex that dominates both."""
     while one != other:
         if one > other:
