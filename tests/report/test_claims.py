@@ -205,7 +205,7 @@ def test_the_claims_of_the_file_are_complete_and_known():
     claims = load_claims(CLAIMS)
     assert len({one.id for one in claims}) == len(claims) >= 13
     assert {one.key for one in claims if one.quantity == "graph_property"} == {
-        *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight"),
+        *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight", "share_above_degree_32"),
     }
 
 
