@@ -141,7 +141,8 @@ def test_many_roads_become_an_image_that_says_the_same(monkeypatch):
     assert height == pytest.approx(maps.PIXELS * 0.1 / (0.8 * np.cos(np.radians(35.05))), abs=2)
     # Row 0 is in the south, where the first corner is, the other end; the second lies to its north.
     assert coloured[0, 0] == 4.5
-    assert coloured[height - 1, round(0.1 / 0.8 * (width - 1))] in (3.5, 4.5)
+    top = coloured[-3:, round(0.1 / 0.8 * (width - 1))].compressed()
+    assert set(top) & {3.5, 4.5} == set(top) != set()
     # Between corners a road covers each column once or twice, and leaves no gap.
     street_columns = (~coloured.mask).any(axis=0)
     assert street_columns[: round(0.5 / 0.8 * (width - 1))].all()
