@@ -87,7 +87,7 @@ def graph_page(
         _lead(description),
         table(_outline(description), ("", name, "Suzuki et al., table 1")),
         "<h2>Degrees</h2>",
-        table(_degrees(description), ("", name, "Hiragushi and Takahashi")),
+        table(_degrees(description), ("", name, "Hirakushi and Takahashi")),
         image(degrees, DEGREES),
         "<h2>Weights</h2>",
         image(weights, WEIGHTS),
