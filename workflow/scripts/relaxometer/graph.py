@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from relaxometer.components import component_labels
 from relaxometer.errors import UserError
 
 MAX_WEIGHT = 2**32 - 2
@@ -162,8 +163,7 @@ class Graph:
 
     def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:
         """Count the weakly connected components and label every vertex with its own."""
-        count, labels = sp.csgraph.connected_components(self.to_scipy(), directed=True, connection="weak")
-        return int(count), labels
+        return component_labels(self.offsets, self.targets)
 
     def largest_component(self) -> Graph:
         """Return the subgraph on the largest weakly connected component."""
@@ -259,8 +259,8 @@ def content_hash(graph: Graph) -> str:
 def describe(graph: Graph) -> dict[str, Any]:
     """Return the metadata of `graph` with its counts, weights and components filled in."""
     degrees = graph.degrees
-    count, labels = graph.component_labels() if graph.n_vertices else (0, np.empty(0, dtype=np.int32))
-    sizes = np.sort(np.bincount(labels))[::-1] if count else np.empty(0, dtype=np.int64)
+    count, labels = graph.component_labels()
+    sizes = np.sort(np.bincount(labels))[::-1]
     weights = graph.weights
     return {
         **graph.metadata,
