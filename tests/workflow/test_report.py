@@ -87,7 +87,7 @@ def test_nothing_is_missing_without_a_network(browser):
 
 @pytest.mark.parametrize(
     ("category", "view"),
-    [("2. SSSP", "figure 4"), ("2. SSSP", "figure 6"), ("5. Graphs", "map")],
+    [("2. SSSP", "figure 4"), ("2. SSSP", "figure 6"), ("5. Graphs", "map"), ("5. Graphs", "degrees")],
 )
 def test_figures_open_from_the_menu(browser, category, view):
     open_category(browser, category)
@@ -98,3 +98,16 @@ def test_figures_open_from_the_menu(browser, category, view):
     image = browser.find_element("xpath", "//img[contains(@src, 'data/raw')]")
     assert image.is_displayed()
     assert image.size["width"] > 300
+
+
+def test_the_page_of_a_graph_opens_from_the_menu(browser):
+    open_category(browser, "5. Graphs")
+    row = browser.find_element("xpath", "//tr[contains(., 'kanto-highways') and contains(., 'page')]")
+    row.find_element("xpath", ".//a").click()
+    browser.switch_to.frame(browser.find_element("xpath", "//iframe[contains(@src, 'kanto-highways.html')]"))
+    assert browser.find_element("tag name", "h1").text == "kanto-highways"
+    assert "© OpenStreetMap contributors" in browser.find_element("tag name", "body").text
+    images = browser.find_elements("tag name", "img")
+    widths = [browser.execute_script("return arguments[0].naturalWidth", image) for image in images]
+    assert len(widths) == 3
+    assert min(widths) > 300
