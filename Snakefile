@@ -13,6 +13,8 @@ include: "workflow/rules/runs.smk"
 include: "workflow/rules/timings.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/report_graphs.smk"
+include: "workflow/rules/report_hybrid_bfs.smk"
+include: "workflow/rules/report_edge_bf.smk"
 
 
 report: "workflow/report/workflow.rst"

@@ -2,6 +2,8 @@
 
 
 include: "report_targets.smk"
+include: "report_edge_bf_targets.smk"
+include: "report_hybrid_bfs_targets.smk"
 
 
 rule plot_summary:

@@ -76,4 +76,8 @@ def report_figures():
         targets += ["results/figures/figure-7.svg"] if SOURCE_GRAPHS else []
         swept_graphs = filter(threshold_runs, PLAN.graphs)
         targets += expand("results/figures/figure-8/{graph}.svg", graph=swept_graphs)
+    if "edge-bf" in PLAN.config.report.sources:
+        targets += edge_bf_figures()
+    if "hybrid-bfs" in PLAN.config.report.sources:
+        targets += hybrid_bfs_figures()
     return targets

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 import yaml
 from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator
@@ -220,9 +221,10 @@ def verdict(claim: Claim, measured: Measured) -> str:
 
 
 def _difference(claim: Claim, measured: Measured) -> str:
-    if claim.quantity != "mean_time" or claim.claimed is None:
+    if claim.quantity not in ("mean_time", "mean_rate") or claim.claimed is None:
         return "differs"
-    return "faster here" if measured.value < claim.claimed else "slower here"
+    faster = (measured.value < claim.claimed) == (claim.quantity == "mean_time")
+    return "faster here" if faster else "slower here"
 
 
 def _side(value: float, against: float, wanted: int) -> int:
@@ -259,11 +261,42 @@ def mean_time(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(times["time_ms"].mean()), _origin(times))
 
 
+def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
+    """Average over sources the arcs of the graph a second of a search by the variant `of`."""
+    times = evidence.times(claim.graph, claim.of)
+    rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
+    return Measured(float(rates.mean()), _origin(times))
+
+
+def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the spread of `of` over sources by that of `over`: largest less least time, over the mean.
+
+    They may have been timed on different devices, since a spread has no unit.
+    """
+    times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
+    spreads = [np.ptp(one["time_ms"]) / one["time_ms"].mean() for one in times]
+    if not spreads[1]:
+        raise NotMeasured(f"{claim.over} was run from one source on {claim.graph}")
+    return Measured(float(spreads[0] / spreads[1]), _origin(times[0]))
+
+
 def speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the mean time of `over` by that of `of`, over the same sources; a paired test gives the side."""
     candidate = evidence.times(claim.graph, claim.of)
     baseline = evidence.times(claim.graph, claim.over)
-    origin = _origin(pd.concat([candidate, baseline]))
+    return _speedup(claim, candidate, baseline, _origin(pd.concat([candidate, baseline])))
+
+
+def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
+    """Do as :func:`speedup`, where `over` is a program on the CPU of the machine that has the GPU."""
+    candidate = evidence.times(claim.graph, claim.of)
+    baseline = evidence.times(claim.graph, claim.over)
+    if (baseline["device_kind"] != "cpu").any():
+        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    return _speedup(claim, candidate, baseline, _origin(candidate))
+
+
+def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
     ours, theirs = paired(candidate, baseline)
     if ours.empty:
         raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
@@ -291,7 +324,8 @@ QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
     function.__name__: function
     for function in (
         *(graph_property, mean_phases, peak_updated, share_of_phases),
-        *(mean_time, speedup, threshold_band, best_threshold),
+        *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
+        *(threshold_band, best_threshold),
     )
 }
 """What a claim may be about, by the name that it has in ``claims.yaml``."""
