@@ -76,9 +76,8 @@ def extract_min(trials: pd.DataFrame) -> Figure:
                 label=_method_label(method),
             )
     axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of an ExtractMin [µs]")
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    legend_above(axes, 4)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    legend_above(axes, 3)
     entitle(figure, "Table 1 of the survey: ExtractMin", _extract_min_finding(shown))
     return figure
 
@@ -241,6 +240,7 @@ def _mark_rules(axes: Axes, points: pd.DataFrame, column: str) -> None:
                 va="top",
                 color=GREY,
                 fontsize=8,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
             )
 
 
