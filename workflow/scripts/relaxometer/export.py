@@ -12,7 +12,13 @@ from relaxometer.errors import UserError
 TABLES = ("summary.csv", "claims.csv", "context.json")
 FIGURE_KINDS = (".svg", ".png")
 
-EXTRAS = ("device_rates.json", "graph500/*.txt", "report/edge-bf-*.csv", "report/survey-*.csv", "report/sssp-work.csv")
+EXTRAS = (
+    "device_rates.json",
+    "graph500/*.txt",
+    "report/edge-bf-*.csv",
+    "report/survey-*.csv",
+    "report/sssp-work.csv",
+)
 """What some suites have beside, as patterns."""
 
 
