@@ -11,7 +11,11 @@ rule describe_graph:
             "results/figures/degrees/{graph}.svg",
             category="5. Graphs",
             caption="../report/degrees.rst",
-            labels={"graph": "{graph}", "figure": "degrees", "view": "degrees"},
+            labels={
+                "graph": "{graph}",
+                "figure": "degrees",
+                "view": "share of vertices",
+            },
         ),
         page=report(
             "results/report/graphs/{graph}.html",
@@ -20,7 +24,7 @@ rule describe_graph:
             labels={
                 "graph": "{graph}",
                 "figure": "page",
-                "view": "all about the graph",
+                "view": "what the graph is like",
             },
         ),
     log:
@@ -61,7 +65,7 @@ rule describe_batch:
             labels={
                 "graph": "{batch}",
                 "figure": "page",
-                "view": "all about the batch",
+                "view": "what the batch is like",
             },
         ),
     log:
