@@ -7,7 +7,7 @@ rule plot_bfs_degrees:
         metadata="results/graphs/{graph}/graph.json",
     output:
         report(
-            "results/figures/figure-11/{graph}.svg",
+            "results/figures/hybrid-bfs/figure-11/{graph}.svg",
             category="5. Graphs",
             caption="../report/bfs_degrees.rst",
             labels={
@@ -32,7 +32,7 @@ rule plot_bfs_scales:
         graphs=expand("results/graphs/{graph}/graph.json", graph=GRAPH500_GRAPHS),
     output:
         rates=report(
-            "results/figures/figure-9.svg",
+            "results/figures/hybrid-bfs/figure-9.svg",
             category="3. BFS",
             caption="../report/bfs_rates.rst",
             labels={
@@ -42,7 +42,7 @@ rule plot_bfs_scales:
             },
         ),
         times=report(
-            "results/figures/figure-10.svg",
+            "results/figures/hybrid-bfs/figure-10.svg",
             category="3. BFS",
             caption="../report/bfs_times.rst",
             labels={
@@ -72,7 +72,7 @@ rule plot_bfs_levels:
         ),
     output:
         report(
-            "results/figures/bfs-levels/{graph}.svg",
+            "results/figures/hybrid-bfs/levels/{graph}.svg",
             category="3. BFS",
             caption="../report/bfs_levels.rst",
             labels={
@@ -96,7 +96,7 @@ rule plot_bfs_sweeps:
         timings="results/timings.parquet",
     output:
         report(
-            "results/figures/bfs-sweeps/{graph}.svg",
+            "results/figures/hybrid-bfs/sweeps/{graph}.svg",
             category="3. BFS",
             caption="../report/bfs_sweeps.rst",
             labels={

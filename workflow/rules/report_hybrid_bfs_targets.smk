@@ -40,13 +40,19 @@ GRAPH500_VARIANTS = list(
 
 def hybrid_bfs_figures():
     """The figures of Hirakushi and Takahashi, and the results of Graph500, that a configuration asks for."""
-    targets = expand("results/figures/bfs-levels/{graph}.svg", graph=BFS_GRAPHS)
+    targets = expand("results/figures/hybrid-bfs/levels/{graph}.svg", graph=BFS_GRAPHS)
     targets += expand(
-        "results/figures/bfs-sweeps/{graph}.svg", graph=filter(bfs_sweeps, BFS_GRAPHS)
+        "results/figures/hybrid-bfs/sweeps/{graph}.svg",
+        graph=filter(bfs_sweeps, BFS_GRAPHS),
     )
-    targets += expand("results/figures/figure-11/{graph}.svg", graph=GRAPH500_GRAPHS)
+    targets += expand(
+        "results/figures/hybrid-bfs/figure-11/{graph}.svg", graph=GRAPH500_GRAPHS
+    )
     if GRAPH500_GRAPHS:
-        targets += ["results/figures/figure-9.svg", "results/figures/figure-10.svg"]
+        targets += [
+            "results/figures/hybrid-bfs/figure-9.svg",
+            "results/figures/hybrid-bfs/figure-10.svg",
+        ]
     targets += [
         f"results/graph500/{graph}-{run.variant}.txt"
         for graph in GRAPH500_GRAPHS

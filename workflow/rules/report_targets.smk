@@ -80,4 +80,6 @@ def report_figures():
         targets += edge_bf_figures()
     if "hybrid-bfs" in PLAN.config.report.sources:
         targets += hybrid_bfs_figures()
-    return targets
+    if "survey" in PLAN.config.report.sources:
+        targets += survey_figures()
+    return targets + work_tables()

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_vali
 from relaxometer.samples import (
     EMULATED,
     gaining_band,
+    median_extract_min,
     paired,
     share_at_or_under,
     source_times,
@@ -50,7 +51,7 @@ class Claim(BaseModel):
     source: str
     where: str
     text: str
-    graph: str
+    graph: str = ""
     quantity: str
     key: str = ""
     of: str = ""
@@ -92,12 +93,15 @@ class Evidence:
         Contents of each ``graph.json`` by name.
     swept : sequence of str
         Variants that only stand in a sweep of a parameter.
+    extract_min : DataFrame or None
+        Trials as :data:`relaxometer.extract_min.TABLE`, if ExtractMin was timed.
     """
 
     timings: pd.DataFrame
     phases: pd.DataFrame
     graphs: Mapping[str, dict[str, Any]]
     swept: Sequence[str] = ()
+    extract_min: pd.DataFrame | None = None
 
     def times(self, graph: str, variant: str) -> pd.DataFrame:
         """Return a variant's time from each source, in GPU or CPU seconds.
@@ -180,7 +184,7 @@ def compare_claims(claims: Sequence[Claim], evidence: Evidence) -> pd.DataFrame:
 
 def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     try:
-        if claim.graph not in evidence.graphs:
+        if claim.graph and claim.graph not in evidence.graphs:
             raise NotMeasured(f"{claim.graph} is not in this run")
         measured = QUANTITIES[claim.quantity](claim, evidence)
     except NotMeasured as why:
@@ -320,12 +324,42 @@ def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(means.index[int(means.argmin())]), _origin(sweep))
 
 
+def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the time of an ExtractMin by `over` by that by `of`, on `at` values."""
+    times = _extract_min_times(claim, evidence)
+    for method in (claim.of, claim.over):
+        if method not in times.index:
+            raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
+    time_us = times["time_us"]
+    return Measured(float(time_us[claim.over] / time_us[claim.of]), _origin(times.loc[[claim.of]]))
+
+
+def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the threads a block with which the reduction is fastest on `at` values."""
+    times = _extract_min_times(claim, evidence)
+    reductions = times[times.index.str.startswith("reduction-")]
+    if reductions.empty:
+        raise NotMeasured("emulated time")
+    best = str(reductions["time_us"].idxmin())
+    return Measured(float(best.removeprefix("reduction-")), _origin(reductions))
+
+
+def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the real times of an ExtractMin on as many values as the claim speaks of, by method."""
+    if evidence.extract_min is None:
+        raise NotMeasured("ExtractMin was not timed")
+    medians = median_extract_min(evidence.extract_min)
+    real = medians[(medians["values"] == claim.at) & (medians["device_kind"] != EMULATED)]
+    return real.set_index("method")
+
+
 QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
     function.__name__: function
     for function in (
         *(graph_property, mean_phases, peak_updated, share_of_phases),
         *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
         *(threshold_band, best_threshold),
+        *(extract_min_speedup, extract_min_best_threads),
     )
 }
 """What a claim may be about, by the name that it has in ``claims.yaml``."""

@@ -20,8 +20,8 @@ __device__ __forceinline__ bool contains(const u32* bitmap, u32 v)
     return bitmap[v / 32] & bit_of(v);
 }
 
-// The same for a bitmap that other threads change meanwhile. Ahead of `claim` it saves most of the atomics, for
-// most arcs lead back to visited vertices.
+// The same for a bitmap that other threads change meanwhile. Ahead of `claim` it saves most of the atomics,
+// for most arcs lead back to visited vertices.
 __device__ __forceinline__ bool contains_now(const u32* bitmap, u32 v)
 {
     return load_relaxed(&bitmap[v / 32]) & bit_of(v);

@@ -19,6 +19,11 @@ struct Piece {
     i64 end;
 };
 
+__device__ __forceinline__ u32 pieces_of(i64 degree)
+{
+    return static_cast<u32>((degree + PIECE - 1) / PIECE);
+}
+
 __device__ __forceinline__ Piece piece_of(u64 entry, const i64* offsets)
 {
     u32 v = static_cast<u32>(entry);
@@ -40,7 +45,7 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
         u32 v = vertices[j];
         i64 degree = taken >> j & 1 ? offsets[v + 1] - offsets[v] : 0;
         arcs += degree;
-        pieces[j] = static_cast<u32>((degree + PIECE - 1) / PIECE);
+        pieces[j] = pieces_of(degree);
         own += pieces[j];
     }
     u32 below = sum_below(own);

@@ -9,11 +9,11 @@
 // four a lane, claims those that are not visited in an exact bitmap, and appends their rows to the next list.
 //
 // Bottom-up. The first level scans: a warp takes 128 vertices and probes, for each that is not visited, one
-// neighbour only, which _prepare.cu has chosen and packed into an array of its own: the one with the most arcs,
-// the likeliest to be in the frontier. A vertex that this probe does not settle goes on the warp's own list;
-// then the warp searches the rows of its list, a thread a row, several neighbours in flight, long rows by all
-// lanes. What is left stays on the list, and the further bottom-up levels search the lists alone. A warp owns
-// what it lists, so that nothing is shared but the bitmap that parents are looked for in.
+// neighbour only, which _prepare.cu has chosen and packed into an array of its own: the one with the most
+// arcs, the likeliest to be in the frontier. A vertex that this probe does not settle goes on the warp's own
+// list; then the warp searches the rows of its list, a thread a row, several neighbours in flight, long rows
+// by all lanes. What is left stays on the list, and the further bottom-up levels search the lists alone. A
+// warp owns what it lists, so that nothing is shared but the bitmap that parents are looked for in.
 //
 // The scan looks for parents in `visited` as it was when the level began. That is the same as in the
 // frontier: once all vertices up to a level are known, a vertex that is not visited has no arc from an
@@ -153,6 +153,8 @@ __device__ u32 search_listed(const Search& search, u32* listed, u32 n_listed, u3
             ++tally->found;
         }
         u32 stay = __ballot_sync(ALL_LANES, own && parent == NO_PREDECESSOR);
+        // All have read their entries before any is written over, and written before the next are read.
+        __syncwarp();
         if (stay >> lane & 1) listed[kept + __popc(stay & ((1u << lane) - 1))] = v;
         kept += __popc(stay);
         __syncwarp();
@@ -244,17 +246,35 @@ __device__ void add_up(const Tally& tally, u64* counts)
     if (threadIdx.x <= EXAMINED && sums[threadIdx.x]) atomicAdd(&counts[threadIdx.x], sums[threadIdx.x]);
 }
 
+// Sets everything for a search from `source`; the list holds its row.
+__device__ void start(const Search& search, u32 n, u32 n_words, const u32* isolated, u32 source, u64* list,
+                      u64* counts)
+{
+    for (u64 v = thread_id(); v < n; v += thread_count()) {
+        search.level[v] = v == source ? 0 : UNREACHED;
+        search.predecessor[v] = v == source ? source : NO_PREDECESSOR;
+    }
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
+        search.visited[word] = isolated[word] | (word == source / 32 ? bit_of(source) : 0);
+    }
+    u64 n_pieces = pieces_of(search.out_offsets[source + 1] - search.out_offsets[source]);
+    for (u64 piece = thread_id(); piece < n_pieces; piece += thread_count()) {
+        list[piece] = piece << 32 | source;
+    }
+    if (thread_id() < 3 * COUNTS) counts[thread_id()] = 0;
+}
+
 // The search. `visited` and the three `frontiers` are bitmaps of `n_words`, a multiple of four; `listed` has
-// room for every vertex that a warp scans, `room` a warp; `lists` are two lists of pieces; `counts` is three
-// times COUNTS words. Bottom-up begins where the arcs of the frontier are more than `many_arcs`, and ends
-// where its vertices are fewer than `few_vertices`. `log` is null, or holds ENTRIES words a level and one
-// level more.
+// room for every vertex that a warp scans, `room` a warp; `lists` are two lists of pieces, `list_room` long;
+// `counts` is three times COUNTS words. Bottom-up begins where the arcs of the frontier are more than
+// `many_arcs`, and ends where its vertices are fewer than `few_vertices`. `log` is null, or holds ENTRIES
+// words a level and one level more.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid(u32 n, u32 n_words, const i64* __restrict__ out_offsets, const u32* __restrict__ out_targets,
            const i64* __restrict__ in_offsets, const u32* __restrict__ in_targets,
            const u32* __restrict__ probes, const u32* __restrict__ isolated, u32 source, u64 many_arcs,
-           u64 few_vertices, u32 long_row, u32* visited, u32* frontiers, u32* all_listed, u32 room, u64* list,
-           u64* next_list, u64* counts, u32* level, u32* predecessor, u32* rounds, u64* log)
+           u64 few_vertices, u32 long_row, u32* visited, u32* frontiers, u32* all_listed, u32 room,
+           u64* lists, u64 list_room, u64* counts, u32* level, u32* predecessor, u32* rounds, u64* log)
 {
     cg::grid_group grid = cg::this_grid();
     Search search = {out_offsets, out_targets, in_offsets, in_targets, probes,
@@ -262,23 +282,13 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     u32* listed = all_listed + static_cast<u64>(thread_id() / 32) * room;
     bool is_first = thread_id() == 0;
 
-    for (u64 v = thread_id(); v < n; v += thread_count()) {
-        level[v] = v == source ? 0 : UNREACHED;
-        predecessor[v] = v == source ? source : NO_PREDECESSOR;
-    }
-    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
-        visited[word] = isolated[word] | (word == source / 32 ? bit_of(source) : 0);
-    }
-    u64 arcs = out_offsets[source + 1] - out_offsets[source];
-    u64 n_pieces = (arcs + PIECE - 1) / PIECE;
-    for (u64 piece = thread_id(); piece < n_pieces; piece += thread_count()) {
-        list[piece] = piece << 32 | source;
-    }
-    if (thread_id() < 3 * COUNTS) counts[thread_id()] = 0;
+    start(search, n, n_words, isolated, source, lists, counts);
     grid.sync();
     if (is_first && log) log[START_TIME] = nanoseconds();
 
-    u64 vertices = 1;
+    u32 vertices = 1;
+    u64 arcs = out_offsets[source + 1] - out_offsets[source];
+    u64 n_pieces = pieces_of(arcs);
     bool top_down = true;
     u32 n_listed = 0;
     u32 bottom_up_levels = 0;
@@ -289,6 +299,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         // some thread may still be reading.
         u64* now = counts + depth % 3 * COUNTS;
         if (thread_id() < COUNTS) counts[(depth + 1) % 3 * COUNTS + thread_id()] = 0;
+        u64* list = lists + depth % 2 * list_room;
+        u64* next_list = lists + (depth + 1) % 2 * list_room;
         Tally tally = {0, 0, 0};
 
         if (!top_down && vertices < few_vertices) {
@@ -318,12 +330,9 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         }
         add_up(tally, now);
         grid.sync();
-        vertices = load_relaxed(&now[FOUND]);
+        vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
         arcs = load_relaxed(&now[ARCS]);
         n_pieces = load_relaxed(&now[PIECES]);
-        u64* swapped = list;
-        list = next_list;
-        next_list = swapped;
         if (is_first && log) {
             u64* entry = log + ENTRIES * depth;
             entry[MODE] = top_down;

@@ -82,8 +82,8 @@ class Solver:
             xp.empty(3 * self._n_words, dtype=xp.uint32),
             xp.empty(warps * room, dtype=xp.uint32),
             np.uint32(room),
-            xp.empty(pieces, dtype=xp.uint64),
-            xp.empty(pieces, dtype=xp.uint64),
+            xp.empty(2 * pieces, dtype=xp.uint64),
+            np.uint64(pieces),
             xp.empty(3 * COUNTS, dtype=xp.uint64),
         )
 

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from relaxometer.figures.style import (
     GREY,
@@ -67,7 +67,8 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
     axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
     axes.set(xscale="log", yscale="log", xlabel="Degree", ylabel="Share of vertices")
     axes.set_ylim(0.5 / len(degrees), 1.2)
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
     legend_above(axes, 2)
     over_warp, isolated = (degrees > WARP).mean(), (degrees == 0).mean()
     finding = (
@@ -169,7 +170,7 @@ def _draw_over_scale(
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"2^{np.log2(size):.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     _plain_log_axis(axes)
-    legend_above(axes, 4)
+    legend_above(axes, 3)
     return best
 
 
@@ -221,7 +222,7 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     source = phases["source"].iloc[0]
     of_source = on_one_clock(phases[phases["source"] == source])
     kind = of_source["device_kind"].iloc[0]
-    figure, (upper, lower) = new_figure(5.4, rows=2, sharex=True, height_ratios=(2, 1))
+    figure, (upper, lower) = new_figure(5.8, rows=2, sharex=True, height_ratios=(2, 1))
     for variant, rows in of_source.groupby("variant", sort=False):
         style = look(str(variant))
         level = rows["phase"] - 1
@@ -239,7 +240,7 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
         Line2D([], [], linestyle="none", marker=marker, color="black", markersize=5, label=mode)
         for mode, marker in MODES.items()
     ]
-    legend_above(upper, 4, [*upper.get_legend_handles_labels()[0], *marks])
+    legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
     entitle(figure, title, _level_finding(of_source, int(source), kind))
     return figure
 

@@ -1,9 +1,9 @@
 // The tree of predecessors, out of the distances that a search over a list of edges has found.
 //
 // An edge is tight if the distances of its ends differ by exactly its weight. Along tight edges of positive
-// weight distances grow, so any choice among them is free of circles. A vertex that only tight edges of weight
-// zero lead to joins a neighbour that has joined before: a compare-and-swap lets it join once, after its
-// predecessor did, so that these too form a tree.
+// weight distances grow, so any choice among them is free of circles. A vertex that only tight edges of
+// weight zero lead to joins a neighbour that has joined before: a compare-and-swap lets it join once, after
+// its predecessor did, so that these too form a tree.
 
 #include "_edge_list.cuh"
 

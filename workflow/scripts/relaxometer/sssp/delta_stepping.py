@@ -90,8 +90,9 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the rule as it was given, the width of a bucket in force, and the number of blocks."""
-        return {"delta": str(self._rule), "delta_width": int(self._delta), "blocks": self._blocks}
+        """Return the width of a bucket in force, the rule behind it, and the number of blocks."""
+        rule = self._rule if isinstance(self._rule, str) else "given"
+        return {"delta": int(self._delta), "delta_rule": rule, "blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.

@@ -23,18 +23,21 @@
 //
 // Deviations from the source:
 //   - It keeps no predecessors; here they are found when the distances are (see _edge_list.cu).
-//   - A directed graph, or one whose weights differ between the directions, is a list of arcs that are relaxed
+//   - A directed graph, or one whose weights differ between the directions, is a list of arcs that are
+//   relaxed
 //     one way.
-//   - Where the read-only cache is off, distances are read past the first-level cache (relaxed loads). That is
+//   - Where the read-only cache is off, distances are read past the first-level cache (relaxed loads). That
+//   is
 //     what plain loads were on Kepler; today plain loads and those of the read-only cache share a cache.
 //   - A block sets the flag once, not every thread that changed something.
 //   - Edges are read with a hint that they are not needed again. Four edges a thread (edges_per_thread) and
 //     32-bit distances are ours. Weights have the type of the distances, as there.
 //
-// A phase moves at least 16 bytes an edge (12 with 32-bit distances) and every distance once. Which of the two
-// distances that an edge needs come from a cache decides its time: the list is in order of its starts, so that
-// a warp often reads one start, and 32 ends all over the place. Up to 2^22 vertices (32 MB in double) they lie
-// in the second-level cache of a GPU of 2022 or later; a block of 2^14 vertices (128 KB) fits its first level.
+// A phase moves at least 16 bytes an edge (12 with 32-bit distances) and every distance once. Which of the
+// two distances that an edge needs come from a cache decides its time: the list is in order of its starts, so
+// that a warp often reads one start, and 32 ends all over the place. Up to 2^22 vertices (32 MB in double)
+// they lie in the second-level cache of a GPU of 2022 or later; a block of 2^14 vertices (128 KB) fits its
+// first level.
 
 #include "_edge_list.cuh"
 #include "_fixed_point.cuh"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from relaxometer import variants
 from relaxometer.phases import Phase
@@ -39,10 +39,10 @@ class Parameters(variants.Parameters):
     block_target, grid_target : int
         With fewer near entries than this, a phase of one block or of all takes the next bucket along.
     narrow : int or "auto"
-        With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024 on graphs of mean
-        degree up to 8.
+        With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024, or `wide` if that
+        is less, on graphs of mean degree up to 8.
     wide : int
-        With more entries to expand, all blocks take over.
+        With more entries to expand, all blocks take over; at least `narrow`.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
@@ -50,6 +50,12 @@ class Parameters(variants.Parameters):
     grid_target: PositiveInt = 8192
     narrow: NonNegativeInt | Literal["auto"] = Field("auto")
     wide: PositiveInt = 4096
+
+    @model_validator(mode="after")
+    def _is_wider(self) -> Parameters:
+        if self.narrow != "auto" and self.narrow > self.wide:
+            raise ValueError(f"wide is {self.wide}; it must be at least narrow, which is {self.narrow}")
+        return self
 
 
 class Solver:
@@ -74,7 +80,7 @@ class Solver:
         xp = device.xp
         narrow = parameters.narrow
         if narrow == "auto":
-            narrow = 1024 if graph.n_arcs <= SPARSE * graph.n_vertices else 0
+            narrow = min(1024, parameters.wide) if graph.n_arcs <= SPARSE * graph.n_vertices else 0
         delta = None if parameters.delta == "auto" else parameters.delta
         self._shift = bucket_shift(graph, delta)
         self._rule = (self._shift, parameters.block_target, parameters.grid_target, narrow, parameters.wide)
