@@ -26,6 +26,8 @@ def new_york(road_file):
 @pytest.mark.parametrize("variant", kernel_names("sssp"))
 def test_new_york(device, variant, new_york):
     """SciPy and igraph give these distances; the phases are those of any phase-synchronous search."""
+    if variant == "dijkstra" and device.kind == "host":
+        pytest.skip("looks at all vertices in each of 264,346 steps: for a GPU")
     resident = ResidentGraph.upload(device, new_york)
     module = load_variant("sssp", variant)
     parameters = {"to_all_us": 1000} if variant == "adaptive" else {}
