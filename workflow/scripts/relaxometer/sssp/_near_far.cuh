@@ -225,7 +225,7 @@ struct BlockSearch {
     // The arcs of an entry that are not among the vertex's first three.
     __device__ uint2 rest_of(const Entry& entry) const
     {
-        uint2 row = graph.rows[entry.vertex];
+        uint2 row = __ldg(&graph.rows[entry.vertex]);
         if (entry.piece == 0) return make_uint2(row.x + 3, row.y);
         u32 begin = row.x + entry.piece * PIECE;
         return make_uint2(begin, min(row.y, begin + PIECE));
@@ -258,7 +258,7 @@ struct BlockSearch {
         for (u32 i = threadIdx.x / 2; i < near_count + slot_count; i += blockDim.x / 2) {
             Entry entry = i < near_count ? near_entry(phase, i) : taken[i - near_count];
             u32 distance = load_relaxed(&tree.distance[entry.vertex]);
-            uint4 pair = graph.first[2 * static_cast<size_t>(entry.vertex) + half];
+            uint4 pair = __ldg(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
             if (distance != entry.distance) continue;
             if (entry.piece != 0) {
                 if (half == 0 && relax_rest(entry)) left = true;

@@ -130,7 +130,7 @@ struct GridPhase {
             u32 degree = 0;
             if (lane < share && i < total) {
                 entry = i < near_count ? near_entries[i] : taken[i - near_count];
-                uint2 row = graph.rows[entry.vertex];
+                uint2 row = __ldg(&graph.rows[entry.vertex]);
                 if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) {
                     if (entry.piece == 0) {
                         tree.predecessor[entry.vertex] = entry.predecessor;
@@ -187,7 +187,7 @@ struct GridPhase {
                 from[r].vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
                 from[r].predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
                 u32 i = k + __shfl_sync(ALL_LANES, shift, owner);
-                to[r] = k < total ? graph.arcs[i] : make_uint2(NO_ARC, 0);
+                to[r] = k < total ? __ldg(&graph.arcs[i]) : make_uint2(NO_ARC, 0);
             }
             relax_round(from, to);
         }

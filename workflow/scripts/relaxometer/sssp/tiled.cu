@@ -130,7 +130,7 @@ struct Tile {
         u32 half = threadIdx.x % 2;
         for (u32 i = threadIdx.x / 2; i < count; i += blockDim.x / 2) {
             uint2 entry = queue[(phase & 1) * QUEUE + i];
-            uint4 pair = first[2 * entry.x + half];
+            uint4 pair = __ldg(&first[2 * entry.x + half]);
             if (load_relaxed(&distance[entry.x]) != entry.y) continue;
             if (half == 0) {
                 expanded_at[entry.x] = entry.y;
