@@ -60,12 +60,14 @@ const u32 BEYOND = 3;
 const u32 SLOT = 5;
 const u32 COUNTS = SLOT + SLOTS;
 
+const u32 NO_EPOCH = 0xffffffffu;
+
 struct State {
     u32 count[COUNTS];
     u32 least[2];    // distance in each pile beyond, or less
     u32 phase;       // phases done
     u32 last;        // near bucket
-    u32 epoch;       // of 32 buckets
+    u32 epoch;       // of 32 buckets, or NO_EPOCH while the slots are out of use
     u32 beyond;      // 0 or 1: which pile beyond is in use
     u32 overflowed;  // some path passed 2^32 - 2
     u32 full;        // some pile had no room: the answer is void
