@@ -82,15 +82,18 @@ def test_bars_out_and_in_stand_side_by_side():
     np.testing.assert_allclose(bars_of(axes), [[0.5, 0.5], [0.75, 0.25]])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["arcs out", "arcs in"]
     assert axes.get_xticks().tolist() == [1, 2, 3]
+    assert "largest 2 out and 3 in" in texts(axes.figure)
 
 
 def test_large_degrees_are_dots_and_a_line_on_logarithmic_axes():
-    figure = drawings.degrees(described(sample_graphs()["hub"]))
+    hub = Graph(**{**vars(sample_graphs()["hub"]), "metadata": {"directed": False}})
+    figure = drawings.degrees(described(hub))
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     exactly, more = axes.lines[:2]
     np.testing.assert_allclose(exactly.get_xydata(), [[1, 1026 / 1027], [1026, 1 / 1027]])
     np.testing.assert_allclose(more.get_xydata(), [[1, 1 / 1027]])
+    assert axes.get_legend_handles_labels()[1] == ["have so many arcs", "have more arcs", "32, a warp"]
     assert "0.097% of the vertices have more than 32 arcs, and 50% of all arcs" in texts(figure)
 
 

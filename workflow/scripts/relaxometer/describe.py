@@ -18,6 +18,10 @@ BLOCK_OF_128 = 512
 """A vertex above this degree has on average more than 32 arcs in a block of hybrid-bfs's 2-D partition among
 128 processes, which holds 1 / sqrt(2 * 128) of a vertex's arcs."""
 
+REVERSING_PASSES = 16
+"""Passes over the arcs in which each is put into its head's row. One pass writes all over the memory, and
+takes five times as long on a large graph."""
+
 Vertex = int | np.int64
 
 Counts = dict[str, list[int]]
@@ -149,23 +153,31 @@ def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint
         return graph.offsets, graph.targets
     offsets = np.zeros_like(graph.offsets)
     np.cumsum(graph.degrees + _in_degrees(graph), out=offsets[1:])
-    return offsets, _both_targets(graph.offsets, graph.targets, offsets)
+    block = max(graph.n_vertices // REVERSING_PASSES + 1, 1 << 16)
+    return offsets, _both_targets(graph.offsets, graph.targets, offsets, block)
 
 
 @njit(cache=True)
 def _both_targets(
-    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32], both_offsets: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    both_offsets: npt.NDArray[np.int64],
+    block: int,
 ) -> npt.NDArray[np.uint32]:
-    """Put each arc into the rows of both of its ends."""
+    """Put each arc into the rows of both of its ends; those of heads in passes over `block` of them."""
     both = np.empty(2 * len(targets), dtype=np.uint32)
     cursors = both_offsets[:-1].copy()
-    for tail in range(len(offsets) - 1):
+    for tail in range(len(cursors)):
         for i in range(offsets[tail], offsets[tail + 1]):
-            head = targets[i]
-            both[cursors[tail]] = head
+            both[cursors[tail]] = targets[i]
             cursors[tail] += 1
-            both[cursors[head]] = tail
-            cursors[head] += 1
+    for first in range(0, len(cursors), block):
+        for tail in range(len(cursors)):
+            for i in range(offsets[tail], offsets[tail + 1]):
+                head = targets[i]
+                if first <= head < first + block:
+                    both[cursors[head]] = tail
+                    cursors[head] += 1
     return both
 
 

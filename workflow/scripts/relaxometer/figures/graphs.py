@@ -53,16 +53,17 @@ def degrees(description: Mapping[str, Any]) -> Figure:
 
 
 def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
-    """Draw the share of the vertices that have each degree, as bars with their heights over them."""
+    """Draw the share of the vertices that have each degree as bars, with numbers where there is room."""
     width = 0.8 / len(shown)
     for number, ((label, found), colour) in enumerate(zip(shown.items(), COLOURS, strict=False)):
         shares = _shares(found)
         at = np.array(found["value"]) + (number - (len(shown) - 1) / 2) * width
         bars = axes.bar(at, shares, width, color=colour, label=label)
-        axes.bar_label(bars, [percent(share) for share in shares], fontsize=7.5, padding=2)
+        if len(shown) == 1:
+            axes.bar_label(bars, [percent(share) for share in shares], fontsize=7.5, padding=2)
     occurring = [value for found in shown.values() for value in found["value"]]
     axes.set_xticks(range(min(occurring), max(occurring) + 1))
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.1)
     if len(shown) > 1:
@@ -95,20 +96,10 @@ def _draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
             label=f"have more {label}",
         )
     axes.set(xscale="log", yscale="log")
-    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
-    axes.annotate(
-        f"{WARP}, a warp",
-        (WARP, 0.03),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=GREY,
-        fontsize=8.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-    )
+    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP}, a warp")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
-    legend_above(axes, 2)
+    legend_above(axes, 3)
 
 
 def _shares(found: Counts) -> npt.NDArray[np.float64]:
@@ -126,9 +117,12 @@ def _degree_finding(description: Mapping[str, Any]) -> str:
     degrees = description["degrees"]
     without = degrees["count"][0] / description["vertices"] if degrees["value"][0] == 0 else 0
     none = f"; {percent(without)} have no arc out" if without else ""
+    largest = f"{description['max_degree']:,}"
+    if "in_degrees" in description:
+        largest += f" out and {description['in_degrees']['value'][-1]:,} in"
     return (
         f"{description['vertices']:,} vertices; mean degree {description['mean_degree']:.1f}, "
-        f"largest {description['max_degree']:,}{none}"
+        f"largest {largest}{none}"
     )
 
 
