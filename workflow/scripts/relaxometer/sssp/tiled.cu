@@ -49,7 +49,7 @@ struct Board {
     u64 idle;        // wake-ups << 32 | idle blocks
     u32 changed[3];  // by rounds over arcs of weight zero
     u32 overflowed;
-    u32 confirmed[1];  // by each block: wake-ups + 1
+    u32 of_blocks[1];  // twice as many words as blocks: what each has confirmed, and how far each is
 };
 
 // What a block did, for an instrumented run.
@@ -59,6 +59,7 @@ struct TileLog {
     u64 relaxed;
     u64 raises;
     u64 wakes;
+    u64 holds;
     u64 idle_ns;
     u64 search_ns;
     u64 total_ns;
@@ -67,8 +68,11 @@ struct TileLog {
 struct Shared {
     u32 count[3];  // near entries: one counter is read, one filled, one cleared in a phase
     u32 least;
+    u32 last;     // the least distance that waits in any tile
     u64 idle[2];  // what one look after another at the board found
 };
+
+enum Raise { RAISED, HELD_BACK, NOTHING_WAITS };
 
 struct Tile {
     u32 size;
@@ -81,6 +85,7 @@ struct Tile {
     u32* mail;
     Board* board;
     u32 delta;
+    u32 leash;
     // In shared memory.
     u32* distance;
     u32* expanded_at;   // the distance at which a vertex was last expanded
@@ -92,7 +97,7 @@ struct Tile {
     u32 now;  // phase % 3
     u32 threshold;
     u32 expanded, relaxed;  // by this thread
-    u32 raises, wakes;
+    u32 raises, wakes, holds;
 
     __device__ u32 next() const
     {
@@ -230,27 +235,50 @@ struct Tile {
         }
     }
 
-    // Raises the threshold above the least distance that waits; returns false if none does.
-    __device__ bool raise_threshold()
+    // Raises the threshold above the least distance that waits, if there is one and no other tile is too far
+    // behind; tells the other tiles.
+    __device__ Raise raise_threshold()
     {
         u32 least = UNREACHED;
         for (u32 v = threadIdx.x; v < size; v += blockDim.x) {
             if (distance[v] < expanded_at[v]) least = min(least, distance[v]);
         }
-        least = __reduce_min_sync(ALL_LANES, least);
-        if (threadIdx.x % 32 == 0 && least != UNREACHED) atomicMin(&shared.least, least);
+        for_block_min(&shared.least, least);
+        u32 last = UNREACHED;
+        for (u32 i = threadIdx.x; i < n_tiles; i += blockDim.x) {
+            if (i != blockIdx.x) last = min(last, load_relaxed(&waiting()[i]));
+        }
+        for_block_min(&shared.last, last);
         __syncthreads();
         least = shared.least;
-        if (least == UNREACHED) return false;
-        threshold = least + min(delta, UNREACHED - least);
-        ++raises;
+        last = min(least, shared.last);
         __syncthreads();
-        if (threadIdx.x == 0) shared.least = UNREACHED;
+        if (threadIdx.x == 0) {
+            shared.least = shared.last = UNREACHED;
+            store_relaxed(&waiting()[blockIdx.x], least);
+        }
+        if (least == UNREACHED) return NOTHING_WAITS;
+        u32 limit = last + min(leash, UNREACHED - last);
+        if (limit <= least) return HELD_BACK;
+        threshold = min(limit, least + min(delta, UNREACHED - least));
+        ++raises;
         for (u32 v = threadIdx.x; v < size; v += blockDim.x) {
             if (distance[v] < expanded_at[v] && distance[v] < threshold) push_now(v, distance[v]);
         }
         __syncthreads();
-        return true;
+        return RAISED;
+    }
+
+    // The least distance that waits in each tile, as far as it has said so.
+    __device__ u32* waiting() const
+    {
+        return board->of_blocks + n_tiles;
+    }
+
+    __device__ void for_block_min(u32* least_of_block, u32 least)
+    {
+        least = __reduce_min_sync(ALL_LANES, least);
+        if (threadIdx.x % 32 == 0 && least != UNREACHED) atomicMin(least_of_block, least);
     }
 
     // Looks at all mail while there is nothing else to do; returns whether there was any. For whole blocks.
@@ -297,11 +325,11 @@ struct Tile {
     {
         if (threadIdx.x == 0) {
             __threadfence();
-            store_relaxed(&board->confirmed[blockIdx.x], wake_ups);
+            store_relaxed(&board->of_blocks[blockIdx.x], wake_ups);
         }
         bool all = true;
         for (u32 i = threadIdx.x; i < n_tiles; i += blockDim.x) {
-            if (load_relaxed(&board->confirmed[i]) != wake_ups) all = false;
+            if (load_relaxed(&board->of_blocks[i]) != wake_ups) all = false;
         }
         return __syncthreads_and(all);
     }
@@ -311,7 +339,12 @@ struct Tile {
     {
         u64 waited = 0;
         for (;;) {
-            if (shared.count[now] == 0 && !raise_threshold()) {
+            Raise raise = shared.count[now] == 0 ? raise_threshold() : RAISED;
+            if (raise == HELD_BACK) {
+                ++holds;
+                find_mail();
+            }
+            if (raise == NOTHING_WAITS) {
                 u64 begin = timed ? clock_ns() : 0;
                 bool goes_on = wait();
                 if (timed) waited += clock_ns() - begin;
@@ -365,6 +398,7 @@ __device__ void write_log(TileLog* log, const Tile& tile, u64 idle_ns, u64 searc
     log->phases = tile.phase;
     log->raises = tile.raises;
     log->wakes = tile.wakes;
+    log->holds = tile.holds;
     log->idle_ns = idle_ns;
     log->search_ns = search_ns;
     log->total_ns = total_ns;
@@ -378,7 +412,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
           const u32* __restrict__ mail_begins, const u32* __restrict__ order, const uint2* __restrict__ rows,
           const uint2* __restrict__ first, const uint2* __restrict__ codes,
           const uint2* __restrict__ zero_arcs, u32 n_zero_arcs, u32 room, u32 arcs_here, u32 source,
-          u32 source_place, u32 delta, u32* mail, u64* board_words, u32* distance, u32* predecessor,
+          u32 source_place, u32 delta, u32 leash, u32* mail, u64* board_words, u32* distance, u32* predecessor,
           u64* log_words)
 {
     extern __shared__ uint4 memory[];
@@ -404,11 +438,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                  mail,
                  board,
                  delta,
+                 leash,
                  near_distance,
                  near_expanded_at,
                  queue,
                  first_here,
                  shared,
+                 0,
                  0,
                  0,
                  0,
@@ -428,8 +464,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
     if (threadIdx.x < 3) shared.count[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        shared.least = UNREACHED;
-        board->confirmed[blockIdx.x] = 0;
+        shared.least = shared.last = UNREACHED;
+        board->of_blocks[blockIdx.x] = 0;
+        tile.waiting()[blockIdx.x] = UNREACHED;
         if (blockIdx.x == 0) {
             board->idle = 0;
             board->changed[0] = board->overflowed = 0;

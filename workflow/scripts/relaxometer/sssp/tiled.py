@@ -50,6 +50,8 @@ class Parameters(variants.Parameters):
     delta : float or "auto"
         How far above the least waiting distance the threshold of a tile is raised, in mean weights. "auto":
         32, divided by the square of the weights' coefficient of variation where that is above 1.
+    leash : float
+        How far a tile may be above the least distance that waits in any tile, in mean weights.
     tiles : int or "auto"
         "auto": one for each multiprocessor, but none of fewer than 64 vertices.
     threads : int or "auto"
@@ -58,6 +60,7 @@ class Parameters(variants.Parameters):
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
+    leash: PositiveFloat = 1e9
     tiles: PositiveInt | Literal["auto"] = Field("auto")
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
@@ -112,6 +115,8 @@ class Solver:
         elif not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {tiling.largest} vertices; not so many blocks run at once")
         self._delta = self._width(parameters.delta)
+        mean = max(float(host.weights.mean()), 1.0) if host.n_arcs else 1.0
+        self._leash = int(min(2**32 - 1, max(1, parameters.leash * mean)))
         self._place = tiling.place
         packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
         zero = np.flatnonzero(host.weights == 0)
@@ -130,7 +135,7 @@ class Solver:
             np.uint32(self._arcs_here),
         )
         self._mail = xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=xp.uint32)
-        self._board = xp.empty(BOARD_WORDS + self._tiles, dtype=xp.uint64)
+        self._board = xp.empty(BOARD_WORDS + 2 * self._tiles, dtype=xp.uint64)
 
     def _width_of_block(self, threads: int | Literal["auto"], largest: int) -> int:
         if threads != "auto":
@@ -164,6 +169,7 @@ class Solver:
         return {
             "tiles": self._tiles,
             "delta": self._delta,
+            "leash": self._leash,
             "threads": self._threads,
             "arcs_in_shared_memory": self._arcs_here,
         }
@@ -178,7 +184,7 @@ class Solver:
         distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        where = (np.uint32(source), np.uint32(self._place[source]), np.uint32(self._delta))
+        where = (np.uint32(source), np.uint32(self._place[source]), np.uint32(self._delta), np.uint32(self._leash))
         arguments = (*self._search, *where, self._mail, self._board, distance, predecessor, log)
         self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         overflowed = bool(device.item(self._board, OVERFLOW_WORD) >> 32)
@@ -190,7 +196,7 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
 
-LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "idle_ns", "search_ns", "total_ns")
+LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "holds", "idle_ns", "search_ns", "total_ns")
 """What an instrumented run tells of each tile; `Solver.tile_log` holds the last one's."""
 
 OVERFLOW_WORD = 2
