@@ -59,12 +59,12 @@ class TestCut:
 
 
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize("delta", [0.01, 3.0, 1000.0])
+@pytest.mark.parametrize(("delta", "leash"), [(0.01, 0.01), (3.0, 0.5), (3.0, "auto"), (1000.0, "none")])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, graph):
+def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, leash, graph):
     device = get_device("host", order_seed=seed)
     resident = ResidentGraph.upload(device, graph)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta))
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta, leash=leash))
     certifier = SsspCertifier(resident)
     for source in (0, graph.n_vertices // 3):
         answer = solver.solve(source)

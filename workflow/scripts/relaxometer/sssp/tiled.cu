@@ -5,23 +5,24 @@
 // many tiles as there are blocks (see _tiles.py), and the distances of a tile stay in its block's shared
 // memory from the first to the last moment of the search. Its arcs are read through the first-level cache.
 //
-//   - Within its tile, a block searches by near and far vertices: it expands phase by phase those nearer than
-//   a
-//     threshold, and when none is left raises the threshold to the least distance that waits plus delta. Near
-//     vertices are entries of vertex and distance, stale if the vertex has become nearer since. Far ones are
-//     not kept: they are found by a scan for vertices that are nearer than when they were last expanded. So
-//     an entry that finds the queue full may be dropped, too.
+//   - Within its tile, a block searches by near and far vertices: it expands phase by phase those nearer
+//     than a threshold, and when none is left raises the threshold to the least distance that waits plus
+//     delta. Near vertices are entries of vertex and distance, stale if the vertex has become nearer since.
+//     Far ones are not kept: they are found by a scan for vertices that are nearer than when they were last
+//     expanded. So an entry that finds the queue full may be dropped, too.
 //   - Blocks do not wait for each other. An arc into another tile sends its path's length by an atomic
-//   minimum
-//     to a word in global memory, the mail slot of its target. A block looks at its tile's slots every few
-//     phases. Slots are never emptied, and nothing but the word itself is sent: no order of memory is needed.
+//     minimum to a word in global memory, the mail slot of its target. A block looks at its tile's slots
+//     every few phases. Slots are never emptied, and nothing but the word itself is sent: no order of memory
+//     is needed.
+//   - That a tile runs ahead of better distances costs relaxations, of which a block has plenty to spare; but
+//     where weights have a heavy tail, most of all work is in vain. There a tile is kept on a leash: its
+//     threshold is not raised further above the least distance that waits in any tile. Tiles say what waits
+//     when they raise their thresholds, so what a tile knows of others is a little old: that only ever costs
+//     time, for the tile that is last is never held back.
 //   - The search has ended when all blocks are idle and no mail is on its way. A block that has nothing left
-//   to
-//     do passes a fence and counts itself idle, and counts itself out when it finds mail. If all are idle,
+//     to do passes a fence and counts itself idle, and counts itself out when it finds mail. If all are idle,
 //     each looks again at its mail and confirms that there is none; when all have confirmed the same number
 //     of wake-ups, no block has sent anything since it was last idle, and all have seen what was sent before.
-//
-// That a tile may run ahead of better distances costs relaxations, of which a block has plenty to spare.
 //
 // The idea of patches that come to rest one by one is that of the fast iterative method for eikonal equations
 // (Jeong and Whitaker, "A Fast Iterative Method for Eikonal Equations", 2008); there all patches are swept
@@ -139,26 +140,21 @@ struct Tile {
         if (any) put(place, vertex, length, phase + 1);
     }
 
-    // The length of the path along an arc, or UNREACHED if there is no arc or 32 bits do not hold it.
-    __device__ u32 path_length(u32 distance_before, uint2 arc)
+    // Relaxes an arc if `any`. Returns whether this makes its target a near vertex of this tile, and sets the
+    // length of the path. Of few branches: what a phase costs is the latency of its instructions.
+    __device__ bool relax(bool any, u32 distance_before, uint2 arc, u32& length)
     {
-        if (arc.x >= MORE_ARCS) return UNREACHED;
-        ++relaxed;
-        u64 length = static_cast<u64>(distance_before) + arc.y;
-        if (length >= UNREACHED) {
-            store_relaxed(&board->overflowed, 1u);
-            return UNREACHED;
-        }
-        return static_cast<u32>(length);
-    }
-
-    // Offers a length to a target; returns whether this makes it a near vertex of this tile.
-    __device__ bool offer(u32 target, u32 length)
-    {
-        if (length == UNREACHED) return false;
-        if (target < REMOTE) return length < atomicMin(&distance[target], length) && length < threshold;
-        atomicMin(&mail[target - REMOTE], length);
-        return false;
+        length = distance_before + arc.y;
+        any = any && arc.x < MORE_ARCS;
+        relaxed += any;
+        bool fits = length >= distance_before && length != UNREACHED;
+        if (any && !fits) store_relaxed(&board->overflowed, 1u);
+        any = any && fits;
+        bool here = arc.x < REMOTE;
+        if (any && !here) atomicMin(&mail[arc.x - REMOTE], length);
+        u32 before = 0;
+        if (any && here) before = atomicMin(&distance[arc.x], length);
+        return length < before && length < threshold;
     }
 
     // Expands this phase's entries; a warp takes eight, with a lane for each of their first four arcs.
@@ -175,8 +171,8 @@ struct Tile {
                 expanded_at[entry.x] = entry.y;
                 ++expanded;
             }
-            u32 length = fresh ? path_length(entry.y, arc) : UNREACHED;
-            bool nearer = offer(arc.x, length);
+            u32 length;
+            bool nearer = relax(fresh, entry.y, arc, length);
             if (fresh && arc.x == MORE_ARCS) relax_rest(entry);
             push_together(nearer, arc.x, length);
         }
@@ -188,8 +184,8 @@ struct Tile {
         uint2 row = rows[entry.x];
         for (u32 i = row.x + FIRST - 1; i < row.y; ++i) {
             uint2 arc = arcs[i];
-            u32 length = path_length(entry.y, arc);
-            if (offer(arc.x, length)) push(arc.x, length);
+            u32 length;
+            if (relax(true, entry.y, arc, length)) push(arc.x, length);
         }
     }
 
@@ -245,7 +241,7 @@ struct Tile {
         }
         for_block_min(&shared.least, least);
         u32 last = UNREACHED;
-        for (u32 i = threadIdx.x; i < n_tiles; i += blockDim.x) {
+        for (u32 i = threadIdx.x; leash != UNREACHED && i < n_tiles; i += blockDim.x) {
             if (i != blockIdx.x) last = min(last, load_relaxed(&waiting()[i]));
         }
         for_block_min(&shared.last, last);
@@ -412,8 +408,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
           const u32* __restrict__ mail_begins, const u32* __restrict__ order, const uint2* __restrict__ rows,
           const uint2* __restrict__ first, const uint2* __restrict__ codes,
           const uint2* __restrict__ zero_arcs, u32 n_zero_arcs, u32 room, u32 arcs_here, u32 source,
-          u32 source_place, u32 delta, u32 leash, u32* mail, u64* board_words, u32* distance, u32* predecessor,
-          u64* log_words)
+          u32 source_place, u32 delta, u32 leash, u32* mail, u64* board_words, u32* distance,
+          u32* predecessor, u64* log_words)
 {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;

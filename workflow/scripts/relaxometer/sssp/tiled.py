@@ -24,7 +24,7 @@ SHARED_BYTES = 226 * 1024
 """Shared memory of a block: its queue, two words for each vertex, and its first arcs if there is room."""
 
 SMALL = 4096
-"""Vertices of a tile whose phases are too narrow to keep 512 threads busy."""
+"""Vertices of a tile whose phases are too narrow to keep 1024 threads busy."""
 
 MOST_ARCS = 4096
 """Arcs of a vertex up to which the variant is run: one thread relaxes them all."""
@@ -32,8 +32,13 @@ MOST_ARCS = 4096
 MOST_THREADS = 1024
 """Of a block; one of so many, with all the shared memory, has a multiprocessor to itself."""
 
-AHEAD = 32
+AHEAD = 20
 """Mean weights that a tile runs ahead where weights vary little; with a heavy tail that is wasted work."""
+
+LEASH = 1.5
+"""By how much a tile may be above the last one, as a multiple of delta, where weights have a heavy tail."""
+
+NO_LEASH = 2**32 - 1
 
 LEAST_TILE = 64
 """Vertices below which cutting on is no use."""
@@ -49,18 +54,19 @@ class Parameters(variants.Parameters):
     ----------
     delta : float or "auto"
         How far above the least waiting distance the threshold of a tile is raised, in mean weights. "auto":
-        32, divided by the square of the weights' coefficient of variation where that is above 1.
-    leash : float
-        How far a tile may be above the least distance that waits in any tile, in mean weights.
+        20, divided by the square of the weights' coefficient of variation where that is above 1.
+    leash : float, "none" or "auto"
+        How far the threshold of a tile may be above the least distance that waits in any tile, in mean
+        weights. "auto": 1.5 times delta where the weights' coefficient of variation is above 1, else none.
     tiles : int or "auto"
         "auto": one for each multiprocessor, but none of fewer than 64 vertices.
     threads : int or "auto"
-        Of a block, a multiple of 32. "auto": 256 for tiles of up to 4096 vertices, else 512; 128 in the
-        emulation, which runs threads one after another.
+        Of a block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices, else 1024; 128 in
+        the emulation, which runs threads one after another.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
-    leash: PositiveFloat = 1e9
+    leash: PositiveFloat | Literal["none", "auto"] = Field("auto")
     tiles: PositiveInt | Literal["auto"] = Field("auto")
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
@@ -114,9 +120,7 @@ class Solver:
             self._shared_bytes = with_arcs
         elif not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {tiling.largest} vertices; not so many blocks run at once")
-        self._delta = self._width(parameters.delta)
-        mean = max(float(host.weights.mean()), 1.0) if host.n_arcs else 1.0
-        self._leash = int(min(2**32 - 1, max(1, parameters.leash * mean)))
+        self._delta, self._leash = self._widths(parameters)
         self._place = tiling.place
         packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
         zero = np.flatnonzero(host.weights == 0)
@@ -142,7 +146,7 @@ class Solver:
             return threads
         if self._graph.device.kind == "host":
             return 128
-        return 256 if largest <= SMALL else 512
+        return 512 if largest <= SMALL else 1024
 
     def _fits(self, shared_bytes: int) -> bool:
         """Return whether all tiles run at once with so much shared memory each."""
@@ -153,15 +157,19 @@ class Solver:
             >= self._tiles
         )
 
-    def _width(self, delta: float | Literal["auto"]) -> int:
-        """Return delta in the graph's unit."""
+    def _widths(self, parameters: Parameters) -> tuple[int, int]:
+        """Return delta and leash in the graph's unit."""
         if self._graph.n_arcs == 0:
-            return 1
+            return 1, NO_LEASH
         weights = self._graph.host.weights
         mean = max(float(weights.mean()), 1.0)
+        variation = float(weights.std()) / mean
+        delta, leash = parameters.delta, parameters.leash
         if delta == "auto":
-            delta = AHEAD / max(1.0, (float(weights.std()) / mean) ** 2)
-        return int(min(2**32 - 1, max(1, delta * mean)))
+            delta = AHEAD / max(1.0, variation**2)
+        if leash == "auto":
+            leash = LEASH * delta if variation > 1 else "none"
+        return _in_unit(delta * mean), NO_LEASH if leash == "none" else _in_unit(leash * mean)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -169,7 +177,7 @@ class Solver:
         return {
             "tiles": self._tiles,
             "delta": self._delta,
-            "leash": self._leash,
+            "leash": "none" if self._leash == NO_LEASH else self._leash,
             "threads": self._threads,
             "arcs_in_shared_memory": self._arcs_here,
         }
@@ -184,7 +192,12 @@ class Solver:
         distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        where = (np.uint32(source), np.uint32(self._place[source]), np.uint32(self._delta), np.uint32(self._leash))
+        where = (
+            np.uint32(source),
+            np.uint32(self._place[source]),
+            np.uint32(self._delta),
+            np.uint32(self._leash),
+        )
         arguments = (*self._search, *where, self._mail, self._board, distance, predecessor, log)
         self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         overflowed = bool(device.item(self._board, OVERFLOW_WORD) >> 32)
@@ -194,6 +207,10 @@ class Solver:
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(relaxed), float(time_ms)))
         return Answer(distance, predecessor, None, overflowed)
+
+
+def _in_unit(length: float) -> int:
+    return int(min(2**32 - 2, max(1, length)))
 
 
 LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "holds", "idle_ns", "search_ns", "total_ns")
