@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.config import Run
 from relaxometer.device import get_device
-from relaxometer.graph import read_graph, write_json, write_table
-from relaxometer.measure import PHASES, RUNS, certificates_schema, measure
-from relaxometer.problems import load_problem
+from relaxometer.graph import read_graph
+from relaxometer.measure import measure, write_measurement
 from relaxometer.scripting import job
 
 with job(snakemake):
@@ -19,9 +17,4 @@ with job(snakemake):
     if isinstance(run.timing.sources, int):
         sources = sources[: run.timing.sources]
     result = measure(run, graph, sources, get_device(snakemake.params.device))
-    write_table(pa.Table.from_pylist(result.runs, RUNS), Path(snakemake.output.runs))
-    certificates = certificates_schema(load_problem(run.problem))
-    write_table(pa.Table.from_pylist(result.certificates, certificates), Path(snakemake.output.certificates))
-    write_table(pa.Table.from_pylist(result.phases, PHASES), Path(snakemake.output.phases))
-    write_table(pa.table(result.answer), Path(snakemake.output.answer))
-    write_json(result.context, Path(snakemake.output.context))
+    write_measurement(result, run.problem, Path(snakemake.output.runs).parent)

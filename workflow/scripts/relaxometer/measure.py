@@ -24,7 +24,7 @@ from relaxometer.certify import Certificate
 from relaxometer.config import Run
 from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.errors import UserError
-from relaxometer.graph import Graph
+from relaxometer.graph import Graph, write_json, write_table
 from relaxometer.phases import Phase
 from relaxometer.problems import Problem, load_problem
 from relaxometer.progress import Progress
@@ -142,6 +142,16 @@ def measure(run: Run, graph: Graph, sources: np.ndarray, device: Device) -> Meas
         _fill_in(result, run, sources, *failure)
     result.context |= {"after": device.context(), **environment(), "run": run.model_dump()}
     return result
+
+
+def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
+    """Write ``runs``, ``certificates``, ``phases`` and ``answer`` as Parquet, and ``context.json``."""
+    certificates = certificates_schema(load_problem(problem))
+    write_table(pa.Table.from_pylist(result.runs, RUNS), folder / "runs.parquet")
+    write_table(pa.Table.from_pylist(result.certificates, certificates), folder / "certificates.parquet")
+    write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
+    write_table(pa.table(result.answer), folder / "answer.parquet")
+    write_json(result.context, folder / "context.json")
 
 
 def _fill_in(result: Measurement, run: Run, sources: np.ndarray, status: str, reason: str) -> None:
