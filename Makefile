@@ -43,7 +43,7 @@ lock:  ## needs uv
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench
 
-bench-data: .venv/ready  ## seconds from real files to CSR Parquet
+bench-data: .venv/ready  ## time and memory that datasets take, against their targets
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.datasets.bench
 
 clean:

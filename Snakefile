@@ -12,6 +12,11 @@ include: "workflow/rules/graphs.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/timings.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/report_hybrid_bfs.smk"
+include: "workflow/rules/report_edge_bf.smk"
+include: "workflow/rules/survey.smk"
+include: "workflow/rules/report_survey.smk"
+include: "workflow/rules/report_graphs.smk"
 
 
 report: "workflow/report/workflow.rst"

@@ -113,6 +113,14 @@ def test_an_induced_subgraph_keeps_the_arcs_inside(drawn, data):
     assert inside.name == "part"
 
 
+def test_an_induced_subgraph_has_no_search_keys_of_the_whole():
+    graph = small_graph()
+    graph.metadata["search_keys"] = [0, 3]
+    assert graph.induced(np.array([False, True, True, True])).metadata == {"license": "MIT"}
+    assert graph.largest_component().metadata == {"license": "MIT"}
+    assert graph.metadata["search_keys"] == [0, 3]
+
+
 @given(graphs())
 def test_the_largest_component_is_connected_and_closed(graph):
     count, labels = graph.component_labels()

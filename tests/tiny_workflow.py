@@ -66,7 +66,7 @@ class Workflow:
         base = [sys.executable, "-m", "snakemake", "--cores", "1", "--configfile", "tiny.yaml"]
         return [*base, *arguments]
 
-    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+    def run(self, *arguments: str, check: bool = True, timeout_s: float = 600) -> subprocess.CompletedProcess:
         """Run Snakemake; with `check`, a failure shows its whole output."""
         done = subprocess.run(
             self.command(*arguments),
@@ -74,7 +74,7 @@ class Workflow:
             env=environment(),
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=timeout_s,
             check=False,
         )
         if check and done.returncode:

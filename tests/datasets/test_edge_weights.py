@@ -1,4 +1,4 @@
-"""Laws of weights: the same everywhere, and as spread out as they say."""
+"""Distributions of weights: the same everywhere, and as spread out as they say."""
 
 import numpy as np
 import pytest
@@ -13,32 +13,32 @@ def test_unit_weights_are_ones():
     assert make_weights(Unit(), 3).tolist() == [1, 1, 1]
 
 
-def test_log_uniform_weights_have_the_laws_moments():
-    drawn = make_weights(LogUniform(law="log-uniform", low=10, high=970_000), 400_000)
+def test_log_uniform_weights_have_the_distributions_moments():
+    drawn = make_weights(LogUniform(distribution="log-uniform", range=(10, 970_000)), 400_000)
     assert drawn.min() >= 10
     assert drawn.max() <= 970_000
     assert drawn.mean() == pytest.approx(84_476, rel=0.01)
     assert drawn.std() == pytest.approx(183_943, rel=0.01)
 
 
-def test_lognormal_weights_have_the_laws_moments():
-    drawn = make_weights(LogNormal(law="lognormal", mu=10, sigma=0.5), 400_000)
+def test_lognormal_weights_have_the_distributions_moments():
+    drawn = make_weights(LogNormal(distribution="lognormal", mu=10, sigma=0.5), 400_000)
     assert np.log(drawn).mean() == pytest.approx(10, abs=0.01)
     assert np.log(drawn).std() == pytest.approx(0.5, rel=0.01)
 
 
-def test_the_widest_lognormal_law_still_fits():
-    drawn = make_weights(LogNormal(law="lognormal", mu=10, sigma=1e6), 1000)
+def test_the_widest_lognormal_distribution_still_fits():
+    drawn = make_weights(LogNormal(distribution="lognormal", mu=10, sigma=1e6), 1000)
     assert (drawn.min(), drawn.max()) == (1, MAX_WEIGHT)
 
 
 def test_the_draws_never_change():
-    law = LogUniform(law="log-uniform", low=10, high=970_000, seed=7)
-    assert make_weights(law, 5).tolist() == [515902, 13114, 25800, 297211, 7644]
-    law = LogNormal(law="lognormal", mu=10, sigma=1.5, seed=7)
-    assert make_weights(law, 5).tolist() == [35537, 147083, 68635, 7100, 10038]
+    drawn_from = LogUniform(distribution="log-uniform", range=(10, 970_000), seed=7)
+    assert make_weights(drawn_from, 5).tolist() == [515902, 13114, 25800, 297211, 7644]
+    drawn_from = LogNormal(distribution="lognormal", mu=10, sigma=1.5, seed=7)
+    assert make_weights(drawn_from, 5).tolist() == [35537, 147083, 68635, 7100, 10038]
 
 
 def test_a_range_upside_down_is_refused():
-    with pytest.raises(ValidationError, match="low must be below high"):
-        TopologyParameters(weights={"law": "log-uniform", "low": 3, "high": 2})
+    with pytest.raises(ValidationError, match="a range that begins above 0 and ends above that"):
+        TopologyParameters(weights={"distribution": "log-uniform", "range": [3, 2]})

@@ -9,7 +9,7 @@ from relaxometer.errors import UserError
 
 EDGES = np.array([[0, 3], [3, 1], [1, 1], [3, 0]], dtype="<i8")
 WEIGHTS = np.array([0.5, 1.0, 0.0, 0.25], dtype="<f4")
-LAW = {"law": "values", "scale": 100}
+VALUES = {"distribution": "values", "scale": 100}
 
 
 def build(tmp_path, edges=EDGES, values=None, **parameters):
@@ -35,7 +35,7 @@ def test_vertices_without_edges_stay(tmp_path):
 
 
 def test_weights_come_from_a_second_file(tmp_path):
-    graph = build(tmp_path, values=WEIGHTS, weights=LAW)
+    graph = build(tmp_path, values=WEIGHTS, weights=VALUES)
     assert arcs(graph) == [(0, 3, 25), (1, 3, 100), (3, 0, 25), (3, 1, 100)]
     assert graph.metadata["edge_weights"] == "weights.bin"
 
@@ -62,11 +62,11 @@ def test_a_wrong_vertex_names_its_edge(tmp_path):
 )
 def test_wrong_weights_are_one_line(tmp_path, values, message):
     with pytest.raises(UserError, match=message):
-        build(tmp_path, values=values, weights=LAW)
+        build(tmp_path, values=values, weights=VALUES)
 
 
 def test_values_need_their_file(tmp_path):
     with pytest.raises(
         UserError, match=r"^graph small: its weights are to be values, but its entry has no `edge"
     ):
-        build(tmp_path, weights=LAW)
+        build(tmp_path, weights=VALUES)

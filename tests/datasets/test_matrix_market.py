@@ -26,7 +26,7 @@ def arcs(graph):
 
 
 def test_values_are_scaled_and_rounded(tmp_path):
-    graph = build_text(tmp_path, SMALL, weights={"law": "values", "scale": 10})
+    graph = build_text(tmp_path, SMALL, weights={"distribution": "values", "scale": 10})
     assert graph.n_vertices == 3
     assert arcs(graph) == [(0, 1, 15), (1, 0, 23)]
     assert graph.metadata["entries_in_file"] == 3
@@ -60,7 +60,7 @@ def test_kinds_that_are_graphs(tmp_path, kind, entries, expected):
         ("real general", "real hermitian", "not readable as a graph; expected '%%MatrixMarket matrix coord"),
         ("coordinate", "array", "small.mtx:1: '%%MatrixMarket matrix array real general': not readable"),
         (f"{BANNER} real general\n", "", "small.mtx:1: '% by hand': expected '%%MatrixMarket"),
-        ("real", "pattern", "small.mtx: its field is 'pattern', so it has no values; choose another law"),
+        ("real", "pattern", "small.mtx: its field is 'pattern', so weights cannot be its values"),
         ("3 3 3", "3 4 3", "small.mtx:3: '3 4 3': a graph is a square matrix"),
         ("3 3 3", "3 3", "small.mtx:3: '3 3': expected '<rows> <columns> <entries>'"),
         ("3 3 3", "3 3 4", "small.mtx:3: '3 3 4' announces 4 entries, but 3 follow"),
@@ -73,7 +73,7 @@ def test_kinds_that_are_graphs(tmp_path, kind, entries, expected):
 )
 def test_every_mistake_is_one_line(tmp_path, old, new, message):
     with pytest.raises(UserError) as caught:
-        build_text(tmp_path, SMALL.replace(old, new, 1), weights={"law": "values"})
+        build_text(tmp_path, SMALL.replace(old, new, 1), weights={"distribution": "values"})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

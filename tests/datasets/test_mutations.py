@@ -14,7 +14,7 @@ from relaxometer.datasets.text_edges import read_edge_list
 from relaxometer.datasets.topology import read_edges
 from relaxometer.errors import UserError
 
-VALUES = {"law": "values", "scale": 10}
+VALUES = {"distribution": "values", "scale": 10}
 FILES = {
     "arcs.gr": (b"c roads\np sp 3 3\na 1 2 10\na 2 3 0\na 3 1 7\n", read_gr),
     "places.co": (b"c\np aux sp co 2\nv 1 -735307 41085\nv 2 0 9\n", lambda path: read_co(path, 2)),

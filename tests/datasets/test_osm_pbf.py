@@ -12,6 +12,7 @@ from relaxometer.datasets.contraction import EARTH_RADIUS_M, Nodes, Ways, inside
 from relaxometer.datasets.osm_pbf import Extract, read_extract, road_graph, with_railways
 from relaxometer.datasets.registry import Dataset, OsmParameters, load_registry
 from relaxometer.errors import UserError
+from sample_osm import write_extract
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 HUNDRED_M = 100 / (EARTH_RADIUS_M * np.pi / 180)
@@ -67,6 +68,16 @@ def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
     outside = {"Utsunomiya": (139.88, 36.56), "Maebashi": (139.06, 36.39), "Kofu": (138.57, 35.66)}
     lon, lat = np.array([*inside.values(), *outside.values()]).T
     assert inside_polygon(lon, lat, polygon).tolist() == [True] * len(inside) + [False] * len(outside)
+
+
+def test_an_extract_by_hand(tmp_path):
+    graph = build(write_extract(tmp_path / "small.osm.pbf"))
+    ends = list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+    assert ends == [(0, 1), (1, 0), (1, 2), (1, 3), (2, 1), (3, 1)]
+    assert graph.lon.tolist() == [0, 0.001, 0.003, 0.001]
+    assert graph.metadata["junctions"] == 6, "the road far away has two"
+    step = round(0.001 * 100 / HUNDRED_M * 750)
+    assert graph.weights[:3].tolist() == pytest.approx([step, step, 2 * step], abs=1)
 
 
 def test_weights_are_walking_times(road_file):

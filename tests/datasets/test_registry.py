@@ -18,7 +18,7 @@ from relaxometer.validation import validated
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "resources/datasets.yaml"
-LOCKED = ("usa", "kanto")
+LOCKED = ("usa", "kanto", "japan-railways")
 SMALL = {"format": "dimacs", "path": "small.gr"}
 
 
@@ -99,8 +99,16 @@ def test_terms_say_when_nothing_is_stated():
         ({**SMALL, "coordinates": {}}, "datasets.mine.coordinates: needs `path` or `urls`"),
         ({**SMALL, "coordinates": {"url": "https://x.org/USA-road-d.NY.gr.gz"}}, "also the file of usa-ny"),
         (
-            {**SMALL, "format": "topology", "parameters": {"weights": {"law": "log-uniform", "low": 1}}},
-            "datasets.mine.parameters: weights.high: is missing",
+            {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-uniform"}}},
+            "datasets.mine.parameters: weights.range: is missing",
+        ),
+        (
+            {**SMALL, "format": "topology", "parameters": {"weights": {"range": [1, 2]}}},
+            "datasets.mine.parameters: weights.distribution: is missing",
+        ),
+        (
+            {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-unifrm"}}},
+            "weights.distribution: 'log-unifrm' is wrong: should be one of 'unit', 'log-uniform',",
         ),
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
         ({**SMALL, "zzz": 1}, "mine.zzz: unknown key (its value is 1); known: urls, file, path, sha256,"),

@@ -45,14 +45,14 @@ def test_other_ways_to_write_it(tmp_path, same):
 
 def test_a_third_column_may_be_the_weight(tmp_path):
     text = "1 2 0.5\n2 3 1.25\n"
-    weighted = build_text(tmp_path, text, directed=True, weights={"law": "values", "scale": 100})
+    weighted = build_text(tmp_path, text, directed=True, weights={"distribution": "values", "scale": 100})
     assert arcs(weighted) == [(0, 1, 50), (1, 2, 125)]
     assert arcs(build_text(tmp_path, text, directed=True)) == [(0, 1, 1), (1, 2, 1)]
 
 
 def test_an_edge_listed_both_ways_has_one_weight(tmp_path):
-    law = {"law": "log-uniform", "low": 1, "high": 10**6}
-    assert build_text(tmp_path, "1 2\n2 1\n2 3\n3 2\n", weights=law).metadata["directed"] is False
+    drawn = {"distribution": "log-uniform", "range": [1, 10**6]}
+    assert build_text(tmp_path, "1 2\n2 1\n2 3\n3 2\n", weights=drawn).metadata["directed"] is False
 
 
 @pytest.mark.parametrize("gap", [1, 10**15], ids=["table", "sorting"])
@@ -85,7 +85,7 @@ def test_every_mistake_is_one_line(tmp_path, old, new, message):
 
 def test_values_must_be_there(tmp_path):
     with pytest.raises(UserError, match=r"small\.txt:2: .* no third field, whose values the entry wants"):
-        build_text(tmp_path, SMALL, weights={"law": "values"})
+        build_text(tmp_path, SMALL, weights={"distribution": "values"})
 
 
 def test_real_roads(road_file):

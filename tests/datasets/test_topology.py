@@ -51,14 +51,17 @@ def test_edges_lead_both_ways(small_file):
 
 
 @pytest.mark.parametrize(
-    "law",
-    [{"law": "log-uniform", "low": 10, "high": 970_000}, {"law": "lognormal", "mu": 10, "sigma": 1.5}],
-    ids=lambda law: law["law"],
+    "drawn",
+    [
+        {"distribution": "log-uniform", "range": [10, 970_000]},
+        {"distribution": "lognormal", "mu": 10, "sigma": 1.5},
+    ],
+    ids=lambda drawn: drawn["distribution"],
 )
-def test_weights_follow_from_the_seed(small_file, law):
-    first = build(small_file, **law, seed=1)
-    assert content_hash(first) == content_hash(build(small_file, **law, seed=1))
-    assert content_hash(first) != content_hash(build(small_file, **law, seed=2))
+def test_weights_follow_from_the_seed(small_file, drawn):
+    first = build(small_file, **drawn, seed=1)
+    assert content_hash(first) == content_hash(build(small_file, **drawn, seed=1))
+    assert content_hash(first) != content_hash(build(small_file, **drawn, seed=2))
     assert first.metadata["directed"] is False, "an edge has one weight in both directions"
 
 

@@ -147,6 +147,59 @@ def test_an_absolute_time(mean_ms, verdict):
     assert judged(one, searches("conventional", spread(mean_ms)))["verdict"] == verdict
 
 
+@pytest.mark.parametrize(
+    ("mean_ms", "verdict"), [(3.2e-2, "same"), (1e-3, "faster here"), (1.0, "slower here")]
+)
+def test_a_rate_is_arcs_of_the_graph_a_second(mean_ms, verdict):
+    one = claim("mean_rate", of="edge-bf", claimed=1e8, unit="arcs/s")
+    line = judged(one, searches("edge-bf", [mean_ms] * 8))
+    assert line["measured"] == pytest.approx(3200 / mean_ms * 1e3)
+    assert line["verdict"] == verdict
+
+
+def over_cpu(gpu_ms, **options):
+    one = claim("speedup_over_cpu", of="edge-bf", over="dijkstra-cpu", claimed=40, direction="higher")
+    return judged(
+        one,
+        searches("edge-bf", spread(gpu_ms), **options),
+        searches("dijkstra-cpu", spread(100), device_kind="cpu"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu_ms", "verdict"),
+    [(2.5, "same"), (0.1, "same direction"), (200, "opposite"), (100, "no difference shown")],
+)
+def test_a_gain_over_a_cpu_is_claimed_for_the_gpu(gpu_ms, verdict):
+    line = over_cpu(gpu_ms)
+    assert line["verdict"] == verdict
+    assert line["measured"] == pytest.approx(100 / gpu_ms)
+    assert (line["device"], line["device_kind"]) == ("NVIDIA X", "cuda")
+
+
+def test_an_emulated_kernel_gains_nothing_over_a_cpu():
+    assert over_cpu(1, device_kind="host")["verdict"] == "not measured: emulated time"
+
+
+def test_the_cpu_of_a_gain_is_one():
+    one = claim("speedup_over_cpu", of="edge-bf", over="adaptive")
+    line = judged(one, searches("edge-bf", spread(1)), searches("adaptive", spread(9)))
+    assert line["verdict"] == "not measured: adaptive was not timed on a CPU"
+
+
+def test_spreads_are_compared_over_devices():
+    one = claim("spread_ratio", of="edge-bf", over="dijkstra-cpu", direction="higher")
+    wide, narrow = searches("edge-bf", [1.0, 3.0]), searches("dijkstra-cpu", [90.0, 110.0], device_kind="cpu")
+    line = judged(one, wide, narrow)
+    assert line["measured"] == pytest.approx(1 / 0.2)
+    assert line["verdict"] == "same direction"
+    one_source = searches("dijkstra-cpu", [90.0], device_kind="cpu")
+    assert (
+        judged(one, wide, one_source)["verdict"]
+        == "not measured: dijkstra-cpu was run from one source on town"
+    )
+
+
 def sweep_of(means):
     tables = [
         searches(f"adaptive-{to_all}", spread(mean), kernel="adaptive", to_all_us=to_all)
@@ -205,7 +258,7 @@ def test_the_claims_of_the_file_are_complete_and_known():
     claims = load_claims(CLAIMS)
     assert len({one.id for one in claims}) == len(claims) >= 13
     assert {one.key for one in claims if one.quantity == "graph_property"} == {
-        *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight"),
+        *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight", "share_above_degree_32"),
     }
 
 

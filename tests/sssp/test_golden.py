@@ -5,9 +5,11 @@ import pytest
 
 from relaxometer.certify import SsspCertifier
 from relaxometer.resident import ResidentGraph
-from relaxometer.variants import kernel_names, load_variant
+from relaxometer.variants import Skipped, kernel_names, load_variant
 
 pytestmark = pytest.mark.slow
+
+PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persistent"]
 
 FIRST_VERTEX = 0
 """Vertex 1 of the file."""
@@ -27,11 +29,15 @@ def test_new_york(device, variant, new_york):
     resident = ResidentGraph.upload(device, new_york)
     module = load_variant("sssp", variant)
     parameters = {"to_all_us": 1000} if variant == "adaptive" else {}
-    answer = module.Solver(resident, module.Parameters(**parameters)).solve(FIRST_VERTEX)
+    try:
+        answer = module.Solver(resident, module.Parameters(**parameters)).solve(FIRST_VERTEX)
+    except Skipped as reason:
+        pytest.skip(str(reason))
     distance = device.asarray(answer.distance)
     values = device.asnumpy(distance)
     assert int(values.max()) == 1_440_081
     assert int(values.sum(dtype=np.uint64)) == 186_686_642_878
-    assert answer.phases in (None, 1200)
+    if variant in PHASE_SYNCHRONOUS:
+        assert answer.phases == 1200
     certificate = SsspCertifier(resident).check(FIRST_VERTEX, distance, device.asarray(answer.predecessor))
     assert certificate.holds, certificate.reason

@@ -11,16 +11,19 @@ from relaxometer.graph import MAX_WEIGHT, Graph
 from relaxometer.resident import ResidentGraph
 from relaxometer.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.sssp.adaptive import SOURCE_RATIO, best_thresholds, predicted_us
-from relaxometer.variants import kernel_names, load_variant
+from relaxometer.variants import Skipped, kernel_names, load_variant
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
 VARIANTS = kernel_names("sssp")
-PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive"]
+PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persistent"]
 
 
 def make_solver(variant, resident, **parameters):
     module = load_variant("sssp", variant)
-    return module.Solver(resident, module.Parameters(**parameters))
+    try:
+        return module.Solver(resident, module.Parameters(**parameters))
+    except Skipped as reason:
+        pytest.skip(str(reason))
 
 
 def test_the_variants_of_the_adaptive_source_are_there():
@@ -111,7 +114,7 @@ def small_graphs(draw):
 def test_any_small_graph(variant, case):
     graph, source = case
     resident = ResidentGraph.upload(get_device("host"), graph)
-    parameters = {"to_all_us": 50.0} if variant == "adaptive" else {}
+    parameters = {"to_all_us": 50.0} if variant.startswith("adaptive") else {}
     answer = make_solver(variant, resident, **parameters).solve(source)
     np.testing.assert_array_equal(answer.distance, reference_distances(graph, source))
     certificate = SsspCertifier(resident).check(source, answer.distance, answer.predecessor)
@@ -161,3 +164,20 @@ class TestAdaptive:
         selected, everything = np.full(50, 10.0), np.full(50, 11.0)
         high, low = best_thresholds(selected, everything)
         assert predicted_us(selected, everything, high, low) == pytest.approx(500)
+
+
+def test_the_persistent_variant_switches_both_ways_and_stays_right(device):
+    graph = max(sample_graphs().values(), key=lambda graph: len(reference_phases(graph, 0)))
+    resident = ResidentGraph.upload(device, graph)
+    expected = reference_distances(graph, 0)
+    for thresholds in (
+        {"to_all_us": 1e-3, "to_selected_us": 1e12},
+        {"to_all_us": 1e-3, "to_selected_us": 1e-6},
+    ):
+        phases = []
+        answer = make_solver("adaptive-persistent", resident, **thresholds).solve(0, phases)
+        np.testing.assert_array_equal(device.asnumpy(answer.distance), expected)
+        modes = [phase.mode for phase in phases]
+        assert modes[0] == "selected"
+        assert modes[1] == "all"
+        assert ("selected" in modes[2:]) == (thresholds["to_selected_us"] > 1)

@@ -1,4 +1,6 @@
-"""A batch of small graphs is built when asked for, and no part of `all`."""
+"""A batch of small graphs is built and described when asked for, and no part of `all`."""
+
+import json
 
 from relaxometer.batch import read_batch
 from tiny_workflow import TINY
@@ -12,7 +14,13 @@ def test_a_batch_is_built_on_request(workflow):
     batch = read_batch(workflow.path("results/batches/few"))
     assert (batch.name, batch.metadata["license"]) == ("few", "PSF-2.0")
     assert batch.sizes.min() >= 3
-    assert "build_batch" not in {rule for rule, _ in workflow.jobs_to_run()}
+    assert not {"build_batch", "describe_batch"} & {rule for rule, _ in workflow.jobs_to_run()}
+    workflow.run("--", "results/report/batches/few.html")
+    facts = json.loads(workflow.path("results/descriptions/batches/few.json").read_text(encoding="utf-8"))
+    assert facts["share_with_loops"] > 0
+    page = workflow.path("results/report/batches/few.html").read_text(encoding="utf-8")
+    assert f"<td>{batch.n_vertices:,}</td>" in page
+    assert "<td>PSF-2.0</td>" in page
 
 
 def test_a_graph_asked_for_as_a_batch_is_one_line(workflow):

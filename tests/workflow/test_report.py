@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+from functools import partial
 
 import pytest
 
@@ -69,10 +70,22 @@ def open_category(browser, name):
     browser.find_element("xpath", f"//*[contains(text(), '{name}')]").click()
 
 
+def wait_until(browser, condition):
+    """Fail unless the condition comes true within some seconds; a busy machine is slow to load an image."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(browser, 20).until(lambda _: condition())
+
+
+def is_wide(browser, image):
+    """Tell whether an image has been decoded, and is no icon."""
+    return browser.execute_script("return arguments[0].naturalWidth", image) > 300
+
+
 def test_the_landing_page_has_the_table_and_the_headline_figure(browser):
     rows = [row.text for row in browser.find_elements("xpath", "//table//tr")]
     for variant in ("conventional", "selection", "adaptive", "dijkstra-cpu"):
-        line = next(row for row in rows if row.startswith("kanto-highways") and variant in row)
+        line = next(row for row in rows if row.startswith("SSSP kanto-highways") and variant in row)
         assert "100%" in line
         assert "ok" in line
     assert browser.find_elements("css selector", "svg text")
@@ -87,7 +100,7 @@ def test_nothing_is_missing_without_a_network(browser):
 
 @pytest.mark.parametrize(
     ("category", "view"),
-    [("2. SSSP", "figure 4"), ("2. SSSP", "figure 6"), ("5. Graphs", "map")],
+    [("2. SSSP", "figure 4"), ("2. SSSP", "figure 6"), ("5. Graphs", "map"), ("5. Graphs", "degrees")],
 )
 def test_figures_open_from_the_menu(browser, category, view):
     open_category(browser, category)
@@ -96,5 +109,18 @@ def test_figures_open_from_the_menu(browser, category, view):
     )
     row.find_element("xpath", ".//a").click()
     image = browser.find_element("xpath", "//img[contains(@src, 'data/raw')]")
-    assert image.is_displayed()
+    wait_until(browser, image.is_displayed)
     assert image.size["width"] > 300
+
+
+def test_the_page_of_a_graph_opens_from_the_menu(browser):
+    open_category(browser, "5. Graphs")
+    row = browser.find_element("xpath", "//tr[contains(., 'kanto-highways') and contains(., 'page')]")
+    row.find_element("xpath", ".//a").click()
+    browser.switch_to.frame(browser.find_element("xpath", "//iframe[contains(@src, 'kanto-highways.html')]"))
+    assert browser.find_element("tag name", "h1").text == "kanto-highways"
+    assert "© OpenStreetMap contributors" in browser.find_element("tag name", "body").text
+    images = browser.find_elements("tag name", "img")
+    assert len(images) == 3
+    for image in images:
+        wait_until(browser, partial(is_wide, browser, image))

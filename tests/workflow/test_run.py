@@ -1,5 +1,6 @@
 """The whole workflow on a tiny map: what it computes, and what it does again after a change."""
 
+import json
 import os
 import signal
 import subprocess
@@ -34,6 +35,17 @@ def test_the_map_is_the_file(graph):
     assert graph.metadata["license"] == "CC0-1.0"
     assert graph.metadata["weight_unit"] == "metres"
     assert graph.metadata["components"] == 1
+
+
+def test_the_map_has_a_page(finished, graph):
+    facts = json.loads(finished.path("results/descriptions/graphs/tiny.json").read_text(encoding="utf-8"))
+    counts = {2: 4, 3: 2 * (10 + 7), 4: 10 * 7}
+    assert facts["degrees"] == {"value": list(counts), "count": list(counts.values())}
+    assert facts["hop_diameter"]["low"] == 11 + 8
+    assert facts["median_weight"] == np.median(graph.weights)
+    page = finished.path("results/report/graphs/tiny.html").read_text(encoding="utf-8")
+    assert "<td>CC0-1.0</td>" in page
+    assert page.count("<img ") == 2, "the degrees and figure 3; the map has no coordinates to draw it by"
 
 
 def test_the_summary_has_an_ok_line_for_every_variant(finished):

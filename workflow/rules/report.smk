@@ -2,6 +2,9 @@
 
 
 include: "report_targets.smk"
+include: "report_edge_bf_targets.smk"
+include: "report_hybrid_bfs_targets.smk"
+include: "report_survey_targets.smk"
 
 
 rule plot_summary:
@@ -34,6 +37,7 @@ rule compare_claims:
         phases=expand("{folder}/phases.parquet", folder=RUN_FOLDERS),
         contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
         graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
+        extract_min=EXTRACT_MIN,
     output:
         parquet="results/claims.parquet",
         csv=report(

@@ -49,12 +49,22 @@ SOURCE_VARIANTS = list(
 )
 
 
+def graph_pages():
+    """The pages that describe the graphs of the run, and the batches."""
+    kinds = {
+        name: "batches" if PLAN.datasets[name].is_batch else "graphs"
+        for name in PLAN.graphs
+    }
+    return [f"results/report/{kind}/{name}.html" for name, kind in kinds.items()]
+
+
 def report_figures():
     """Everything that the report shows beyond the summary and the claims."""
     targets = [
         "results/figures/median-times.svg",
         "results/context.json",
         "results/report/data.csv",
+        *graph_pages(),
     ]
     targets += expand("results/figures/map/{graph}.png", graph=PLAN.config.report.maps)
     if "adaptive" in PLAN.config.report.sources:
@@ -66,4 +76,10 @@ def report_figures():
         targets += ["results/figures/figure-7.svg"] if SOURCE_GRAPHS else []
         swept_graphs = filter(threshold_runs, PLAN.graphs)
         targets += expand("results/figures/figure-8/{graph}.svg", graph=swept_graphs)
-    return targets
+    if "edge-bf" in PLAN.config.report.sources:
+        targets += edge_bf_figures()
+    if "hybrid-bfs" in PLAN.config.report.sources:
+        targets += hybrid_bfs_figures()
+    if "survey" in PLAN.config.report.sources:
+        targets += survey_figures()
+    return targets + work_tables()

@@ -17,7 +17,13 @@ with job(snakemake):
     folders = [Path(file).parent for file in snakemake.input.phases]
     phases = proven_phases(gather(folders, "phases.parquet").to_pandas(), timings)
     metadata = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]
-    evidence = Evidence(timings, phases, {graph["name"]: graph for graph in metadata}, snakemake.params.swept)
+    evidence = Evidence(
+        timings,
+        phases,
+        {graph["name"]: graph for graph in metadata},
+        snakemake.params.swept,
+        *map(pd.read_parquet, snakemake.input.extract_min),
+    )
     claims = load_claims(Path(snakemake.input.claims))
     compared = compare_claims([one for one in claims if one.source in snakemake.params.sources], evidence)
     write_table(pa.Table.from_pandas(compared, preserve_index=False), Path(snakemake.output.parquet))

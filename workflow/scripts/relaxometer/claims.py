@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 import yaml
 from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_vali
 from relaxometer.samples import (
     EMULATED,
     gaining_band,
+    median_extract_min,
     paired,
     share_at_or_under,
     source_times,
@@ -49,7 +51,7 @@ class Claim(BaseModel):
     source: str
     where: str
     text: str
-    graph: str
+    graph: str = ""
     quantity: str
     key: str = ""
     of: str = ""
@@ -91,12 +93,15 @@ class Evidence:
         Contents of each ``graph.json`` by name.
     swept : sequence of str
         Variants that only stand in a sweep of a parameter.
+    extract_min : DataFrame or None
+        Trials as :data:`relaxometer.extract_min.TABLE`, if ExtractMin was timed.
     """
 
     timings: pd.DataFrame
     phases: pd.DataFrame
     graphs: Mapping[str, dict[str, Any]]
     swept: Sequence[str] = ()
+    extract_min: pd.DataFrame | None = None
 
     def times(self, graph: str, variant: str) -> pd.DataFrame:
         """Return a variant's time from each source, in GPU or CPU seconds.
@@ -179,7 +184,7 @@ def compare_claims(claims: Sequence[Claim], evidence: Evidence) -> pd.DataFrame:
 
 def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     try:
-        if claim.graph not in evidence.graphs:
+        if claim.graph and claim.graph not in evidence.graphs:
             raise NotMeasured(f"{claim.graph} is not in this run")
         measured = QUANTITIES[claim.quantity](claim, evidence)
     except NotMeasured as why:
@@ -220,9 +225,10 @@ def verdict(claim: Claim, measured: Measured) -> str:
 
 
 def _difference(claim: Claim, measured: Measured) -> str:
-    if claim.quantity != "mean_time" or claim.claimed is None:
+    if claim.quantity not in ("mean_time", "mean_rate") or claim.claimed is None:
         return "differs"
-    return "faster here" if measured.value < claim.claimed else "slower here"
+    faster = (measured.value < claim.claimed) == (claim.quantity == "mean_time")
+    return "faster here" if faster else "slower here"
 
 
 def _side(value: float, against: float, wanted: int) -> int:
@@ -259,11 +265,42 @@ def mean_time(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(times["time_ms"].mean()), _origin(times))
 
 
+def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
+    """Average over sources the arcs of the graph a second of a search by the variant `of`."""
+    times = evidence.times(claim.graph, claim.of)
+    rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
+    return Measured(float(rates.mean()), _origin(times))
+
+
+def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the spread of `of` over sources by that of `over`: largest less least time, over the mean.
+
+    They may have been timed on different devices, since a spread has no unit.
+    """
+    times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
+    spreads = [np.ptp(one["time_ms"]) / one["time_ms"].mean() for one in times]
+    if not spreads[1]:
+        raise NotMeasured(f"{claim.over} was run from one source on {claim.graph}")
+    return Measured(float(spreads[0] / spreads[1]), _origin(times[0]))
+
+
 def speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the mean time of `over` by that of `of`, over the same sources; a paired test gives the side."""
     candidate = evidence.times(claim.graph, claim.of)
     baseline = evidence.times(claim.graph, claim.over)
-    origin = _origin(pd.concat([candidate, baseline]))
+    return _speedup(claim, candidate, baseline, _origin(pd.concat([candidate, baseline])))
+
+
+def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
+    """Do as :func:`speedup`, where `over` is a program on the CPU of the machine that has the GPU."""
+    candidate = evidence.times(claim.graph, claim.of)
+    baseline = evidence.times(claim.graph, claim.over)
+    if (baseline["device_kind"] != "cpu").any():
+        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    return _speedup(claim, candidate, baseline, _origin(candidate))
+
+
+def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
     ours, theirs = paired(candidate, baseline)
     if ours.empty:
         raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
@@ -287,11 +324,42 @@ def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(means.index[int(means.argmin())]), _origin(sweep))
 
 
+def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the time of an ExtractMin by `over` by that by `of`, on `at` values."""
+    times = _extract_min_times(claim, evidence)
+    for method in (claim.of, claim.over):
+        if method not in times.index:
+            raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
+    time_us = times["time_us"]
+    return Measured(float(time_us[claim.over] / time_us[claim.of]), _origin(times.loc[[claim.of]]))
+
+
+def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the threads a block with which the reduction is fastest on `at` values."""
+    times = _extract_min_times(claim, evidence)
+    reductions = times[times.index.str.startswith("reduction-")]
+    if reductions.empty:
+        raise NotMeasured("emulated time")
+    best = str(reductions["time_us"].idxmin())
+    return Measured(float(best.removeprefix("reduction-")), _origin(reductions))
+
+
+def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the real times of an ExtractMin on as many values as the claim speaks of, by method."""
+    if evidence.extract_min is None:
+        raise NotMeasured("ExtractMin was not timed")
+    medians = median_extract_min(evidence.extract_min)
+    real = medians[(medians["values"] == claim.at) & (medians["device_kind"] != EMULATED)]
+    return real.set_index("method")
+
+
 QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
     function.__name__: function
     for function in (
         *(graph_property, mean_phases, peak_updated, share_of_phases),
-        *(mean_time, speedup, threshold_band, best_threshold),
+        *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
+        *(threshold_band, best_threshold),
+        *(extract_min_speedup, extract_min_best_threads),
     )
 }
 """What a claim may be about, by the name that it has in ``claims.yaml``."""

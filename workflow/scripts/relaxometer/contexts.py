@@ -11,26 +11,11 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from relaxometer.pages import page
+
 Flat = dict[str, Any]
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Provenance</title>
-<style>
-body {{ font: 14px/1.45 sans-serif; margin: 1.5em; color: #222; }}
-table {{ border-collapse: collapse; margin-bottom: 2em; }}
-th, td {{ border-bottom: 1px solid #ddd; padding: 0.25em 0.8em 0.25em 0; text-align: left; }}
-th, td {{ vertical-align: top; }}
-th {{ font-weight: 600; white-space: nowrap; }}
-pre {{ background: #f6f6f6; padding: 1em; overflow-x: auto; }}
-.wide {{ overflow-x: auto; }}
-</style>
-</head>
-<body>
-<h1>Provenance</h1>
-<h2>The same in all {count} runs</h2>
+BODY = """<h2>The same in all {count} runs</h2>
 {common}
 <h2>Different between runs</h2>
 <div class="wide">
@@ -38,8 +23,6 @@ pre {{ background: #f6f6f6; padding: 1em; overflow-x: auto; }}
 </div>
 <h2>Configuration</h2>
 <pre>{config}</pre>
-</body>
-</html>
 """
 
 
@@ -110,12 +93,13 @@ def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str
     """
     common = pd.DataFrame(merged["common"].items(), columns=["what", "value"])
     runs = pd.DataFrame(merged["runs"]).fillna("")
-    return PAGE.format(
+    body = BODY.format(
         count=len(runs),
         common=common.to_html(index=False, border=0),
         runs=runs.to_html(index=False, border=0),
         config=html.escape(yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)),
     )
+    return page("Provenance", body)
 
 
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -12,6 +12,15 @@ from relaxometer.errors import UserError
 TABLES = ("summary.csv", "claims.csv", "context.json")
 FIGURE_KINDS = (".svg", ".png")
 
+EXTRAS = (
+    "device_rates.json",
+    "graph500/*.txt",
+    "report/edge-bf-*.csv",
+    "report/survey-*.csv",
+    "report/sssp-work.csv",
+)
+"""What some suites have beside, as patterns."""
+
 
 def export_results(results: Path, target: Path) -> list[Path]:
     """Copy the tables and figures of a finished run.
@@ -42,7 +51,8 @@ def export_results(results: Path, target: Path) -> list[Path]:
     graphs = _graphs(results / "summary.csv")
     shutil.rmtree(target / "figures", ignore_errors=True)
     figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
-    return [_copy(results / file, target / file) for file in (*map(Path, TABLES), *figures)]
+    extras = [path.relative_to(results) for pattern in EXTRAS for path in sorted(results.glob(pattern))]
+    return [_copy(results / file, target / file) for file in (*map(Path, TABLES), *extras, *figures)]
 
 
 def _graphs(summary: Path) -> set[str]:
@@ -51,9 +61,10 @@ def _graphs(summary: Path) -> set[str]:
 
 
 def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
-    """Yield the figures over all graphs, which lie at the top, and those of `graphs`, below."""
+    """Yield the figures over all graphs, which lie at the top or are numbered, and those of `graphs`, below."""
     for path in sorted(folder.rglob("*")):
-        if path.suffix in FIGURE_KINDS and (path.parent == folder or path.stem in graphs):
+        of_all_graphs = path.parent == folder or path.stem.startswith("figure-")
+        if path.suffix in FIGURE_KINDS and (of_all_graphs or path.stem in graphs):
             yield path
 
 

@@ -38,8 +38,19 @@ def gather(folders: list[Path], file: str) -> pa.Table:
         The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``
         and a ``parameter_...`` column for each parameter in force in any variant, null in the others.
     """
-    tables = [_identified(pq.read_table(folder / file), _context(folder)) for folder in folders]
+    contexts = [_context(folder) for folder in folders]
+    worded = _worded(contexts)
+    tables = [
+        _identified(pq.read_table(folder / file), context, worded)
+        for folder, context in zip(folders, contexts, strict=True)
+    ]
     return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _worded(contexts: list[dict[str, Any]]) -> set[str]:
+    """Return the parameters that are words in some variants, and so are written as words in all."""
+    parameters = (item for context in contexts for item in context.get("parameters", {}).items())
+    return {name for name, value in parameters if isinstance(value, str)}
 
 
 def _context(folder: Path) -> dict[str, Any]:
@@ -47,12 +58,13 @@ def _context(folder: Path) -> dict[str, Any]:
     return context
 
 
-def _identified(table: pa.Table, context: dict[str, Any]) -> pa.Table:
+def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> pa.Table:
     """Put the columns that identify a run in front of its own."""
     run = context["run"]
     identity = {key: run[key] for key in ("problem", "graph", "variant", "kernel")}
     identity |= {key: context[key] for key in ("device_kind", "device")}
-    identity |= {f"parameter_{name}": value for name, value in context.get("parameters", {}).items()}
+    for name, value in context.get("parameters", {}).items():
+        identity[f"parameter_{name}"] = str(value) if name in worded else value
     columns = {name: pa.array([value] * len(table)) for name, value in identity.items()}
     return pa.table({**columns, **{name: table[name] for name in table.column_names}})
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from relaxometer.components import component_labels
 from relaxometer.errors import UserError
 
 MAX_WEIGHT = 2**32 - 2
@@ -40,6 +41,9 @@ class Graph:
         Degrees east and north.
     metadata : dict
         What ``graph.json`` holds: origin, licence, weight unit, generator, counts.
+    input_degrees : ndarray of shape (n_vertices,), uint32, optional
+        How often each vertex is an end of a tuple of the edge list that the graph was made of: parallel
+        edges count each, self-loops twice. Graph500's rates are made of them.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Graph:
     lon: npt.NDArray[np.float64] | None = None
     lat: npt.NDArray[np.float64] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    input_degrees: npt.NDArray[np.uint32] | None = None
 
     @property
     def n_vertices(self) -> int:
@@ -134,6 +139,11 @@ class Graph:
         ----------
         vertices : ndarray of shape (n_vertices,), bool
         name : str, optional
+
+        Returns
+        -------
+        Graph
+            With the metadata of this one, but for ``search_keys``, which are vertices of this one.
         """
         new_id = np.cumsum(vertices, dtype=np.int64) - 1
         tails = self.sources
@@ -148,13 +158,12 @@ class Graph:
             lat=None if self.lat is None else self.lat[vertices],
             keep_self_loops=True,
             keep_parallel=True,
-            metadata=self.metadata,
+            metadata={key: value for key, value in self.metadata.items() if key != "search_keys"},
         )
 
     def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:
         """Count the weakly connected components and label every vertex with its own."""
-        count, labels = sp.csgraph.connected_components(self.to_scipy(), directed=True, connection="weak")
-        return int(count), labels
+        return component_labels(self.offsets, self.targets)
 
     def largest_component(self) -> Graph:
         """Return the subgraph on the largest weakly connected component."""
@@ -184,6 +193,8 @@ def write_graph(graph: Graph, folder: Path) -> None:
     columns: dict[str, Any] = {"offset": graph.offsets[:-1]}
     if graph.lon is not None and graph.lat is not None:
         columns |= {"lon": graph.lon, "lat": graph.lat}
+    if graph.input_degrees is not None:
+        columns["input_degree"] = graph.input_degrees
     write_table(pa.table(columns), folder / "vertices.parquet")
     write_table(pa.table({"target": graph.targets, "weight": graph.weights}), folder / "arcs.parquet")
     write_json(describe(graph), folder / "graph.json")
@@ -209,6 +220,7 @@ def read_graph(folder: Path) -> Graph:
         vertices.get("lon"),
         vertices.get("lat"),
         metadata,
+        vertices.get("input_degree"),
     )
     if content_hash(graph) != metadata["content_sha256"]:
         raise UserError(
@@ -217,10 +229,28 @@ def read_graph(folder: Path) -> Graph:
     return graph
 
 
+def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
+    """Return the out-degree of every vertex of a graph that :func:`write_graph` wrote, without its arcs.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged.
+    """
+    description = folder / "graph.json"
+    metadata = read_metadata(description, ("vertices", "arcs"))
+    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
+    return np.diff(vertices["offset"], append=np.int64(metadata["arcs"]))
+
+
 def content_hash(graph: Graph) -> str:
-    """Return the SHA-256 of all columns as little-endian bytes: offsets, targets, weights, coordinates."""
+    """Return the SHA-256 of all columns as little-endian bytes.
+
+    They are offsets, targets, weights, coordinates and input degrees, those that there are.
+    """
     digest = hashlib.sha256()
-    for array in (graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat):
+    columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
+    for array in columns:
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
@@ -229,8 +259,8 @@ def content_hash(graph: Graph) -> str:
 def describe(graph: Graph) -> dict[str, Any]:
     """Return the metadata of `graph` with its counts, weights and components filled in."""
     degrees = graph.degrees
-    count, labels = graph.component_labels() if graph.n_vertices else (0, np.empty(0, dtype=np.int32))
-    sizes = np.sort(np.bincount(labels))[::-1] if count else np.empty(0, dtype=np.int64)
+    count, labels = graph.component_labels()
+    sizes = np.sort(np.bincount(labels))[::-1]
     weights = graph.weights
     return {
         **graph.metadata,
@@ -239,6 +269,7 @@ def describe(graph: Graph) -> dict[str, Any]:
         "arcs": graph.n_arcs,
         "mean_degree": graph.n_arcs / max(graph.n_vertices, 1),
         "max_degree": int(degrees.max(initial=0)),
+        "share_above_degree_32": float((degrees > 32).mean()) if len(degrees) else 0.0,
         "mean_weight": float(weights.mean()) if len(weights) else 0.0,
         "sd_weight": float(weights.std()) if len(weights) else 0.0,
         "min_weight": int(weights.min()) if len(weights) else 0,

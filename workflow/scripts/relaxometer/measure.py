@@ -47,6 +47,7 @@ RUNS = pa.schema(
         ("relaxed_arcs", pa.int64()),
         ("reached", pa.int64()),
         ("reached_arcs", pa.int64()),
+        ("input_edges", pa.int64()),
         ("status", pa.string()),
         ("reason", pa.string()),
     ]
@@ -167,6 +168,8 @@ class _Job:
             self.solver = module.Solver(self._graph, module.Parameters.model_validate(run.parameters))
             device.synchronize()
         self._degrees = device.asarray(graph.degrees)
+        ends = graph.input_degrees
+        self._input_degrees = None if ends is None else device.asarray(ends)
         self._certifier = problem.certifier(self._graph)
         self._fixed = {"upload_ms": upload.ms, "prepare_ms": prepare.ms}
 
@@ -213,7 +216,9 @@ class _Job:
         result.certificates.append(key | {"holds": certificate.holds} | violations)
         reached = next(iter(columns.values())) != UNREACHED
         status, reason = _status(answer, certificate)
+        ends = self._input_degrees
         return {
+            "input_edges": None if ends is None else int(ends[reached].sum(dtype=np.uint64)) // 2,
             "reached": int(reached.sum()),
             "reached_arcs": int(self._degrees[reached].sum()),
             "status": status,

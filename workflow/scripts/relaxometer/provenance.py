@@ -11,7 +11,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp")
+KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 
 
 @cache

@@ -120,6 +120,27 @@ def gaining_band(sweep: pd.DataFrame, conventional: pd.DataFrame) -> tuple[float
     return (longest[0], longest[-1]) if longest else None
 
 
+def median_extract_min(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the median time of an ExtractMin over trials.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        As :data:`relaxometer.extract_min.TABLE`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``method`` (a reduction's with its threads), ``values``, ``device_kind``,
+        ``device`` and ``time_us``.
+    """
+    threads = trials["threads"].astype("Int64").astype("string")
+    named = trials.assign(method=trials["method"].where(threads.isna(), trials["method"] + "-" + threads))
+    keys = ["method", "values", "device_kind", "device"]
+    medians = named.groupby(keys, sort=False)["time_ms"].median().reset_index()
+    return medians.assign(time_us=medians.pop("time_ms") * 1e3)
+
+
 def in_words(rows: pd.DataFrame, column: str) -> str:
     """Return the values that a column has, each once, for a sentence."""
     return " and ".join(map(str, rows[column].unique()))

@@ -60,7 +60,7 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel] 
     str
         ``file: dotted.key: what is wrong and what would be right``.
     """
-    problems = error.errors(include_url=False)
+    problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
     first = problems[0]
     keys = _path(first, raw)
     where = ": ".join(filter(None, (file, ".".join(map(str, keys)))))
@@ -81,6 +81,25 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the element of `known` that `name` was probably meant to be, if any comes near."""
     matches = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def _of_the_tag(problem: ErrorDetails) -> ErrorDetails:
+    """Return a problem with the key that tells the branches of a union apart as one of that key's own."""
+    if problem["type"] not in ("union_tag_invalid", "union_tag_not_found"):
+        return problem
+    tag = problem["ctx"]["discriminator"].strip("'")
+    loc = (*problem["loc"], tag)
+    if problem["type"] == "union_tag_not_found":
+        return {**problem, "type": "missing", "loc": loc}
+    expected = problem["ctx"]["expected_tags"]
+    return {
+        **problem,
+        "type": "literal_error",
+        "loc": loc,
+        "input": problem["input"][tag],
+        "msg": f"Input should be one of {expected}",
+        "ctx": {"expected": expected},
+    }
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.graph import MAX_WEIGHT
+
 EARTH_RADIUS_M = 6_371_000.0
 
 Ints = npt.NDArray[np.int64]
@@ -146,6 +148,12 @@ def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -
         np.sin((lat_2 - lat_1) / 2) ** 2 + np.cos(lat_1) * np.cos(lat_2) * np.sin((lon_2 - lon_1) / 2) ** 2
     )
     return 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(half_chord))
+
+
+def milliseconds(metres: Floats, metres_per_second: float) -> Ints:
+    """Return how long distances take, rounded, at least 1 and at most the largest weight."""
+    times = np.rint(metres * (1000 / metres_per_second))
+    return np.clip(times, 1, MAX_WEIGHT).astype(np.int64)
 
 
 def inside_polygon(lon: Floats, lat: Floats, corners: list[tuple[float, float]]) -> Flags:

@@ -1,4 +1,4 @@
-"""Weights of edges: drawn by a law and a seed, or made of the values in a file."""
+"""Weights of edges: drawn from a distribution by a seed, or made of the values in a file."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from relaxometer.graph import MAX_WEIGHT
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Law = Unit | LogUniform | LogNormal | Values
+Distribution = Unit | LogUniform | LogNormal | Values
 
 
-def make_weights(law: Law, count: int, values: Floats | None = None) -> Ints:
+def make_weights(distribution: Distribution, count: int, values: Floats | None = None) -> Ints:
     """Return a weight for each of `count` edges.
 
     Parameters
     ----------
-    law : Unit, LogUniform, LogNormal or Values
+    distribution : Unit, LogUniform, LogNormal or Values
     count : int
     values : ndarray of shape (count,), float64, optional
-        What the file says, for the law `Values`; within :func:`value_bounds`.
+        What the file says, for `Values`; within :func:`value_bounds`.
 
     Returns
     -------
     ndarray of shape (count,), int64
     """
-    if isinstance(law, Values):
+    if isinstance(distribution, Values):
         assert values is not None, "the readers see to it"
-        return np.rint(values * law.scale).astype(np.int64)
-    if isinstance(law, Unit):
+        return np.rint(values * distribution.scale).astype(np.int64)
+    if isinstance(distribution, Unit):
         return np.ones(count, dtype=np.int64)
-    rng = np.random.default_rng(law.seed)
-    if isinstance(law, LogUniform):
-        return log_uniform(rng, count, law.low, law.high)
-    return _lognormal(rng, count, law.mu, law.sigma)
+    rng = np.random.default_rng(distribution.seed)
+    if isinstance(distribution, LogUniform):
+        return log_uniform(rng, count, *distribution.range)
+    return _lognormal(rng, count, distribution.mu, distribution.sigma)
 
 
-def value_bounds(law: Law) -> tuple[float, float]:
-    """Return between what numbers the values of a file must be for `law` to make weights of them."""
-    if isinstance(law, Values):
-        return 0, MAX_WEIGHT / law.scale
+def value_bounds(distribution: Distribution) -> tuple[float, float]:
+    """Return what the values of a file may lie between for `distribution` to make weights of them."""
+    if isinstance(distribution, Values):
+        return 0, MAX_WEIGHT / distribution.scale
     return -sys.float_info.max, sys.float_info.max
 
 

@@ -273,8 +273,8 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
     Returns
     -------
     Graph
-        Without self-loops. Its metadata holds what the benchmark's rates are made of: ``input_edges``,
-        ``self_loops`` and ``isolated_vertices``, and the ``search_keys``.
+        Without self-loops, but with the `input_degrees` that the benchmark's rates are made of. Its metadata
+        holds ``input_edges``, ``self_loops``, ``isolated_vertices`` and the ``search_keys``.
     """
     p = parameters
     n_edges = p.edge_factor << p.scale
@@ -288,7 +288,34 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
         keep_parallel=p.keep_parallel,
     )
     loops = int(np.count_nonzero(edges.tails == edges.heads))
-    return replace(graph, metadata=facts(p, graph.degrees, loops))
+    ends = input_degrees(np, edges.tails, edges.heads, 1 << p.scale)
+    return replace(graph, metadata=facts(p, graph.degrees, loops), input_degrees=ends)
+
+
+def input_degrees(xp: Any, tails: Any, heads: Any, n_vertices: int) -> Any:
+    """Return how often each vertex is an end of a tuple, self-loops counted twice.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy, whichever made the arrays.
+    tails, heads : array of shape (n_edges,), uint32
+    n_vertices : int
+
+    Returns
+    -------
+    array of shape (n_vertices,), uint32
+    """
+    degrees = xp.zeros(n_vertices, dtype=xp.uint32)
+    for ends in (tails, heads):
+        for start in range(0, len(ends), _ENDS):
+            counts = xp.bincount(ends[start : start + _ENDS], minlength=n_vertices)
+            degrees += counts.astype(xp.uint32)
+    return degrees
+
+
+_ENDS = 1 << 28
+"""Ends counted in one go, for the sake of memory: they are widened to 64 bits."""
 
 
 def facts(parameters: Graph500Parameters, degrees: npt.NDArray[np.int64], self_loops: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +109,13 @@ def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentG
     shape = np.int64(n_edges), np.uint32(p.scale), np.uint32(weight_bits), np.uint32(high - low + 1)
     _launch(device, "arc_keys", n_edges, (*shape, tails, heads, floats, keys))
     loops = int((tails == heads).sum())
+    ends = device.asnumpy(graph500.input_degrees(device.xp, tails, heads, 1 << p.scale))
     del tails, heads, floats
     keys = _sorted_arcs(device.xp, keys, 2 * loops, weight_bits, p.keep_parallel)
     offsets, targets, weights = _unpacked(device.xp, keys, p.scale, weight_bits, low)
     csr = (device.asnumpy(array) for array in (offsets, targets, weights))
-    host = Graph(f"kron-g500-s{p.scale}", *csr)
-    host.metadata.update(facts(p, host.degrees, loops))
+    plain = Graph(f"kron-g500-s{p.scale}", *csr)
+    host = replace(plain, metadata=facts(p, plain.degrees, loops), input_degrees=ends)
     return ResidentGraph(device, host, offsets, targets, weights)
 
 

@@ -82,7 +82,7 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     if field != "pattern":
         columns.append(Column("value", *value_bounds(parameters.weights), real=True))
     elif isinstance(parameters.weights, Values):
-        raise UserError(f"{path}: its field is 'pattern', so it has no values; choose another law of weights")
+        raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
     form = LineFormat("an entry", tuple(columns), comments=("%",))
     rows, cols, *values = form.read(path, data, header.start, header.lines_before)
     header.check_count(path, len(rows), "entries")

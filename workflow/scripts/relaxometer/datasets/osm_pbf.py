@@ -21,10 +21,11 @@ from relaxometer.datasets.contraction import (
     Ways,
     contract,
     inside_polygon,
+    milliseconds,
 )
 from relaxometer.datasets.registry import Dataset, OsmParameters
 from relaxometer.errors import UserError
-from relaxometer.graph import MAX_WEIGHT, Graph
+from relaxometer.graph import Graph
 
 if TYPE_CHECKING:
     import duckdb
@@ -286,9 +287,3 @@ def _on_sphere(lon: Floats, lat: Floats) -> Floats:
     """Return points in space in metres; over some hundred metres, chords are as long as arcs."""
     x, y = np.radians(lon), np.radians(lat)
     return EARTH_RADIUS_M * np.column_stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
-
-
-def milliseconds(metres: Floats, metres_per_second: float) -> Ints:
-    """Return how long distances take, rounded, at least 1 and at most the largest weight."""
-    times = np.rint(metres * (1000 / metres_per_second))
-    return np.clip(times, 1, MAX_WEIGHT).astype(np.int64)

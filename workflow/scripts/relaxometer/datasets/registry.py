@@ -77,10 +77,26 @@ class HighwayParameters(Section):
     box: Box
 
 
+WeightRange = tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]]
+"""The least and the largest weight."""
+
+
+def _ordered(values: tuple[int, int]) -> tuple[int, int]:
+    if values[0] > values[1]:
+        raise ValueError("the first must not be above the second")
+    return values
+
+
+def _with_logarithms(values: tuple[int, int]) -> tuple[int, int]:
+    if not 0 < values[0] < values[1]:
+        raise ValueError("log-uniform weights need a range that begins above 0 and ends above that")
+    return values
+
+
 class Unit(Section):
     """Every weight is 1."""
 
-    law: Literal["unit"] = "unit"
+    distribution: Literal["unit"] = "unit"
 
 
 class LogUniform(Section):
@@ -88,21 +104,14 @@ class LogUniform(Section):
 
     Parameters
     ----------
-    low, high : int
-        Weights are from `low` to below `high`.
+    range : tuple of two int
+        The least weight, and the one that all stay below.
     seed : int, default=1
     """
 
-    law: Literal["log-uniform"]
-    low: PositiveInt
-    high: PositiveInt = Field(lt=2**32)
+    distribution: Literal["log-uniform"]
+    range: Annotated[WeightRange, AfterValidator(_with_logarithms)]
     seed: NonNegativeInt = 1
-
-    @model_validator(mode="after")
-    def _has_a_range(self) -> LogUniform:
-        if self.low >= self.high:
-            raise ValueError("low must be below high")
-        return self
 
 
 class LogNormal(Section):
@@ -115,7 +124,7 @@ class LogNormal(Section):
     seed : int, default=1
     """
 
-    law: Literal["lognormal"]
+    distribution: Literal["lognormal"]
     mu: float = Field(allow_inf_nan=False)
     sigma: PositiveFloat = Field(allow_inf_nan=False)
     seed: NonNegativeInt = 1
@@ -130,7 +139,7 @@ class Values(Section):
         They are multiplied by this and rounded to integers.
     """
 
-    law: Literal["values"]
+    distribution: Literal["values"]
     scale: PositiveFloat = Field(1, allow_inf_nan=False)
 
 
@@ -142,7 +151,7 @@ class TopologyParameters(Section):
     weights : Unit, LogUniform or LogNormal
     """
 
-    weights: Unit | LogUniform | LogNormal = Field(Unit(), discriminator="law")
+    weights: Unit | LogUniform | LogNormal = Field(Unit(), discriminator="distribution")
 
 
 class MatrixParameters(Section):
@@ -155,7 +164,7 @@ class MatrixParameters(Section):
         Field and symmetry of a file whose first line does not say them, such as ``pattern symmetric``.
     """
 
-    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="distribution")
     banner: str | None = Field(None, pattern="^(pattern|integer|real) (general|symmetric)$")
 
 
@@ -169,7 +178,7 @@ class EdgeListParameters(Section):
         Whether a line is an arc rather than an edge.
     """
 
-    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="distribution")
     directed: bool = False
 
 
@@ -185,7 +194,7 @@ class Graph500EdgesParameters(Section):
     """
 
     scale: int = Field(ge=1, le=31)
-    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="law")
+    weights: Unit | LogUniform | LogNormal | Values = Field(Unit(), discriminator="distribution")
 
 
 class OsmParameters(Section):
@@ -219,14 +228,16 @@ class OsmParameters(Section):
     polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
 
 
-WeightRange = tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]]
-"""The least and the largest weight."""
+class RailwayParameters(Section):
+    """Parameters of the format ``ksj-n02``.
 
+    Parameters
+    ----------
+    km_per_hour : float, default=35
+        Speed on all lines; weights are travel times in milliseconds.
+    """
 
-def _ordered(values: tuple[int, int]) -> tuple[int, int]:
-    if values[0] > values[1]:
-        raise ValueError("the first must not be above the second")
-    return values
+    km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
 
 
 VertexCount = Annotated[int, Field(ge=1, lt=2**32)]
@@ -253,8 +264,8 @@ class Weights(Section):
 
     @model_validator(mode="after")
     def _has_logarithms(self) -> Weights:
-        if self.distribution == "log-uniform" and not 0 < self.range[0] < self.range[1]:
-            raise ValueError("log-uniform weights need a range that begins above 0 and ends above that")
+        if self.distribution == "log-uniform":
+            _with_logarithms(self.range)
         return self
 
 
@@ -470,6 +481,7 @@ FORMATS = {
     "highways": Format(("highways", "build"), parameters=HighwayParameters),
     "kanto-like": Format(("kanto", "build"), needs="seed"),
     "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
+    "ksj-n02": Format(("ksj_n02", "build"), needs="file", parameters=RailwayParameters),
     "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
     "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
     "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),

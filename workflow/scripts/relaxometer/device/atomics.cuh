@@ -29,13 +29,15 @@ __device__ __forceinline__ u32 thread_count()
 template <typename T>
 inline T load_relaxed(const T* address)
 {
-    return __atomic_load_n(address, __ATOMIC_RELAXED);
+    T value;
+    __atomic_load(address, &value, __ATOMIC_RELAXED);
+    return value;
 }
 
 template <typename T>
 inline void store_relaxed(T* address, T value)
 {
-    __atomic_store_n(address, value, __ATOMIC_RELAXED);
+    __atomic_store(address, &value, __ATOMIC_RELAXED);
 }
 
 #else

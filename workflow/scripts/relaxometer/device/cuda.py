@@ -95,9 +95,7 @@ class CudaKernel:
         device = self._device
         device.last_launched = self.name
         try:
-            if shared_mem > self._shared_bytes_granted:
-                self._raw.max_dynamic_shared_size_bytes = shared_mem
-                self._shared_bytes_granted = shared_mem
+            self._grant(shared_mem)
             if self._cooperative:
                 self._check_residence(full_grid, full_block, shared_mem)
             self._function(
@@ -110,6 +108,12 @@ class CudaKernel:
         except device.errors as error:
             raise device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads") from error
 
+    def _grant(self, shared_mem: int) -> None:
+        """Ask for more dynamic shared memory than a block has anyway; until then no such block fits."""
+        if shared_mem > self._shared_bytes_granted:
+            self._raw.max_dynamic_shared_size_bytes = shared_mem
+            self._shared_bytes_granted = shared_mem
+
     def _check_residence(self, grid: tuple[int, ...], block: tuple[int, ...], shared_mem: int) -> None:
         blocks = grid[0] * grid[1] * grid[2]
         most = self.resident_blocks(block[0] * block[1] * block[2], shared_mem)
@@ -119,8 +123,12 @@ class CudaKernel:
             )
 
     def _resident_blocks(self, threads: int, shared_mem: int) -> int:
-        """Give how many blocks of this shape run at once on the whole device."""
+        """Give how many blocks of this shape run at once on the whole device; none if one is too large."""
         occupancy = self._device.xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
+        try:
+            self._grant(shared_mem)
+        except self._device.errors:
+            return 0
         per_multiprocessor = occupancy(self._function.ptr, threads, shared_mem)
         return int(per_multiprocessor) * self._device.multiprocessors
 

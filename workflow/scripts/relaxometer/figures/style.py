@@ -51,6 +51,12 @@ LOOKS = {
     "selection": Look("#D55E00", (0, (5, 1.5)), "s"),
     "adaptive": Look("#009E73", (0, (1.5, 1)), "D"),
     "dijkstra-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
+    "hybrid": Look("#009E73", "-", "D"),
+    "top-down": Look("#0072B2", (0, (5, 1.5)), "o"),
+    "bottom-up": Look("#D55E00", (0, (1.5, 1)), "s"),
+    "level-array": Look("#56B4E9", (0, (3, 1, 1, 1, 1, 1)), "X"),
+    "cooperative": Look("#CC79A7", (0, (6, 1, 2, 1)), "P"),
+    "hybrid-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
 }
 """Colours of Okabe and Ito, which colour-blind readers tell apart; dashes and markers for print."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from relaxometer import variants
 from relaxometer.phases import Phase
 from relaxometer.sssp import Answer
+from relaxometer.sssp._heap import compiled_heap
 
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
@@ -64,36 +65,9 @@ def _compiled() -> Any:
     """Compile the search; Numba is imported only where it runs."""
     from numba import njit
 
+    push, pop = compiled_heap()
     unreached = np.uint32(2**32 - 1)
     low = np.uint64(32)
-
-    @njit(cache=True)
-    def push(heap, size, entry):  # type: ignore[no-untyped-def]
-        child = size
-        while child > 0:
-            parent = (child - 1) >> 1
-            if heap[parent] <= entry:
-                break
-            heap[child] = heap[parent]
-            child = parent
-        heap[child] = entry
-
-    @njit(cache=True)
-    def pop(heap, size):  # type: ignore[no-untyped-def]
-        top = heap[0]
-        last = heap[size - 1]
-        hole = 0
-        child = 1
-        while child < size - 1:
-            if child + 1 < size - 1 and heap[child + 1] < heap[child]:
-                child += 1
-            if last <= heap[child]:
-                break
-            heap[hole] = heap[child]
-            hole = child
-            child = 2 * hole + 1
-        heap[hole] = last
-        return top
 
     @njit(cache=True)
     def search(offsets, targets, weights, source):  # type: ignore[no-untyped-def]

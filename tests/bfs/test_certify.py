@@ -1,0 +1,184 @@
+"""A BFS certificate holds for right answers and fails, by the right rule, for each way to be wrong."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+from relaxometer.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.certify_bfs import RULES, BfsCertifier
+from relaxometer.device import get_device
+from relaxometer.graph import Graph
+from relaxometer.resident import ResidentGraph
+from sample_graphs import sample_graphs, undirected
+
+
+def solve(graph, source):
+    """A right answer by SciPy."""
+    matrix = graph.to_scipy()
+    matrix.data[:] = 1
+    order, before = csgraph.breadth_first_order(matrix, source)
+    level = np.full(graph.n_vertices, UNREACHED)
+    predecessor = np.full(graph.n_vertices, NO_PREDECESSOR)
+    level[source], predecessor[source] = 0, source
+    for vertex in order[1:]:
+        level[vertex], predecessor[vertex] = level[before[vertex]] + 1, before[vertex]
+    return level, predecessor
+
+
+def check(device, graph, source, level, predecessor):
+    certifier = BfsCertifier(ResidentGraph.upload(device, graph))
+    return certifier.check(source, device.asarray(level), device.asarray(predecessor))
+
+
+def broken_rules(certificate):
+    return {rule for rule, count in certificate.violations.items() if count}
+
+
+@pytest.fixture
+def streets():
+    graph = sample_graphs()["grid"]
+    return graph, *solve(graph, 0)
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+def test_a_right_answer_holds(device, graph):
+    for source in (0, graph.n_vertices - 1):
+        certificate = check(device, graph, source, *solve(graph, source))
+        assert certificate.holds, certificate.reason
+        assert set(certificate.violations) == set(RULES)
+
+
+def test_the_source_must_be_at_level_0(device, streets):
+    graph, level, predecessor = streets
+    level[0] = 1
+    assert "tree" in broken_rules(check(device, graph, 0, level, predecessor))
+
+
+def test_the_source_must_be_its_own_predecessor(device, streets):
+    graph, level, predecessor = streets
+    predecessor[0] = 1
+    certificate = check(device, graph, 0, level, predecessor)
+    assert broken_rules(certificate) == {"tree"}
+    assert certificate.first == {"tree": 0}
+
+
+def test_another_source_is_found(device, streets):
+    graph, level, predecessor = streets
+    assert "tree" in broken_rules(check(device, graph, 5, level, predecessor))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_circle_of_predecessors_breaks_the_tree(device, streets, length):
+    graph, level, predecessor = streets
+    corner = graph.n_vertices - 1
+    circle = {1: [corner], 2: [corner, corner - 1], 3: [corner, corner - 1, corner - 32]}[length]
+    for vertex, before in zip(circle, circle[1:] + circle[:1], strict=True):
+        predecessor[vertex] = before
+    assert "tree" in broken_rules(check(device, graph, 0, level, predecessor))
+
+
+@pytest.mark.parametrize("wrong", [2**32 - 1, 2**32 - 2, 713])
+def test_a_predecessor_that_is_no_vertex_breaks_the_tree(device, streets, wrong):
+    graph, level, predecessor = streets
+    predecessor[5] = wrong
+    certificate = check(device, graph, 0, level, predecessor)
+    assert broken_rules(certificate) == {"tree"}
+    assert certificate.first == {"tree": 5}
+
+
+def test_a_tree_arc_may_not_skip_a_level(device):
+    """The longer way round: every arc and every predecessor is one of the graph, but not of a search."""
+    graph = Graph.from_arcs("skip", 3, [0, 1, 0], [1, 2, 2], [1, 1, 1])
+    level, predecessor = np.array([0, 1, 2], dtype=np.uint32), np.array([0, 0, 0], dtype=np.uint32)
+    certificate = check(device, graph, 0, level, predecessor)
+    assert broken_rules(certificate) == {"tree_levels", "arc_levels"}
+    assert certificate.first == {"tree_levels": 2, "arc_levels": 2}
+
+
+def test_an_arc_may_not_skip_a_level(device):
+    """The same with a tree that is consistent in itself: only the arc that is not in it tells."""
+    graph = Graph.from_arcs("skip", 3, [0, 1, 0], [1, 2, 2], [1, 1, 1])
+    level, predecessor = np.array([0, 1, 2], dtype=np.uint32), np.array([0, 0, 1], dtype=np.uint32)
+    assert broken_rules(check(device, graph, 0, level, predecessor)) == {"arc_levels"}
+
+
+def test_both_directions_of_an_edge_are_looked_at(device):
+    graph = undirected("skip", 4, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]), np.ones(4, dtype=int))
+    level, predecessor = np.array([0, 1, 2, 3], dtype=np.uint32), np.array([0, 0, 1, 2], dtype=np.uint32)
+    assert broken_rules(check(device, graph, 0, level, predecessor)) == {"arc_levels"}
+
+
+def test_an_arc_may_lead_back_up(device):
+    graph = Graph.from_arcs("back", 4, [0, 1, 2, 3], [1, 2, 3, 0], [1, 1, 1, 1])
+    assert check(device, graph, 0, *solve(graph, 0)).holds
+
+
+def test_a_reached_vertex_left_out_breaks_the_span(device, streets):
+    graph, level, predecessor = streets
+    leaf = graph.n_vertices - 1
+    level[leaf], predecessor[leaf] = UNREACHED, NO_PREDECESSOR
+    certificate = check(device, graph, 0, level, predecessor)
+    assert broken_rules(certificate) == {"spanning"}
+    assert certificate.first == {"spanning": leaf}
+
+
+def test_a_predecessor_without_an_arc_is_found(device, streets):
+    graph, level, predecessor = streets
+    one_up = np.flatnonzero(level == level[40] - 1)
+    far = next(v for v in one_up if v not in graph.targets[graph.offsets[40] : graph.offsets[41]])
+    predecessor[40] = far
+    certificate = check(device, graph, 0, level, predecessor)
+    assert broken_rules(certificate) == {"tree_arcs"}
+    assert "rule tree_arcs broken 1 times, first at vertex 40" in certificate.reason
+
+
+def test_an_island_must_stay_unreached(device):
+    graph = sample_graphs()["two-islands"]
+    level, predecessor = solve(graph, 0)
+    level[3:], predecessor[3:] = [1, 2, 3], [0, 3, 4]
+    assert broken_rules(check(device, graph, 0, level, predecessor)) == {"tree_arcs"}
+
+
+def test_an_unreached_vertex_has_no_predecessor(device):
+    graph = sample_graphs()["two-islands"]
+    level, predecessor = solve(graph, 0)
+    predecessor[4] = 3
+    assert broken_rules(check(device, graph, 0, level, predecessor)) == {"tree"}
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_change_of_one_level_goes_unnoticed(data):
+    """A level is unique, so that any other value must break a rule."""
+    graph = sample_graphs()["random-directed"]
+    level, predecessor = solve(graph, 3)
+    vertex = data.draw(st.integers(0, graph.n_vertices - 1))
+    near = st.sampled_from([int(level[vertex]) + step & 2**32 - 1 for step in (-2, -1, 1, 2)])
+    wrong = data.draw(st.one_of(near, st.integers(0, 2**32 - 1)).filter(lambda value: value != level[vertex]))
+    level[vertex] = wrong
+    assert not check(get_device("host"), graph, 3, level, predecessor).holds
+
+
+@pytest.mark.gpu
+def test_64_answers_at_scale_20_in_5_seconds():
+    """Graph500's searches are no use if proving them takes longer than making them."""
+    from relaxometer.datasets import graph500
+    from relaxometer.datasets.registry import Graph500Parameters
+    from relaxometer.device.cuda import obstacle
+
+    if (reason := obstacle()) is not None:
+        pytest.skip(reason)
+    graph = graph500.kronecker_graph(Graph500Parameters(scale=20))
+    device = get_device("cuda")
+    resident = ResidentGraph.upload(device, graph)
+    certifier = BfsCertifier(resident)
+    source = graph.metadata["search_keys"][0]
+    level, predecessor = (device.asarray(column) for column in solve(graph, source))
+    certifier.check(source, level, predecessor)
+    begin = time.perf_counter()
+    assert all(certifier.check(source, level, predecessor).holds for _ in range(64))
+    assert time.perf_counter() - begin < 5

@@ -1,0 +1,38 @@
+"""Levels of real maps, against values that independent programs agree on."""
+
+import numpy as np
+import pytest
+
+from relaxometer.certify_bfs import BfsCertifier
+from relaxometer.datasets.topology import read_edges
+from relaxometer.resident import ResidentGraph
+from relaxometer.variants import kernel_names, load_variant
+from sample_graphs import undirected
+
+pytestmark = pytest.mark.slow
+
+FIRST_VERTEX = 0
+"""Vertex 1 of the file."""
+
+LAST_LEVELS = {"NY": 619, "BAY": 522}
+
+
+@pytest.fixture(scope="module", params=LAST_LEVELS)
+def city(request, road_file):
+    n, one, other = read_edges(road_file(f"dimacs9-topology.{request.param}.gr.xz"))
+    graph = undirected(request.param, n, np.stack([one, other], axis=1), np.ones(len(one), dtype=int))
+    graph.metadata["directed"] = False
+    return graph
+
+
+@pytest.mark.parametrize("variant", kernel_names("bfs"))
+def test_the_last_level(device, variant, city):
+    resident = ResidentGraph.upload(device, city)
+    module = load_variant("bfs", variant)
+    parameters = {"cpu_share": 0.25} if variant == "cooperative" else {}
+    answer = module.Solver(resident, module.Parameters(**parameters)).solve(FIRST_VERTEX)
+    columns = {name: device.asarray(values) for name, values in answer.columns.items()}
+    assert int(columns["level"].max()) == LAST_LEVELS[city.name]
+    assert answer.phases == LAST_LEVELS[city.name] + 1
+    certificate = BfsCertifier(resident).check(FIRST_VERTEX, **columns)
+    assert certificate.holds, certificate.reason

@@ -1,0 +1,246 @@
+"""Every BFS variant on every sample graph, on every device."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+from relaxometer.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.certify_bfs import BfsCertifier
+from relaxometer.device import get_device
+from relaxometer.graph import Graph
+from relaxometer.resident import ResidentGraph
+from relaxometer.variants import kernel_names, load_variant
+from sample_graphs import sample_graphs, undirected
+
+VARIANTS = kernel_names("bfs")
+CHANGING = ("hybrid", "hybrid-cpu", "cooperative")
+
+ALWAYS_BOTTOM_UP = {"alpha": 1e12, "beta": 1e12}
+ALWAYS_TOP_DOWN = {"alpha": 1e-12}
+TO_AND_FRO = {"alpha": 1e12, "beta": 1e-12}
+LIKE_BEAMER = {"alpha": 4, "beta": 5, "way_back": "beamer"}
+SWITCHES = [ALWAYS_BOTTOM_UP, ALWAYS_TOP_DOWN, TO_AND_FRO, LIKE_BEAMER]
+
+SETTINGS = [
+    *((variant, {}) for variant in VARIANTS),
+    *((variant, switch) for variant in CHANGING for switch in SWITCHES),
+    *(("bottom-up", {"threshold": threshold}) for threshold in (0, 3, 2**32 - 1)),
+    *(("hybrid", {**ALWAYS_BOTTOM_UP, "threshold": threshold}) for threshold in (0, 3)),
+    ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
+    *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
+]
+"""Variants, each with what makes it take its different ways."""
+
+
+def name_of(value):
+    if isinstance(value, dict):
+        return ",".join(f"{key}={setting}" for key, setting in value.items()) or "defaults"
+    return getattr(value, "name", value)
+
+
+def make_solver(variant, resident, **parameters):
+    module = load_variant("bfs", variant)
+    return module.Solver(resident, module.Parameters(**parameters))
+
+
+def reference_levels(graph, source):
+    """Levels by SciPy, shape (n_vertices,), uint32; its predecessors are followed back to the source."""
+    matrix = graph.to_scipy()
+    matrix.data[:] = 1
+    order, predecessors = csgraph.breadth_first_order(matrix, source)
+    levels = np.full(graph.n_vertices, UNREACHED)
+    levels[source] = 0
+    for vertex in order[1:]:
+        levels[vertex] = levels[predecessors[vertex]] + 1
+    return levels
+
+
+def sizes_of_levels(levels):
+    """Vertices found from each level, the last level, from which nothing is found, included."""
+    reached = levels[levels != UNREACHED]
+    return [*np.bincount(reached)[1:].tolist(), 0]
+
+
+def checked(resident, solver, source, phases=None):
+    """Search, and hold the answer against SciPy and the certificate; return answer and levels."""
+    device = resident.device
+    answer = solver.solve(source, phases)
+    columns = {name: device.asarray(values) for name, values in answer.columns.items()}
+    levels = device.asnumpy(columns["level"])
+    np.testing.assert_array_equal(levels, reference_levels(resident.host, source))
+    certificate = BfsCertifier(resident).check(source, **columns)
+    assert certificate.holds, certificate.reason
+    unreached = device.asnumpy(columns["predecessor"]) == NO_PREDECESSOR
+    np.testing.assert_array_equal(unreached, levels == UNREACHED)
+    assert answer.phases == len(sizes_of_levels(levels))
+    return answer, levels
+
+
+def test_all_variants_of_the_source_are_there():
+    expected = {"level-array", "top-down", "bottom-up", "hybrid", "hybrid-cpu", "cooperative"}
+    assert set(VARIANTS) >= expected
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=name_of)
+@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+def test_levels_are_right_and_certified(device, variant, parameters, graph):
+    resident = ResidentGraph.upload(device, graph)
+    solver = make_solver(variant, resident, **parameters)
+    for source in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
+        checked(resident, solver, source)
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=name_of)
+@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+def test_phases_are_the_levels(device, variant, parameters, graph):
+    resident = ResidentGraph.upload(device, graph)
+    solver = make_solver(variant, resident, **parameters)
+    phases = []
+    _, levels = checked(resident, solver, 0, phases)
+    assert [phase.updated for phase in phases] == sizes_of_levels(levels)
+    assert {phase.mode for phase in phases} <= {"top-down", "bottom-up"}
+    assert all(phase.time_ms >= 0 for phase in phases)
+    for depth, phase in enumerate(phases):
+        if phase.mode == "top-down":
+            assert phase.relaxed_arcs == graph.degrees[levels == depth].sum()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+def test_levels_do_not_depend_on_the_order_of_threads(variant, parameters, seed):
+    resident = ResidentGraph.upload(get_device("host", order_seed=seed), sample_graphs()["random-directed"])
+    checked(resident, make_solver(variant, resident, **parameters), 3)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_search_leaves_the_answer_before_alone(device, variant):
+    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+    solver = make_solver(variant, resident)
+    first = solver.solve(0)
+    phases = first.phases
+    kept = {name: device.asnumpy(device.asarray(values)) for name, values in first.columns.items()}
+    solver.solve(350)
+    for name, values in first.columns.items():
+        np.testing.assert_array_equal(device.asnumpy(device.asarray(values)), kept[name])
+    assert first.phases == phases
+
+
+def hubs_and_leaves(n=3000):
+    """Three hubs with the largest ids share leaves; rows of many lengths; a third of all isolated."""
+    rng = np.random.default_rng(11)
+    leaves = rng.integers(3, 2 * n // 3, 2500)
+    edges = np.concatenate(
+        [
+            np.stack([rng.integers(0, 3, len(leaves)), leaves], axis=1),
+            (2 * n // 3 * rng.random((4000, 2)) ** 2).astype(int),
+        ]
+    )
+    return undirected("hubs-and-leaves", n, n - 1 - edges, np.ones(len(edges), dtype=int))
+
+
+@pytest.mark.parametrize("is_known_undirected", [False, True])
+@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+def test_rows_longer_than_a_piece(device, variant, parameters, is_known_undirected):
+    graph = hubs_and_leaves()
+    assert graph.degrees.max() > 4 * 128
+    if is_known_undirected:
+        graph.metadata["directed"] = False
+    resident = ResidentGraph.upload(device, graph)
+    solver = make_solver(variant, resident, **parameters)
+    for source in (0, 1500, 2999):
+        checked(resident, solver, source)
+
+
+@st.composite
+def small_graphs(draw):
+    n = draw(st.integers(1, 70))
+    vertex = st.integers(0, n - 1)
+    arcs = draw(st.lists(st.tuples(vertex, vertex), max_size=150))
+    tails, heads = zip(*arcs, strict=True) if arcs else ((), ())
+    odd = draw(st.booleans())
+    weights = np.ones(len(tails), dtype=int)
+    graph = Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=odd, keep_parallel=odd)
+    return graph, draw(vertex)
+
+
+@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+@given(case=small_graphs())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_small_graph(variant, parameters, case):
+    graph, source = case
+    resident = ResidentGraph.upload(get_device("host"), graph)
+    checked(resident, make_solver(variant, resident, **parameters), source)
+
+
+class TestDirections:
+    """When the searches that have both directions go over from one to the other."""
+
+    @pytest.mark.parametrize("variant", CHANGING)
+    @pytest.mark.parametrize(
+        ("parameters", "modes"),
+        [
+            (ALWAYS_BOTTOM_UP, ["bottom-up"] * 4),
+            (ALWAYS_TOP_DOWN, ["top-down"] * 4),
+            (TO_AND_FRO, ["bottom-up", "top-down", "bottom-up", "top-down"]),
+        ],
+        ids=name_of,
+    )
+    def test_modes_follow_the_parameters(self, host_device, variant, parameters, modes):
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        phases = []
+        make_solver(variant, resident, **parameters).solve(0, phases)
+        assert [phase.mode for phase in phases][:4] == modes
+
+    @pytest.mark.parametrize("variant", CHANGING)
+    @pytest.mark.parametrize("way_back", ["source", "beamer"])
+    def test_modes_follow_the_printed_rules(self, host_device, variant, way_back):
+        graph, alpha, beta = hubs_and_leaves(), 3.0, 2.0
+        n, m = graph.n_vertices, graph.n_arcs
+        few = n**2 / (beta * m) if way_back == "source" else n / beta
+        resident = ResidentGraph.upload(host_device, graph)
+        solver = make_solver(variant, resident, alpha=alpha, beta=beta, way_back=way_back)
+        phases = []
+        _, levels = checked(resident, solver, 1500, phases)
+        mode = "top-down"
+        for depth, phase in enumerate(phases):
+            frontier = levels == depth
+            if mode == "top-down" and graph.degrees[frontier].sum() > m / alpha:
+                mode = "bottom-up"
+            elif mode == "bottom-up" and frontier.sum() < few:
+                mode = "top-down"
+            assert phase.mode == mode
+        assert {phase.mode for phase in phases} == {"top-down", "bottom-up"}
+
+    def test_a_packed_neighbour_saves_arcs(self, host_device):
+        resident = ResidentGraph.upload(host_device, hubs_and_leaves())
+        examined = {}
+        for first_probe in ("largest", "first"):
+            phases = []
+            solver = make_solver("hybrid", resident, first_probe=first_probe)
+            solver.solve(1500, phases)
+            examined[first_probe] = sum(phase.relaxed_arcs for phase in phases)
+        assert examined["largest"] < examined["first"]
+
+
+class TestCooperative:
+    """How the work is shared."""
+
+    def test_a_given_share_holds_in_both_directions(self, host_device):
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        resolved = make_solver("cooperative", resident, cpu_share=0.25).resolved
+        assert resolved["cpu_share_top_down"] == resolved["cpu_share_bottom_up"] == 0.25
+
+    def test_the_tuned_shares_are_shares(self, host_device):
+        resident = ResidentGraph.upload(host_device, hubs_and_leaves())
+        resolved = make_solver("cooperative", resident).resolved
+        assert resolved["cpu_share"] == "auto"
+        assert 0 < resolved["cpu_share_top_down"] < 1
+        assert 0 < resolved["cpu_share_bottom_up"] < 1
+
+    @pytest.mark.parametrize(("share", "words"), [(0, 0), (0.5, 12), (1, 23)])
+    def test_the_cut_is_at_the_share_of_the_arcs(self, host_device, share, words):
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        solver = make_solver("cooperative", resident, cpu_share=share)
+        assert solver._cut("top-down") == pytest.approx(words, abs=1)

@@ -1,0 +1,78 @@
+"""The table of targets: what is met, what is missed, and what cannot be had."""
+
+import pytest
+
+from relaxometer.datasets import bench, download
+from relaxometer.datasets.bench import Case, Target, main
+
+
+def case(dataset, *limits, **keys):
+    figures = {"seconds": 1, "peak": 1e6, "size": 1}
+    targets = [
+        Target(name, lambda found, name=name: found[name] / figures[name], limit, "x")
+        for name, limit in zip(figures, limits, strict=False)
+    ]
+    return Case(dataset, tuple(targets), **keys)
+
+
+@pytest.fixture
+def rows(monkeypatch, capsys):
+    """Return a function from cases to the exit status and the lines of the table."""
+    monkeypatch.setenv("PYTHONPATH", "workflow/scripts")
+    monkeypatch.chdir(bench.ROOT)
+
+    def run(*cases):
+        monkeypatch.setattr(bench, "CASES", cases)
+        status = main()
+        return status, capsys.readouterr().out.splitlines()[1:]
+
+    return run
+
+
+def test_targets_that_are_met(rows):
+    status, lines = rows(case("chain-10k", 600, 9e3, 8 * (10_001 + 19_998), repetitions=2))
+    assert status == 0
+    assert [line.split()[:4] for line in lines] == [
+        ["chain-10k", "seconds", "600", "x"],
+        ["chain-10k", "peak", "9000", "x"],
+        ["chain-10k", "size", "239992", "x"],
+    ]
+    assert float(lines[1].split()[4]) > 50, "an interpreter with its libraries takes more"
+    assert not any("missed" in line for line in lines)
+
+
+def test_a_missed_target_fails(rows):
+    status, lines = rows(case("chain-10k", 600, 1), case("star-1m", 600))
+    assert status == 1
+    assert [line.endswith("missed") for line in lines] == [False, True, False]
+
+
+def test_what_cannot_be_had_is_one_line_and_no_miss(rows, monkeypatch, tmp_path):
+    def no_network(*_):
+        raise download._LocationError("no network")
+
+    monkeypatch.setattr(download, "_download", no_network)
+    monkeypatch.setattr(bench, "DOWNLOADS", tmp_path / "downloads")
+    monkeypatch.setattr(bench, "CONFIG", tmp_path / "config.yaml")
+    monkeypatch.setenv("RELAXOMETER_DATA_MIRRORS", "")
+    (tmp_path / "config.yaml").write_text(f"data_mirrors: [{tmp_path}]", encoding="utf-8")
+    (tmp_path / "downloads").mkdir()
+    (tmp_path / "downloads/rome99.gr").write_text("p sp 1 0\n", encoding="utf-8")
+    status, lines = rows(case("usa-bay", 600), case("rome99", 600), case("chain-10k", 600))
+    assert status == 0
+    assert len(lines) == 3
+    assert lines[0].startswith(
+        "usa-bay           not measured: USA-road-d.BAY.gr.gz could not be fetched; tried"
+    )
+    assert f"{tmp_path}/USA-road-d.BAY.gr.gz: no such file" in lines[0]
+    assert lines[1].startswith("rome99            not measured: ")
+    assert "not the file that the dataset names: sha256 is " in lines[1]
+
+
+def test_a_file_is_taken_from_a_mirror(rows, monkeypatch, tmp_path, road_file):
+    monkeypatch.setattr(bench, "DOWNLOADS", tmp_path)
+    monkeypatch.setenv("RELAXOMETER_DATA_MIRRORS", str(road_file("rome99.gr").parent))
+    status, lines = rows(case("rome99", 600, 9e3, 8 * (3_354 + 8_859), warm_up="p sp 2 1\na 1 2 3\n"))
+    assert status == 0
+    assert len(lines) == 3
+    assert (tmp_path / "rome99.gr").is_file()

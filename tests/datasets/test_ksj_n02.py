@@ -1,0 +1,252 @@
+"""Japan's railways: a graph of stations by hand, against searches along the track, and broken archives."""
+
+import heapq
+import json
+import zipfile
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.ksj_n02 import read_railways, station_graph
+from relaxometer.datasets.registry import Dataset
+from relaxometer.errors import UserError
+from sample_railways import EAST, FORK, MIDDLE, NORTH, WEST, feature, railway_layers, write_railways
+
+GROUPS = ["003001", "003002", "003003", "003004", "003100"]
+WEST_, MIDDLE_, EAST_, NORTH_, SOUTH_ = range(5)
+MS_PER_M = 1000 / (35 / 3.6)
+
+
+def build(path, **parameters):
+    return build_graph(
+        "railways", Dataset(format="ksj-n02", path=str(path), parameters=parameters), files=[path]
+    )
+
+
+def arcs(graph):
+    ends = zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)
+    return dict(zip(ends, graph.weights.tolist(), strict=True))
+
+
+def metres(places):
+    """Length of a list of places by the spherical law of cosines."""
+    total = 0.0
+    for (x_1, y_1), (x_2, y_2) in pairwise(np.radians(places).tolist()):
+        cosine = np.sin(y_1) * np.sin(y_2) + np.cos(y_1) * np.cos(y_2) * np.cos(x_2 - x_1)
+        total += 6_371_000 * np.arccos(min(cosine, 1))
+    return total
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return write_railways(tmp_path / "N02-24_GML.zip")
+
+
+def test_stations_are_linked_along_the_track(archive):
+    graph = build(archive)
+    links = {(WEST_, MIDDLE_), (MIDDLE_, EAST_), (MIDDLE_, NORTH_), (EAST_, NORTH_), (MIDDLE_, SOUTH_)}
+    assert set(arcs(graph)) == links | {(other, one) for one, other in links}
+    # The shorter of two tracks, from the middle of one platform to that of the other.
+    west_middle = metres(WEST) / 2 + metres([WEST[1], [139.710, 35.6999], MIDDLE[0]]) + metres(MIDDLE) / 2
+    assert arcs(graph)[WEST_, MIDDLE_] == pytest.approx(west_middle * MS_PER_M, abs=15)
+    east_north = metres(EAST) / 2 + metres([EAST[0], FORK, NORTH[0]]) + metres(NORTH) / 2
+    assert arcs(graph)[EAST_, NORTH_] == pytest.approx(east_north * MS_PER_M, abs=15)
+    assert graph.metadata["directed"] is False
+
+
+def test_the_file_is_described(archive):
+    graph = build(archive)
+    facts = {key: graph.metadata[key] for key in ("sections_in_file", "stations_in_file", "station_groups")}
+    assert facts == {"sections_in_file": 15, "stations_in_file": 8, "station_groups": 7}
+    assert graph.metadata["file"] == "N02-24_GML.zip"
+
+
+def test_stations_lie_at_their_platforms(archive):
+    graph = build(archive)
+    assert graph.lon[[WEST_, EAST_]] == pytest.approx([139.701, 139.741])
+    assert graph.lat[NORTH_] == pytest.approx(35.711)
+    assert graph.lat[MIDDLE_] == pytest.approx((3 * 35.700 + 35.7005 + 35.7008) / 5)
+
+
+def test_railways_that_lead_elsewhere_are_left_out(archive):
+    assert read_railways(archive).groups == [*GROUPS, "010001", "010002"]
+    assert build(archive).n_vertices == 5
+
+
+def test_weights_are_travel_times(archive):
+    slow, fast = build(archive), build(archive, km_per_hour=70)
+    np.testing.assert_allclose(slow.weights, 2.0 * fast.weights, atol=1)
+
+
+def test_codes_of_stations_serve_where_there_are_no_groups(tmp_path):
+    layers = railway_layers()
+    for station in layers["Station"]:
+        del station["properties"]["N02_005g"]
+    graph = build(write_railways(tmp_path / "N02.zip", layers))
+    assert graph.n_vertices == 4, "the subway's station is another one now"
+    layers["Station"][0]["properties"]["N02_005g"] = ""
+    assert build(write_railways(tmp_path / "N02.zip", layers)).n_vertices == 4
+
+
+def test_lines_of_several_parts_and_with_heights(tmp_path):
+    layers = railway_layers()
+    pieces = [[[139.702, 35.700, 5], [139.710, 35.6999, 5]], [[139.710, 35.6999, 5], [139.718, 35.700, 6]]]
+    layers["RailroadSection"][2]["geometry"] = {"type": "MultiLineString", "coordinates": pieces}
+    expected = arcs(build(write_railways(tmp_path / "whole.zip")))
+    assert arcs(build(write_railways(tmp_path / "N02.zip", layers))) == expected
+
+
+LINE = {"N02_003": "本線", "N02_004": "試験鉄道"}
+
+
+@st.composite
+def networks(draw):
+    """Draw pieces of track between places of a lattice, and which of the places are stations."""
+    n_places = draw(st.integers(2, 8))
+    lattice = [[139 + i % 3 / 100, 35 + i // 3 / 100] for i in range(n_places)]
+    place = st.integers(0, n_places - 1)
+    tracks = draw(st.lists(st.tuples(place, place).filter(lambda ends: ends[0] != ends[1]), min_size=1))
+    return lattice, tracks, sorted(draw(st.sets(place, min_size=1)))
+
+
+def expected_links(lattice, tracks, stations):
+    """Search from every station, and no further than the next ones."""
+    links = {}
+    for station in stations:
+        heap, done = [(0.0, station)], set()
+        while heap:
+            length, v = heapq.heappop(heap)
+            if v in done:
+                continue
+            done.add(v)
+            if v in stations and v != station:
+                links[stations.index(station), stations.index(v)] = length * MS_PER_M
+                continue
+            for ends in tracks:
+                for here, there in (ends, ends[::-1]):
+                    if here == v:
+                        through = length + metres([lattice[here], lattice[there]])
+                        heapq.heappush(heap, (through, there))
+    return links
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(networks())
+def test_links_are_those_of_a_search_that_ends_at_stations(tmp_path, network):
+    lattice, tracks, stations = network
+    layers = {
+        "RailroadSection": [feature(LINE, [lattice[i], lattice[j]]) for i, j in tracks],
+        # Platforms of no length, so that distances are those between the places.
+        "Station": [feature({**LINE, "N02_005g": f"{i:06}"}, [lattice[i], lattice[i]]) for i in stations],
+    }
+    railways = read_railways(write_railways(tmp_path / "N02.zip", layers))
+    found = arcs(station_graph("drawn", railways, 35 / 3.6))
+    expected = expected_links(lattice, tracks, stations)
+    assert found.keys() == expected.keys()
+    assert all(found[ends] == pytest.approx(expected[ends], abs=2) for ends in expected)
+
+
+def refusal(path):
+    with pytest.raises(UserError) as caught:
+        build(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    return message
+
+
+def test_a_web_page_instead_of_an_archive_is_one_line(tmp_path):
+    path = tmp_path / "N02.zip"
+    path.write_bytes(b"<!DOCTYPE html><title>404</title>")
+    assert "not readable as a zip archive (File is not a zip file); delete it and fetch" in refusal(path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_a_cut_archive_is_one_line(archive, share):
+    content = archive.read_bytes()
+    archive.write_bytes(content[: int(share * len(content))])
+    assert "not readable as a zip archive" in refusal(archive)
+
+
+def test_a_damaged_archive_is_one_line(archive):
+    content = bytearray(archive.read_bytes())
+    with zipfile.ZipFile(archive) as opened:
+        start = opened.getinfo("UTF-8/N02-24_RailroadSection.geojson").header_offset
+    content[start + 100 : start + 120] = bytes(20)
+    archive.write_bytes(content)
+    assert "not readable as a zip archive" in refusal(archive)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({}, r"no file *_RailroadSection.geojson in it; take the archive that holds GeoJSON"),
+        ({"RailroadSection": "{"}, "UTF-8/N02-24_RailroadSection.geojson: no valid JSON in UTF-8 (Expecting"),
+        ({"RailroadSection": "線".encode("cp932")}, "no valid JSON in UTF-8 ('utf-8' codec can't decode"),
+        ({"RailroadSection": "[" * 100_000}, "no valid JSON in UTF-8 ("),
+        ({"RailroadSection": "[]"}, "_RailroadSection.geojson: no GeoJSON: it has no list 'features'"),
+        ({"RailroadSection": '{"features": {}}'}, "no GeoJSON: it has no list 'features'"),
+        ({"RailroadSection": '{"features": []}'}, "no file *_Station.geojson in it"),
+        (
+            {"RailroadSection": '{"features": []}', "Station": '{"features": []}'},
+            "no track leads from one station to another",
+        ),
+    ],
+)
+def test_an_archive_of_something_else_is_one_line(tmp_path, members, message):
+    path = tmp_path / "N02.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for layer, content in members.items():
+            archive.writestr(f"UTF-8/N02-24_{layer}.geojson", content)
+    assert message in refusal(path)
+
+
+POINTS = "its coordinates are no list of two or more [longitude, latitude]"
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        ([], "text", "features[1]: no properties"),
+        (["properties"], None, "features[1]: no properties"),
+        (["properties", "N02_003"], ..., "no property N02_003; a line is told by N02_003 and N02_004"),
+        (["geometry"], None, "features[1]: its geometry is None; expected a LineString"),
+        (["geometry", "type"], "Point", "features[1]: its geometry is Point; expected a LineString"),
+        (["geometry", "type"], "MultiLineString", POINTS),
+        (["geometry", "coordinates"], ..., POINTS),
+        (["geometry", "coordinates"], [], POINTS),
+        (["geometry", "coordinates"], [[139.7, 35.7]], POINTS),
+        (["geometry", "coordinates"], [[139.7, 35.7], [139.7]], POINTS),
+        (["geometry", "coordinates"], [[139.7, 35.7], ["a", "b"]], POINTS),
+        (["geometry", "coordinates"], [[139.7, 35.7], [139.7, 350.7]], POINTS),
+        (["geometry", "coordinates"], [[139.7, 35.7], [float("nan"), 35.7]], POINTS),
+    ],
+)
+@pytest.mark.parametrize("layer", ["RailroadSection", "Station"])
+def test_a_wrong_feature_is_named(tmp_path, layer, keys, value, message):
+    layers = railway_layers()
+    inside, (*parents, last) = layers[layer], [1, *keys]
+    for key in parents:
+        inside = inside[key]
+    if value is ...:
+        del inside[last]
+    else:
+        inside[last] = value
+    refused = refusal(write_railways(tmp_path / "N02.zip", json.loads(json.dumps(layers))))
+    assert f"UTF-8/N02-24_{layer}.geojson: features[1]: " in refused
+    assert message in refused
+
+
+def test_a_station_without_a_code_is_named(tmp_path):
+    layers = railway_layers()
+    layers["Station"][3]["properties"] |= {"N02_005g": None, "N02_005c": ""}
+    refused = refusal(write_railways(tmp_path / "N02.zip", layers))
+    assert "features[3]: neither property N02_005g nor N02_005c, which say what stations are one" in refused
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    assert "not readable (No such file or directory)" in refusal(tmp_path / "none.zip")

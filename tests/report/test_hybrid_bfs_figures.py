@@ -1,0 +1,136 @@
+"""What the figures of breadth-first search say, on tables put in by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relaxometer.figures import hybrid_bfs, style
+from synthetic_runs import searches, spread
+
+GRAPHS = [
+    {"name": "kron-a", "vertices": 2**18, "arcs": 2**23, "directed": False},
+    {"name": "kron-b", "vertices": 2**20, "arcs": 2**25, "directed": False},
+]
+
+
+def text_of(figure):
+    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+
+
+def bfs(variant, mean, graph="kron-a", **options):
+    rows = searches(variant, spread(mean), graph=graph, **options)
+    return rows.assign(problem="bfs", input_edges=4_000_000.0, reached_arcs=7_000_000)
+
+
+def timings(**options):
+    return pd.concat(
+        [
+            *(bfs("hybrid", 0.1 * at, graph["name"]) for at, graph in enumerate(GRAPHS, start=1)),
+            *(bfs("hybrid-cpu", 2.0, graph["name"], device_kind="cpu") for graph in GRAPHS),
+            bfs("top-down", 1.0),
+        ]
+    )
+
+
+def level_rows(variant, modes, updated, arcs, device_kind="cuda"):
+    return pd.DataFrame(
+        {
+            "problem": "bfs",
+            "graph": "kron-a",
+            "variant": variant,
+            "kernel": variant,
+            "device_kind": device_kind,
+            "device": "NVIDIA X",
+            "source": 7,
+            "phase": range(1, len(modes) + 1),
+            "mode": modes,
+            "updated": updated,
+            "relaxed_arcs": arcs,
+            "time_ms": 0.25,
+        }
+    )
+
+
+def test_degree_shares_count_vertices_above_a_warp():
+    degrees = np.array([0] * 50 + [1] * 20 + [32] * 20 + [33] * 9 + [5000])
+    text = text_of(hybrid_bfs.degree_shares(degrees, "kron-a"))
+    assert "10.0% have more than 32 arcs" in text
+    assert "50% have none" in text
+
+
+def test_rates_name_the_first_variant_of_each_graph():
+    figure = hybrid_bfs.rates_over_scale(timings(), GRAPHS)
+    text = text_of(figure)
+    assert "kron-a: hybrid is first with 40" in text
+    assert "kron-b: hybrid is first with 20" in text
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["hybrid", "hybrid-cpu", "top-down"]
+
+
+def test_rates_take_arcs_where_input_edges_are_not_known():
+    unknown = timings().assign(input_edges=np.nan)
+    assert "kron-a: hybrid is first with 35" in text_of(hybrid_bfs.rates_over_scale(unknown, GRAPHS))
+
+
+def test_times_give_the_speed_up_of_the_gpu():
+    text = text_of(hybrid_bfs.computing_times(timings(), GRAPHS))
+    assert "kron-a: hybrid is 20.0 times as fast as hybrid-cpu" in text
+    assert "kron-b: hybrid is 10.0 times as fast" in text
+
+
+def test_no_speed_up_is_given_where_none_is_shown():
+    slow = pd.concat([bfs("hybrid", 2.0), bfs("hybrid-cpu", 2.0, device_kind="cpu")])
+    text = text_of(hybrid_bfs.computing_times(slow, GRAPHS[:1]))
+    assert "hybrid is not shown to be faster than hybrid-cpu" in text
+
+
+def test_emulated_time_is_never_set_against_real_time():
+    mixed = pd.concat([bfs("hybrid", 0.1, device_kind="host"), bfs("hybrid-cpu", 2.0, device_kind="cpu")])
+    text = text_of(hybrid_bfs.computing_times(mixed, GRAPHS[:1]))
+    assert "no speed-up of a GPU was measured" in text
+    assert (
+        "emulated"
+        in hybrid_bfs.rates_over_scale(bfs("hybrid", 1.0, device_kind="host"), GRAPHS[:1])
+        .axes[0]
+        .get_ylabel()
+    )
+
+
+def test_levels_say_how_much_is_bottom_up():
+    modes = ["top-down", "bottom-up", "bottom-up", "top-down"]
+    rows = pd.concat(
+        [
+            level_rows("hybrid", modes, [10, 1000, 5, 0], [10, 900, 80, 10]),
+            level_rows("top-down", ["top-down"] * 4, [10, 1000, 5, 0], [10, 4000, 5980, 10]),
+        ]
+    )
+    text = text_of(hybrid_bfs.level_times(rows, "kron-a"))
+    assert "hybrid: 2 of 4 levels bottom-up, 50% of the time" in text
+    assert "it looks at 10.0% of the arcs that top-down does" in text
+
+
+def test_sweeps_find_the_best_value():
+    swept = [bfs(f"hybrid-alpha-{alpha}", time, kernel="hybrid") for alpha, time in ((1, 3.0), (10, 1.0))]
+    for rows, alpha in zip(swept, (1, 10), strict=True):
+        rows["parameter_alpha"] = alpha
+    table = pd.concat([*swept, bfs("hybrid", 1.1)])
+    names = {"alpha": ["hybrid-alpha-1", "hybrid-alpha-10"], "beta": ["hybrid-beta-1"]}
+    figure = hybrid_bfs.sweeps(table, names, "kron-a")
+    assert "alpha: best at 10" in text_of(figure)
+    assert len(figure.axes) == 1
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        lambda rows, phases: hybrid_bfs.rates_over_scale(rows, GRAPHS),
+        lambda rows, phases: hybrid_bfs.computing_times(rows, GRAPHS),
+        lambda rows, phases: hybrid_bfs.level_times(phases, "kron-a"),
+        lambda rows, phases: hybrid_bfs.sweeps(rows, {"alpha": ["hybrid"]}, "kron-a"),
+    ],
+)
+def test_without_a_proven_run_a_figure_says_so(figure, tmp_path):
+    failed = bfs("hybrid", 1.0, status="invalid").assign(parameter_alpha=1.0)
+    drawn = figure(failed, level_rows("hybrid", [], [], []))
+    assert hybrid_bfs.NOTHING_PROVEN in text_of(drawn)
+    style.save(drawn, tmp_path / "empty.svg")

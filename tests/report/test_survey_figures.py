@@ -1,0 +1,230 @@
+"""The survey's figures and tables, and the table of work, read back from what was drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relaxometer.claims import Claim, Evidence, compare_claims, load_claims
+from relaxometer.figures import survey, work
+from relaxometer.samples import median_extract_min
+from synthetic_runs import searches, spread
+
+CLAIMS = Path(__file__).parents[2] / "resources/claims.yaml"
+
+
+def texts(figure):
+    """Every text of a figure, drawn or written."""
+    found = [text.get_text() for text in figure.texts]
+    for axes in figure.axes:
+        found += [text.get_text() for text in axes.texts]
+        found += [axes.get_xlabel(), axes.get_ylabel()]
+    return "\n".join(found)
+
+
+def trials(times_us, *, device_kind="cuda", values=10**7):
+    """Rows of ExtractMin: three trials for each method, the middle one as given."""
+    rows = []
+    for method, time_us in times_us.items():
+        name, _, threads = method.partition("-")
+        kind = "cpu" if name in ("loop", "heap") else device_kind
+        row = {"method": name, "threads": int(threads) if threads else None, "values": values}
+        row |= {"device_kind": kind, "device": {"cpu": "CPU X", "cuda": "NVIDIA X", "host": "emulated"}[kind]}
+        rows += [row | {"time_ms": time_us * factor / 1e3} for factor in (0.5, 1, 3)]
+    return pd.DataFrame(rows)
+
+
+SOURCE = {
+    **{
+        "reduction-128": 8033.73,
+        "reduction-256": 4839.28,
+        "reduction-512": 4075.55,
+        "reduction-1024": 6475.09,
+    },
+    **{"cub": 1105.1, "loop": 6710, "heap": 0.1311},
+}
+"""The source's own last column."""
+
+
+class TestExtractMin:
+    """Table 1."""
+
+    def test_each_method_is_a_line_of_medians(self):
+        table = pd.concat([trials(SOURCE), trials(dict.fromkeys(SOURCE, 5.0), values=10)])
+        figure = survey.extract_min(table)
+        lines = {line.get_label(): line for line in figure.axes[0].lines}
+        assert list(lines) == [
+            *(f"reduction, {threads} threads" for threads in (128, 256, 512, 1024)),
+            *("CUB", "loop (CPU)", "heap (CPU)"),
+        ]
+        np.testing.assert_array_equal(lines["CUB"].get_xdata(), [10, 10**7])
+        np.testing.assert_allclose(lines["CUB"].get_ydata(), [5, 1105.1])
+
+    def test_the_finding_holds_the_best_size_against_the_source(self):
+        shown = texts(survey.extract_min(trials(SOURCE)))
+        shown = shown.replace("\n", " ")
+        assert "512 threads a block are best (in the source: 512)" in shown
+        assert "1.65 times as fast as the loop (in the source: 1.65)" in shown
+        assert "CUB 6.07 times" in shown
+
+    def test_emulated_reductions_are_not_drawn(self):
+        without_cub = {method: time for method, time in SOURCE.items() if method != "cub"}
+        figure = survey.extract_min(trials(without_cub, device_kind="host"))
+        labels = [line.get_label() for line in figure.axes[0].lines]
+        assert labels == ["loop (CPU)", "heap (CPU)"]
+        assert "whose times are not shown" in texts(figure)
+
+    def test_the_table_names_the_clock(self):
+        table = survey.extract_min_table(trials(SOURCE, device_kind="host")).set_index("Method")
+        assert table["Clock"]["reduction, 512 threads"] == "emulated"
+        assert table["Clock"]["heap (CPU)"] == "CPU"
+        assert table["10,000,000 values [µs]"]["reduction, 128 threads"] == "8,034"
+        assert table["10,000,000 values [µs]"]["heap (CPU)"] == "0.131"
+
+    def test_a_method_without_blocks_keeps_its_name(self):
+        assert set(median_extract_min(trials(SOURCE))["method"]) == set(SOURCE)
+
+
+def queues(order, mean, **options):
+    table = searches(f"bfq-{order}", spread(mean), kernel="bellman-ford-queue", **options)
+    relaxed = {"fifo": 4000, "slf": 2000, "lll": 1500, "slf-lll": 1200}[order]
+    return table.assign(parameter_order=order, relaxed_arcs=relaxed)
+
+
+class TestQueues:
+    """The orders of the queues."""
+
+    def test_bars_are_times_and_work(self):
+        table = pd.concat([queues("slf-lll", 4), queues("fifo", 12), queues("slf", 6)])
+        figure = survey.queue_orders(table, "town")
+        left, right = figure.axes
+        assert [label.get_text() for label in left.get_xticklabels()] == ["fifo", "slf", "slf-lll"]
+        medians = [np.median(spread(mean)) for mean in (12, 6, 4)]
+        np.testing.assert_allclose([bar.get_height() for bar in left.patches], medians)
+        np.testing.assert_allclose([bar.get_height() for bar in right.patches], [4, 2, 1.2])
+        shown = texts(figure)
+        assert "slf is 2.00 times as fast as fifo (cited in the source: 15 to 20% faster)" in shown
+        assert "slf-lll is 3.00 times as fast as fifo (cited in the source: 50% faster)" in shown
+
+    def test_emulated_times_are_not_compared(self):
+        table = pd.concat([queues("fifo", 12, device_kind="host"), queues("slf", 6, device_kind="host")])
+        shown = texts(survey.queue_orders(table, "town"))
+        assert "no GPU times" in shown
+        assert "times as fast" not in shown
+        assert "[ms, emulated]" in shown
+
+    def test_a_wrong_order_gets_no_bar(self):
+        table = pd.concat([queues("fifo", 12), queues("slf", 6, status="invalid")])
+        left, right = survey.queue_orders(table, "town").axes
+        assert len(left.patches) == len(right.patches) == 1
+
+    def test_without_a_proven_run_the_figure_says_so(self):
+        figure = survey.queue_orders(queues("fifo", 12, status="invalid"), "town")
+        assert "No run of bellman-ford-queue" in texts(figure)
+
+
+def buckets(delta, mean, rule="given", phases=10, relaxed=1500, **options):
+    table = searches(f"delta-{rule}-{delta}", spread(mean), kernel="delta-stepping", **options)
+    parameters = {"parameter_delta": delta, "parameter_delta_rule": rule}
+    return table.assign(**parameters, phases=phases, relaxed_arcs=relaxed)
+
+
+class TestWidths:
+    """Delta-stepping against the width of a bucket."""
+
+    def test_points_are_ordered_by_width(self):
+        table = pd.concat(
+            [
+                buckets(400, 9, phases=20, relaxed=3000),
+                buckets(10, 8, phases=400, relaxed=1000),
+                buckets(90, 3, "mean", phases=80),
+                buckets(60, 4, "median", phases=90),
+            ]
+        )
+        figure = survey.widths(table, "town")
+        time_axes, phase_axes, work_axes = figure.axes
+        np.testing.assert_array_equal(time_axes.lines[0].get_xdata(), [10, 60, 90, 400])
+        np.testing.assert_array_equal(phase_axes.lines[0].get_ydata(), [400, 90, 80, 20])
+        np.testing.assert_array_equal(work_axes.lines[0].get_ydata(), [1, 1.5, 1.5, 3])
+        shown = texts(figure)
+        assert {"mean", "median"} <= set(shown.splitlines())
+        assert "fastest at a width of 90" in shown
+        assert "Of the source's rules the mean is best: 3 ms" in shown
+
+    def test_emulated_times_have_no_best_width(self):
+        shown = texts(survey.widths(buckets(10, 8, "mean", device_kind="host"), "town"))
+        assert "no GPU times" in shown
+        assert "fastest" not in shown
+
+    def test_without_a_proven_run_the_figure_says_so(self):
+        figure = survey.widths(buckets(10, 8, status="invalid"), "town")
+        assert "No run of delta-stepping" in texts(figure)
+
+
+class TestWork:
+    """The table of all variants."""
+
+    def test_lines_are_ranked_and_count_relaxations(self):
+        table = pd.concat(
+            [
+                searches("slow", spread(5)).assign(relaxed_arcs=3000),
+                searches("fast", spread(1)).assign(relaxed_arcs=1000, phases=np.nan),
+                searches("uncounted", spread(9)).assign(relaxed_arcs=np.nan),
+                searches("wrong", spread(0.1), status="invalid").assign(relaxed_arcs=500),
+                searches("emulated", spread(0.1), device_kind="host").assign(relaxed_arcs=2500),
+                searches("bfs", spread(1)).assign(problem="bfs", relaxed_arcs=1),
+            ]
+        )
+        lines = work.work_table(table).set_index("Variant")
+        assert list(lines.index) == ["fast", "slow", "uncounted", "emulated", "wrong"]
+        assert lines["Rank"].to_dict() == {
+            "fast": "1", "slow": "2", "uncounted": "3", "emulated": "", "wrong": ""
+        }  # fmt: skip
+        assert lines["Relaxations an arc"].tolist() == ["1.00", "3.00", "", "2.50", ""]
+        assert lines["Phases"].tolist() == ["", "4", "4", "4", ""]
+        assert lines.loc["wrong", ["Median [ms]", "Status"]].tolist() == ["", "invalid"]
+        assert lines.loc["emulated", "Clock"] == "emulated"
+
+    def test_a_skipped_variant_has_a_line(self):
+        skipped = searches("dijkstra", [np.nan], status="skipped").assign(relaxed_arcs=np.nan)
+        table = pd.concat([searches("fast", spread(1)).assign(relaxed_arcs=1000), skipped])
+        line = work.work_table(table).set_index("Variant").loc["dijkstra"]
+        assert (line["Status"], line["Median [ms]"], line["Rank"]) == ("skipped", "", "")
+
+
+class TestClaims:
+    """What the survey claims of ExtractMin."""
+
+    def claim(self, quantity, **values):
+        common = {"id": "c", "source": "survey", "where": "table 1", "text": "A claim", "at": 10**7}
+        return Claim.model_validate(common | {"quantity": quantity} | values)
+
+    def judged(self, one, table):
+        nothing = searches("none", [1.0]).iloc[:0]
+        return compare_claims([one], Evidence(nothing, nothing, {}, extract_min=table)).iloc[0]
+
+    def test_the_claims_of_the_file_hold_for_the_sources_own_numbers(self):
+        ours = [one for one in load_claims(CLAIMS) if one.id.startswith("survey-extract-min")]
+        assert len(ours) == 4
+        verdicts = {one.id: self.judged(one, trials(SOURCE))["verdict"] for one in ours}
+        assert verdicts.pop("survey-extract-min-heap") == "same direction"
+        assert set(verdicts.values()) == {"same"}
+
+    def test_another_outcome_is_named(self):
+        table = trials(SOURCE | {"reduction-256": 20, "reduction-512": 30_000})
+        faster = self.claim("extract_min_speedup", of="reduction-512", over="loop", direction="higher")
+        assert self.judged(faster, table)["verdict"] == "opposite"
+        best = self.claim("extract_min_best_threads", claimed=512)
+        assert self.judged(best, table)["measured"] == 256
+
+    @pytest.mark.parametrize(
+        ("table", "why"),
+        [
+            (None, "ExtractMin was not timed"),
+            (trials(SOURCE, device_kind="host"), "emulated time"),
+        ],
+    )
+    def test_nothing_is_claimed_without_a_gpu(self, table, why):
+        best = self.claim("extract_min_best_threads", claimed=512)
+        assert self.judged(best, table)["verdict"] == f"not measured: {why}"

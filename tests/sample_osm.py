@@ -1,0 +1,102 @@
+"""A small OpenStreetMap extract, written by hand in the PBF format.
+
+https://wiki.openstreetmap.org/wiki/PBF_Format: blocks of Protocol Buffers messages, each after its length.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+Tags = Mapping[str, str]
+
+NODES: dict[int, tuple[float, float]] = {
+    1: (0.000, 0.0),
+    2: (0.001, 0.0),
+    3: (0.002, 0.0),
+    4: (0.003, 0.0),
+    5: (0.001, 0.001),
+    6: (0.500, 0.0),
+    7: (0.501, 0.0),
+}
+"""Longitude and latitude by id."""
+
+WAYS: dict[int, tuple[list[int], Tags]] = {
+    10: ([1, 2, 3, 4], {"highway": "residential"}),
+    11: ([5, 2], {"highway": "footway"}),
+    12: ([6, 7], {"highway": "primary", "name": "elsewhere"}),
+    13: ([4, 6], {"waterway": "river"}),
+}
+"""Nodes and tags by id: a street with a path that joins it at 2, a road far away, and no road."""
+
+
+def write_extract(
+    path: Path,
+    nodes: Mapping[int, tuple[float, float]] = NODES,
+    ways: Mapping[int, tuple[list[int], Tags]] = WAYS,
+) -> Path:
+    """Write nodes and ways as an extract."""
+    strings = ["", *sorted({text for _, tags in ways.values() for pair in tags.items() for text in pair})]
+    table = _message(*(_field(1, text.encode()) for text in strings))
+    groups = [
+        _field(2, _nodes(nodes)),
+        _message(*(_field(3, _way(key, refs, tags, strings)) for key, (refs, tags) in ways.items())),
+    ]
+    header = _message(_field(4, b"OsmSchema-V0.6"), _field(4, b"DenseNodes"))
+    data = _message(_field(1, table), *(_field(2, group) for group in groups))
+    path.write_bytes(_block(b"OSMHeader", header) + _block(b"OSMData", data))
+    return path
+
+
+def _block(kind: bytes, content: bytes) -> bytes:
+    packed = zlib.compress(content)
+    blob = _message(_field(2, len(content)), _field(3, packed))
+    header = _message(_field(1, kind), _field(3, len(blob)))
+    return struct.pack(">I", len(header)) + header + blob
+
+
+def _nodes(nodes: Mapping[int, tuple[float, float]]) -> bytes:
+    """Return all nodes as columns; coordinates are in 100 nanodegrees unless the block says otherwise."""
+    lon, lat = ([round(degrees * 1e7) for degrees in column] for column in zip(*nodes.values(), strict=True))
+    return _message(_field(1, _steps(list(nodes))), _field(8, _steps(lat)), _field(9, _steps(lon)))
+
+
+def _way(key: int, refs: list[int], tags: Tags, strings: list[str]) -> bytes:
+    return _message(
+        _field(1, key),
+        _field(2, b"".join(_varint(strings.index(text)) for text in tags)),
+        _field(3, b"".join(_varint(strings.index(text)) for text in tags.values())),
+        _field(8, _steps(refs)),
+    )
+
+
+def _steps(values: list[int]) -> bytes:
+    """Return numbers as their differences from the ones before."""
+    steps = (after - before for before, after in pairwise([0, *values]))
+    return b"".join(_varint(_zigzag(step)) for step in steps)
+
+
+def _message(*fields: bytes) -> bytes:
+    return b"".join(fields)
+
+
+def _field(number: int, value: int | bytes) -> bytes:
+    """Return a number, or bytes preceded by their length, with the field's key."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _zigzag(value: int) -> int:
+    return 2 * value if value >= 0 else -2 * value - 1
+
+
+def _varint(value: int) -> bytes:
+    octets = []
+    while value > 127:
+        octets.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*octets, value])

@@ -1,0 +1,35 @@
+"""The variant that chooses."""
+
+import numpy as np
+
+from relaxometer.resident import ResidentGraph
+from relaxometer.sssp import auto
+from sample_graphs import sample_graphs, undirected
+
+
+def test_features_say_what_is_worth_a_try(host_device):
+    kind, names = auto.worth_a_try(ResidentGraph.upload(host_device, sample_graphs()["grid"]))
+    assert kind.startswith("a map (mean degree")
+    assert "tiled" in names
+    assert "push-pull" not in names
+    edges = np.array([[0, leaf] for leaf in range(1, 101)])
+    star = undirected("star", 200, edges, np.ones(100, dtype=int))
+    kind, names = auto.worth_a_try(ResidentGraph.upload(host_device, star))
+    assert kind == "hubs (mean degree 1.98, largest 100)"
+    assert "push-pull" in names
+    assert "tiled" not in names
+
+
+def test_the_fastest_candidate_is_kept(device, monkeypatch):
+    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+    for fastest in ("near-far", "adaptive-persistent"):
+        module = auto.CANDIDATES[fastest].__name__
+
+        def seconds(self, solver, source, module=module):
+            return 1.0 if type(solver).__module__ == module else 2.0
+
+        monkeypatch.setattr(auto.Solver, "_time", seconds)
+        resolved = auto.Solver(resident, auto.Parameters()).resolved
+        assert resolved["chosen"] == fastest
+        assert resolved[f"{fastest}_ms"] == 1.0
+        assert resolved["because"].startswith("a map")

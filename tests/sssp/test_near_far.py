@@ -1,0 +1,153 @@
+"""Near and far piles: every width that a phase can have, piles that overflow, and batches."""
+
+import numpy as np
+import pytest
+
+from relaxometer.certify import SsspCertifier
+from relaxometer.device import get_device
+from relaxometer.graph import MAX_WEIGHT, Graph
+from relaxometer.resident import ResidentGraph
+from relaxometer.sssp import batch, near_far
+from relaxometer.sssp._near_far import QUEUE, bucket_shift
+from sample_graphs import reference_distances, sample_graphs
+
+WIDTHS = {
+    "block": {"narrow": 10**6, "wide": 10**6},
+    "block-thin-buckets": {"narrow": 10**6, "wide": 10**6, "delta": 0.01, "block_target": 2},
+    "grid": {"narrow": 0},
+    "grid-thin-buckets": {"narrow": 0, "delta": 0.01, "grid_target": 4},
+    "grid-one-bucket-a-phase": {"narrow": 0, "delta": 0.1, "grid_target": 1},
+    "to-and-fro": {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
+}
+
+
+def star(leaves: int) -> Graph:
+    """A hub with arcs to all leaves, and from one leaf to one vertex more."""
+    heads = np.arange(1, leaves + 1)
+    tails = np.append(np.zeros(leaves, dtype=int), leaves)
+    weights = np.append(np.arange(leaves) % 7 + 1, 1)
+    return Graph.from_arcs("star", leaves + 2, tails, np.append(heads, leaves + 1), weights)
+
+
+def assert_solved(resident, source, answer):
+    device = resident.device
+    distance, predecessor = device.asarray(answer.distance), device.asarray(answer.predecessor)
+    np.testing.assert_array_equal(device.asnumpy(distance), reference_distances(resident.host, source))
+    certificate = SsspCertifier(resident).check(source, distance, predecessor)
+    assert certificate.holds, certificate.reason
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_width_gives_the_answer(device, width, graph):
+    resident = ResidentGraph.upload(device, graph)
+    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
+    for source in {0, graph.n_vertices - 1}:
+        assert_solved(resident, source, solver.solve(source))
+
+
+@pytest.mark.parametrize("width", ["grid", "to-and-fro"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_order_of_threads_does_not_matter(width, seed):
+    resident = ResidentGraph.upload(get_device("host", order_seed=seed), sample_graphs()["random-directed"])
+    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
+    assert_solved(resident, 3, solver.solve(3))
+
+
+@pytest.mark.parametrize(
+    ("width", "modes"), [("block", {"block"}), ("grid", {"grid"}), ("to-and-fro", {"block", "grid"})]
+)
+def test_an_instrumented_search_records_every_phase(device, width, modes):
+    graph = sample_graphs()["grid"]
+    resident = ResidentGraph.upload(device, graph)
+    phases = []
+    answer = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width])).solve(0, phases)
+    assert len(phases) == answer.phases
+    assert {phase.mode for phase in phases} == modes
+    assert phases[0].updated == 1
+    assert phases[0].relaxed_arcs == graph.degrees[0]
+    assert sum(phase.updated for phase in phases) >= graph.n_vertices
+    assert sum(phase.relaxed_arcs for phase in phases) >= graph.n_arcs
+    assert all(phase.time_ms >= 0 for phase in phases)
+
+
+@pytest.mark.parametrize("width", ["block", "grid"])
+def test_piles_that_overflow_are_doubled(device, width):
+    graph = star(3 * QUEUE)
+    resident = ResidentGraph.upload(device, graph)
+    solver = near_far.Solver(resident, near_far.Parameters(**WIDTHS[width]))
+    phases = []
+    assert_solved(resident, 0, solver.solve(0, phases))
+    assert sum(phase.updated for phase in phases) == graph.n_vertices
+    assert_solved(resident, 0, solver.solve(0))
+
+
+def test_the_end_of_the_distances_is_a_bucket_like_any_other(device):
+    far = MAX_WEIGHT // 2
+    graph = Graph.from_arcs("far", 4, [0, 1, 0, 2], [1, 2, 3, 3], [far, far, 3, MAX_WEIGHT])
+    resident = ResidentGraph.upload(device, graph)
+    for delta in (1e-9, 1e-3, 1.0, 100.0):
+        answer = near_far.Solver(resident, near_far.Parameters(delta=delta)).solve(0)
+        assert device.asnumpy(answer.distance).tolist() == [0, far, 2 * far, 3]
+
+
+def test_a_search_that_no_width_would_take_is_refused():
+    with pytest.raises(ValueError, match="wide is 10; it must be at least narrow, which is 11"):
+        near_far.Parameters(narrow=11, wide=10)
+
+
+class TestBucketShift:
+    """The width of a bucket, a power of two."""
+
+    @pytest.mark.parametrize(("delta", "shift"), [(1.0, 3), (1.7, 4), (1e-6, 0), (1e12, 31)])
+    def test_rounds_down(self, host_device, delta, shift):
+        graph = Graph.from_arcs("ten", 3, [0, 1], [1, 2], [5, 15])
+        assert bucket_shift(ResidentGraph.upload(host_device, graph), delta) == shift
+
+    def test_auto_narrows_with_the_degree(self, host_device):
+        ends = np.array([(u, v) for u in range(4) for v in range(4) if u != v])
+        complete = Graph.from_arcs("complete", 4, ends[:, 0], ends[:, 1], np.full(12, 10))
+        path = Graph.from_arcs("path", 4, [0, 1], [1, 2], [10, 10])
+        # 32 / 6 mean weights over degrees of 3 and 1/2: 17 and 106 units.
+        assert bucket_shift(ResidentGraph.upload(host_device, complete), None) == 4
+        assert bucket_shift(ResidentGraph.upload(host_device, path), None) == 6
+
+
+class TestBatch:
+    """Many sources in one launch."""
+
+    def test_rows_are_the_answers_of_their_sources(self, device):
+        graph = sample_graphs()["random-directed"]
+        resident = ResidentGraph.upload(device, graph)
+        solver = batch.Solver(resident, batch.Parameters(sources=40))
+        sources = np.arange(0, 400, 10)
+        for _ in range(2):
+            distance, predecessor = solver.solve_many(sources)
+        certifier = SsspCertifier(resident)
+        for row, source in enumerate(sources.tolist()):
+            np.testing.assert_array_equal(
+                device.asnumpy(distance[row]), reference_distances(graph, source), err_msg=f"source {source}"
+            )
+            assert certifier.check(source, distance[row], predecessor[row]).holds
+
+    def test_piles_that_overflow_are_doubled(self, host_device):
+        resident = ResidentGraph.upload(host_device, star(3 * QUEUE))
+        solver = batch.Solver(resident, batch.Parameters())
+        distance, _ = solver.solve_many([0, 1, 3 * QUEUE])
+        for row, source in enumerate([0, 1, 3 * QUEUE]):
+            np.testing.assert_array_equal(distance[row], reference_distances(resident.host, source))
+
+    @pytest.mark.parametrize("count", [0, 5])
+    def test_a_number_of_sources_that_does_not_fit_is_refused(self, host_device, count):
+        solver = batch.Solver(
+            ResidentGraph.upload(host_device, sample_graphs()["grid"]), batch.Parameters(sources=4)
+        )
+        with pytest.raises(ValueError, match=rf"{count} sources; expected 1 to 4"):
+            solver.solve_many(range(count))
+
+    def test_a_path_that_passes_32_bits_is_an_error(self, host_device):
+        graph = Graph.from_arcs("too-far", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
+        solver = batch.Solver(ResidentGraph.upload(host_device, graph), batch.Parameters())
+        with pytest.raises(OverflowError, match="32 bits"):
+            solver.solve_many([2, 0])
+        solver.solve_many([2, 1])

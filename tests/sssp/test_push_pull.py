@@ -1,0 +1,67 @@
+"""Push-pull: windows of every size, both directions, and what it reads."""
+
+import numpy as np
+import pytest
+
+from relaxometer.certify import SsspCertifier
+from relaxometer.datasets.registry import RmatParameters
+from relaxometer.datasets.rmat import rmat
+from relaxometer.graph import Graph
+from relaxometer.resident import ResidentGraph
+from relaxometer.sssp.push_pull import Parameters, Solver
+from sample_graphs import reference_distances, undirected
+
+
+def hubs(leaves=5000):
+    """Two hubs that share many neighbours, and chains between leaves: windows from none to thousands."""
+    rng = np.random.default_rng(5)
+    ends = np.arange(2, leaves + 2)
+    first = np.stack([np.zeros(leaves, dtype=int), ends], axis=1)
+    second = np.stack([np.ones(leaves // 2, dtype=int), ends[::2]], axis=1)
+    chains = np.stack([ends[:-1], ends[1:]], axis=1)
+    edges = np.concatenate([first, second, chains])
+    return undirected("hubs", leaves + 2, edges, rng.integers(0, 300, len(edges)))
+
+
+def directed():
+    rng = np.random.default_rng(6)
+    tails, heads = rng.integers(0, 700, 3000), rng.zipf(1.6, 3000) % 700
+    return Graph.from_arcs("directed", 700, tails, heads, rng.integers(0, 50, 3000))
+
+
+def skewed():
+    return rmat(RmatParameters(scale=10, edge_factor=16, weights={"distribution": "uniform"}), seed=1)
+
+
+@pytest.mark.parametrize("beta", [1e-9, 4.0, 1e9], ids=["push-only", "both", "pull-at-once"])
+@pytest.mark.parametrize("delta", [1, 40, 10**6])
+@pytest.mark.parametrize("make", [hubs, directed, skewed])
+def test_every_mix_of_pushing_and_pulling_is_right(device, make, delta, beta):
+    graph = make()
+    resident = ResidentGraph.upload(device, graph)
+    solver, certifier = Solver(resident, Parameters(delta=delta, beta=beta)), SsspCertifier(resident)
+    for source in (0, 1, graph.n_vertices - 1):
+        phases = []
+        answer = solver.solve(source, phases)
+        np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, source))
+        certificate = certifier.check(source, answer.distance, answer.predecessor)
+        assert certificate.holds, certificate.reason
+        assert answer.phases == len(phases)
+        if beta < 1 and make is not directed:  # nothing is left when the last bucket ends
+            assert not any(phase.updated for phase in phases if phase.mode == "pull")
+
+
+def test_light_arcs_first_reads_fewer_arcs_than_there_are(device):
+    graph = skewed()
+    phases = []
+    Solver(ResidentGraph.upload(device, graph), Parameters()).solve(0, phases)
+    assert {phase.mode for phase in phases} == {"push", "pull"}
+    assert sum(phase.relaxed_arcs for phase in phases) < 0.7 * graph.n_arcs
+
+
+def test_a_search_from_a_vertex_without_arcs_leaves_the_next_one_right(device):
+    graph = Graph.from_arcs("islands", 40, [0, 1, 2], [1, 2, 3], [4, 4, 4])
+    solver = Solver(ResidentGraph.upload(device, graph), Parameters(delta=2))
+    for source in (0, 30, 0, 39, 1):
+        found = device.asnumpy(solver.solve(source).distance)
+        np.testing.assert_array_equal(found, reference_distances(graph, source))

@@ -1,0 +1,112 @@
+"""Maps in tiles: the cut, the search with mail between tiles, and graphs that are not for it."""
+
+import numpy as np
+import pytest
+
+from relaxometer.certify import SsspCertifier
+from relaxometer.device import get_device
+from relaxometer.graph import Graph
+from relaxometer.resident import ResidentGraph
+from relaxometer.sssp import tiled
+from relaxometer.sssp._tiles import REMOTE, cut
+from relaxometer.variants import Skipped
+from sample_graphs import reference_distances, sample_graphs
+
+MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
+
+
+def arcs_of(graph):
+    return sorted(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+
+
+class TestCut:
+    """The graph cut into tiles is the same graph."""
+
+    @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
+    @pytest.mark.parametrize("n_tiles", [1, 3, 8])
+    def test_arcs_are_kept(self, graph, n_tiles):
+        tiling = cut(graph, n_tiles)
+        tile = np.searchsorted(tiling.begins, np.arange(graph.n_vertices), side="right") - 1
+        border = np.concatenate(
+            [tiling.begins[t] + np.arange(n) for t, n in enumerate(np.diff(tiling.mail_begins))]
+        ).astype(int)
+        tails = np.repeat(np.arange(graph.n_vertices), np.diff(tiling.offsets))
+        remote = tiling.targets >= REMOTE
+        heads = tiling.begins[tile[tails]].astype(int) + tiling.targets
+        heads[remote] = border[tiling.targets[remote] - REMOTE]
+        assert (tile[tails[remote]] != tile[heads[remote]]).all()
+        assert (tile[tails[~remote]] == tile[heads[~remote]]).all()
+        assert set(border) == set(heads[remote])
+        arcs = zip(tiling.order[tails].tolist(), tiling.order[heads].tolist(), strict=True)
+        assert sorted((*ends, w) for ends, w in zip(arcs, tiling.weights.tolist(), strict=True)) == arcs_of(
+            graph
+        )
+
+    @pytest.mark.parametrize("n_tiles", [1, 2, 7, 23])
+    def test_tiles_are_of_one_size(self, n_tiles):
+        graph = sample_graphs()["grid"]
+        tiling = cut(graph, n_tiles)
+        sizes = np.diff(tiling.begins)
+        assert len(sizes) == n_tiles
+        assert sizes.sum() == graph.n_vertices
+        assert np.ptp(sizes) <= np.ceil(np.log2(n_tiles)) + 1
+        np.testing.assert_array_equal(tiling.order[tiling.place], np.arange(graph.n_vertices))
+
+    def test_few_arcs_of_a_street_grid_cross(self):
+        graph = sample_graphs()["grid"]
+        tiling = cut(graph, 4)
+        assert (tiling.targets >= REMOTE).mean() < 0.1
+
+
+@pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("delta", [0.01, 3.0, 1000.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, graph):
+    device = get_device("host", order_seed=seed)
+    resident = ResidentGraph.upload(device, graph)
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta))
+    certifier = SsspCertifier(resident)
+    for source in (0, graph.n_vertices // 3):
+        answer = solver.solve(source)
+        np.testing.assert_array_equal(answer.distance, reference_distances(graph, source))
+        certificate = certifier.check(source, answer.distance, answer.predecessor)
+        assert certificate.holds, certificate.reason
+
+
+def test_a_queue_that_overflows_loses_nothing(device):
+    """A vertex with more near neighbours than a phase has room for; many are improved later."""
+    n = 4000
+    rng = np.random.default_rng(8)
+    arcs = np.concatenate(
+        [np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], 1), rng.integers(0, n, (n, 2))]
+    )
+    graph = Graph.from_arcs("wide", n, arcs[:, 0], arcs[:, 1], rng.integers(1, 1000, len(arcs)))
+    resident = ResidentGraph.upload(device, graph)
+    answer = tiled.Solver(resident, tiled.Parameters(tiles=1, delta=1e6)).solve(0)
+    np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, 0))
+
+
+def test_an_instrumented_search_is_one_record(device):
+    graph = sample_graphs()["grid"]
+    solver = tiled.Solver(ResidentGraph.upload(device, graph), tiled.Parameters(tiles=4))
+    phases = []
+    answer = solver.solve(0, phases)
+    assert answer.phases is None
+    (whole,) = phases
+    assert whole.updated >= graph.n_vertices
+    assert whole.relaxed_arcs >= graph.n_arcs
+    assert len(solver.tile_log["phases"]) == 4
+    assert solver.tile_log["wakes"][1:].sum() > 0
+
+
+def test_a_graph_with_a_hub_is_skipped(host_device):
+    heads = np.arange(1, 5001)
+    graph = Graph.from_arcs("hub", 5001, np.zeros(5000, dtype=int), heads, np.ones(5000, dtype=int))
+    with pytest.raises(Skipped, match="a vertex has 5000 arcs, more than 4096"):
+        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters())
+
+
+def test_a_graph_that_shared_memory_does_not_hold_is_skipped(host_device):
+    graph = Graph.from_arcs("large", 300_000, [0], [1], [1])
+    with pytest.raises(Skipped, match="300000 vertices; shared memory holds"):
+        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters())

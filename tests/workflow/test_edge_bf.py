@@ -1,0 +1,73 @@
+"""The report of Bellman-Ford over edges, on an R-MAT graph small enough for the emulation."""
+
+import json
+
+import pandas as pd
+import pytest
+import yaml
+
+from tiny_workflow import ROOT, TINY
+
+SMALL = {"format": "rmat", "license": "CC0-1.0", "weight_unit": "none", "seed": 1, "parameters": {"scale": 6}}
+LEFT_OUT = dict.fromkeys(("conventional", "selection", "adaptive"), False)
+CONFIG = {
+    **TINY,
+    "datasets": {"rmat-6": SMALL},
+    "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+    "sssp": {
+        "graphs": ["rmat-6"],
+        "variants": {
+            **LEFT_OUT,
+            "edge-bf": {},
+            "edge-bf-block": {"kernel": "edge-bf", "block": [4, 8, 16, 32]},
+            "spmv-ell": {"limit_gb": 1e-6},
+        },
+    },
+    "report": {"sources": ["edge-bf"], "maps": []},
+}
+
+
+def targets(workflow, *arguments):
+    """The files that a dry run of `all` asks for."""
+    done = workflow.run("--dry-run", "--forceall", *arguments, "--", "all")
+    line = done.stdout.split("rule all:")[1].split("input:")[1].splitlines()[0]
+    return {name.strip() for name in line.split(",")}
+
+
+@pytest.mark.slow
+def test_figures_tables_and_claims_come_out_of_a_run(workflow):
+    workflow.configure(CONFIG)
+    workflow.run("--", "all")
+    summary = pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
+    assert summary["status"].to_dict() == {
+        "edge-bf": "ok",
+        **{f"edge-bf-block-{block}": "ok" for block in (4, 8, 16, 32)},
+        "spmv-ell": "skipped",
+        "dijkstra-cpu": "ok",
+    }
+    assert "limit_gb is 1e-06" in summary.loc["spmv-ell", "reason"]
+    for name in ("performance", "speedup", "gains"):
+        assert workflow.path(f"results/figures/edge-bf-{name}.svg").is_file()
+    assert "Vertices in a block" in workflow.path("results/figures/edge-bf-blocks/rmat-6.svg").read_text()
+    bandwidth = pd.read_csv(workflow.path("results/report/edge-bf-bandwidth.csv"))
+    assert len(bandwidth) == 5
+    assert (bandwidth["GB/s"] > 0).all()
+    assert json.loads(workflow.path("results/device_rates.json").read_text())["copy_gb_s"] > 0
+    claims = pd.read_csv(workflow.path("results/claims.csv"))
+    assert set(claims["source"]) == {"edge-bf"}
+
+
+def test_the_suite_plans_its_figures(workflow):
+    suite = yaml.safe_load((ROOT / "config/suites/edge-bf.yaml").read_text(encoding="utf-8"))
+    workflow.configure(suite)
+    planned = targets(workflow)
+    assert planned >= {
+        *(f"results/figures/edge-bf-{name}.svg" for name in ("performance", "speedup", "gains")),
+        *("results/figures/edge-bf-blocks/rmat-20-d32.svg", "results/report/edge-bf-graphs.csv"),
+    }
+    assert not any("figure-" in name for name in planned)
+
+
+def test_without_the_source_there_are_no_figures_of_it(workflow):
+    workflow.configure({**CONFIG, "report": {"sources": [], "maps": []}})
+    assert not any("edge-bf" in name for name in targets(workflow))

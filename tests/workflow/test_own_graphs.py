@@ -1,0 +1,163 @@
+"""A graph of every format joins through `datasets` of a config and passes the whole workflow."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.datasets.registry import FORMATS
+from relaxometer.graph import read_graph
+from sample_graphs import reference_distances
+from sample_osm import write_extract
+from sample_railways import write_railways
+from tiny_workflow import TINY, Workflow
+
+pytestmark = pytest.mark.slow
+
+KANTO = {"south": 34.8, "west": 138.3, "north": 37.2, "east": 141.0}
+VALUES = {"distribution": "values", "scale": 10}
+
+
+def generated(form, vertices, arcs, /, **parameters):
+    return {"format": form, "seed": 1, "vertices": vertices, "arcs": arcs, "parameters": parameters}
+
+
+GRAPHS = {
+    "my-dimacs": {"format": "dimacs", "path": "tiny.gr", "vertices": 108, "arcs": 390},
+    "my-topology": {
+        "format": "topology",
+        "path": "edges.gr",
+        "vertices": 4,
+        "arcs": 6,
+        "parameters": {"weights": {"distribution": "log-uniform", "range": [10, 1000], "seed": 3}},
+    },
+    "my-matrix-market": {
+        "format": "matrix-market",
+        "path": "matrix.mtx",
+        "vertices": 3,
+        "arcs": 4,
+        "parameters": {"weights": VALUES},
+    },
+    "my-edge-list": {
+        "format": "edge-list",
+        "path": "edges.txt",
+        "vertices": 3,
+        "arcs": 2,
+        "parameters": {"weights": VALUES, "directed": True},
+    },
+    "my-graph500-edges": {
+        "format": "graph500-edges",
+        "path": "edges.bin",
+        "edge_weights": {"path": "weights.bin"},
+        "vertices": 4,
+        "arcs": 4,
+        "parameters": {"scale": 2, "weights": VALUES},
+    },
+    "my-osm-pbf": {"format": "osm-pbf", "path": "small.osm.pbf", "vertices": 4, "arcs": 6},
+    "my-highways": {"format": "highways", "vertices": 6847, "arcs": 21764, "parameters": {"box": KANTO}},
+    "my-ksj-n02": {"format": "ksj-n02", "path": "N02-24_GML.zip", "vertices": 5, "arcs": 10},
+    "my-graph500": {"format": "graph500", "vertices": 1024, "arcs": 21102, "parameters": {"scale": 10}},
+    "my-rmat": generated("rmat", 256, 4356, scale=8),
+    "my-uniform-random": generated("uniform-random", 300, 2206, vertices=300, mean_degree=7.5),
+    "my-grid": generated("grid", 63, 220, rows=7, columns=9),
+    "my-chain": generated("chain", 20, 38, vertices=20),
+    "my-star": generated("star", 20, 38, vertices=20),
+    "my-complete": generated("complete", 12, 132, vertices=12),
+    "my-binary-tree": generated("binary-tree", 31, 60, vertices=31),
+    "my-road-like": generated("road-like", 600, 1620, rows=20, columns=30),
+    "my-kanto-like-main": {
+        "format": "kanto-like-main",
+        "extracted_from": "my-kanto-like",
+        "vertices": 308_944,
+        "arcs": 852_492,
+    },
+}
+"""Entries by name, the format's behind ``my-``, with counts that the graph must have."""
+
+# Made for the graph that is a part of it; searches over it would take most of the time.
+WHOLE = {"my-kanto-like": {"format": "kanto-like", "seed": 1, "vertices": 1_427_876, "arcs": 4_581_208}}
+
+WEIGHTS = {
+    "my-matrix-market": [15, 15, 20_000, 20_000],
+    "my-edge-list": [5, 30],
+    "my-graph500-edges": [5, 20, 5, 20],
+}
+
+
+def write_files(workflow):
+    """Write a small file of every format that is read from one."""
+    files = {
+        "edges.gr": "p tw 4 3\n1 2\n2 3\n4 2\n",
+        "matrix.mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.5\n3 2 2e3\n",
+        "edges.txt": "# from\tto\n1\t2\t.5\n70\t1\t3\n",
+    }
+    for name, text in files.items():
+        workflow.path(name).write_text(text, encoding="utf-8")
+    edges = np.array([[0, 3], [3, 1], [1, 1], [3, 0]], dtype="<i8")
+    workflow.path("edges.bin").write_bytes(edges.tobytes())
+    workflow.path("weights.bin").write_bytes(np.array([0.5, 2, 0, 0.75], dtype="<f4").tobytes())
+    write_extract(workflow.path("small.osm.pbf"))
+    write_railways(workflow.path("N02-24_GML.zip"))
+
+
+@pytest.fixture(scope="module")
+def finished_graphs(tmp_path_factory):
+    """A run of one variant over a graph of every format."""
+    workflow = Workflow(tmp_path_factory.mktemp("graphs"))
+    write_files(workflow)
+    config = {
+        **TINY,
+        "datasets": {**GRAPHS, **WHOLE},
+        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+        "sssp": {
+            "graphs": list(GRAPHS),
+            "variants": {"conventional": False, "selection": False, "adaptive": False},
+        },
+        "report": {"sources": [], "maps": []},
+    }
+    workflow.configure(config)
+    # Some sixty jobs: a minute or two on two free cores, much longer on busy ones.
+    workflow.run("--cores", "2", "--", "all", timeout_s=1800)
+    return workflow
+
+
+def test_every_format_of_a_graph_has_its_own():
+    named = {name.removeprefix("my-") for name in GRAPHS | WHOLE}
+    assert named == {name for name, form in FORMATS.items() if not form.batch}
+    assert all(entry["format"] == name.removeprefix("my-") for name, entry in (GRAPHS | WHOLE).items())
+
+
+def test_every_answer_is_certified(finished_graphs):
+    summary = pd.read_csv(finished_graphs.path("results/summary.csv")).set_index("graph")
+    assert set(summary.index) == set(GRAPHS)
+    assert (summary["status"] == "ok").all()
+    assert (summary["certified"] == 1).all()
+    assert (summary["sources"] == 2).all()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_graph_is_the_one_of_the_entry(finished_graphs, name):
+    graph = read_graph(finished_graphs.path(f"results/graphs/{name}"))
+    entry = GRAPHS[name]
+    assert (graph.n_vertices, graph.n_arcs) == (entry["vertices"], entry["arcs"])
+    assert graph.metadata["format"] == entry["format"]
+    described = json.loads(finished_graphs.path(f"results/graphs/{name}/graph.json").read_text("utf-8"))
+    assert described["components"] >= 1
+    if name in WEIGHTS:
+        assert graph.weights.tolist() == WEIGHTS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in GRAPHS if GRAPHS[name]["vertices"] < 10_000])
+def test_the_answer_is_the_shortest_paths(finished_graphs, name):
+    graph = read_graph(finished_graphs.path(f"results/graphs/{name}"))
+    source = pq.read_table(finished_graphs.path(f"results/sources/{name}.parquet"))["source"][0].as_py()
+    answer = pq.read_table(finished_graphs.path(f"results/runs/sssp/{name}/dijkstra-cpu/answer.parquet"))
+    np.testing.assert_array_equal(answer["distance"].to_numpy(), reference_distances(graph, source))
+
+
+def test_searches_of_graph500_start_from_its_keys(finished_graphs):
+    metadata = read_graph(finished_graphs.path("results/graphs/my-graph500")).metadata
+    sources = pq.read_table(finished_graphs.path("results/sources/my-graph500.parquet"))["source"].to_pylist()
+    assert sources == metadata["search_keys"][:2]

@@ -1,0 +1,72 @@
+"""The survey's variants, figures and tables in a run of the workflow, on a tiny map."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from tiny_workflow import TINY, Workflow
+
+pytestmark = pytest.mark.slow
+
+CONFIG = {
+    **TINY,
+    "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+    "sssp": {
+        "graphs": ["tiny"],
+        "variants": {
+            "selection": False,
+            "adaptive": False,
+            "scipy-dijkstra": {},
+            "dijkstra": {},
+            "dijkstra-small": {"kernel": "dijkstra", "limit": 10},
+            "bellman-ford-queue": {},
+            "bellman-ford-queue-order": {"kernel": "bellman-ford-queue", "order": ["slf", "lll", "slf-lll"]},
+            "delta-stepping": {},
+            "delta-stepping-sweep": {
+                "kernel": "delta-stepping",
+                "delta": ["median", "max-over-degree", 5, 300],
+            },
+        },
+    },
+    "report": {"sources": ["survey"], "maps": []},
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run."""
+    workflow = Workflow(tmp_path_factory.mktemp("survey"))
+    workflow.configure(CONFIG)
+    workflow.run("--", "all")
+    return workflow
+
+
+def test_every_figure_of_the_survey_is_there(finished):
+    for name in ("extract-min", "queues/tiny", "widths/tiny"):
+        assert finished.path(f"results/figures/survey-{name}.svg").stat().st_size > 1000
+    assert not finished.path("results/figures/figure-4").exists()
+
+
+def test_all_variants_are_proven_and_a_large_graph_is_skipped(finished):
+    lines = pd.read_csv(finished.path("results/summary.csv")).set_index("variant")
+    status = lines.pop("status")
+    assert status.pop("dijkstra-small") == "skipped"
+    assert set(status) == {"ok"}
+    assert "limit = 10" in lines.loc["dijkstra-small", "reason"]
+
+
+def test_the_table_of_work_counts_relaxations(finished):
+    table = pd.read_csv(finished.path("results/report/sssp-work.csv")).set_index("Variant")
+    assert table.loc["dijkstra", "Relaxations an arc"] == 1
+    assert (table["Relaxations an arc"].dropna() >= 1).all()
+    assert {"bellman-ford-queue-order-slf-lll", "delta-stepping"} <= set(table.index)
+    assert not any(name.startswith("delta-stepping-sweep") for name in table.index)
+
+
+def test_the_claims_on_extract_min_need_a_gpu(finished):
+    claims = pd.read_csv(finished.path("results/claims.csv")).set_index("id")
+    assert set(claims["source"]) == {"survey"}
+    assert claims.loc["survey-extract-min-threads", "verdict"] == "not measured: emulated time"
+    table = pd.read_csv(finished.path("results/report/survey-extract-min.csv"))
+    assert set(table["Clock"]) == {"emulated", "CPU"}

@@ -1,0 +1,94 @@
+// Lists of pieces of rows: the frontier of a top-down level, cut so that no entry has more than PIECE arcs.
+//
+// The rows of a Kronecker graph have from one arc to millions. An entry is a vertex in the low word and, in
+// the high one, which PIECE of its arcs is meant; so a hub is many entries, and equal numbers of entries are
+// about equal work.
+
+#pragma once
+
+#include "_bfs.cuh"
+
+const u32 PIECE = 128;
+
+// Vertices that a lane appends at a time.
+const u32 DEEP = 4;
+
+struct Piece {
+    u32 vertex;
+    i64 begin;
+    i64 end;
+};
+
+__device__ __forceinline__ u32 pieces_of(i64 degree)
+{
+    return static_cast<u32>((degree + PIECE - 1) / PIECE);
+}
+
+__device__ __forceinline__ Piece piece_of(u64 entry, const i64* offsets)
+{
+    u32 v = static_cast<u32>(entry);
+    i64 begin = offsets[v] + static_cast<i64>(entry >> 32) * PIECE;
+    return {v, begin, min(offsets[v + 1], begin + PIECE)};
+}
+
+// Appends the rows of those of each lane's DEEP vertices that `taken` has a bit for, with one atomic addition
+// a warp. All lanes call it. Returns how many arcs this lane's rows have.
+__device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 taken, const i64* offsets,
+                                           u64* list, u64* length)
+{
+    u32 lane = threadIdx.x % 32;
+    u64 arcs = 0;
+    u32 pieces[DEEP];
+    u32 own = 0;
+#pragma unroll
+    for (u32 j = 0; j < DEEP; ++j) {
+        u32 v = vertices[j];
+        i64 degree = taken >> j & 1 ? offsets[v + 1] - offsets[v] : 0;
+        arcs += degree;
+        pieces[j] = pieces_of(degree);
+        own += pieces[j];
+    }
+    u32 below = sum_below(own);
+    u32 sum = __shfl_sync(ALL_LANES, below + own, 31);
+    if (sum == 0) return 0;
+    u64 base = 0;
+    if (lane == 0) base = atomicAdd(length, static_cast<u64>(sum));
+    u64 at = __shfl_sync(ALL_LANES, base, 0) + below;
+#pragma unroll
+    for (u32 j = 0; j < DEEP; ++j) {
+        if (pieces[j]) list[at] = vertices[j];
+        // The further pieces of a long row are written by all lanes.
+        u32 longer = __ballot_sync(ALL_LANES, pieces[j] > 1);
+        while (longer) {
+            u32 owner = __ffs(longer) - 1;
+            longer &= longer - 1;
+            u32 v = __shfl_sync(ALL_LANES, vertices[j], owner);
+            u32 end = __shfl_sync(ALL_LANES, pieces[j], owner);
+            u64 first = __shfl_sync(ALL_LANES, at, owner);
+            for (u64 piece = 1 + lane; piece < end; piece += 32) {
+                list[first + piece] = piece << 32 | v;
+            }
+        }
+        at += pieces[j];
+    }
+    return arcs;
+}
+
+// Appends the rows of the vertices in a word of a bitmap; a lane passes the word and its number. All lanes
+// call it. Returns how many arcs this lane's rows have.
+__device__ __forceinline__ u64 append_word(u32 bits, u32 word, const i64* offsets, u64* list, u64* length)
+{
+    u64 arcs = 0;
+    while (__any_sync(ALL_LANES, bits)) {
+        u32 vertices[DEEP];
+        u32 taken = 0;
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            vertices[j] = word * 32 + (bits ? __ffs(bits) - 1 : 0);
+            taken |= (bits != 0) << j;
+            bits &= bits - 1;
+        }
+        arcs += append_rows(vertices, taken, offsets, list, length);
+    }
+    return arcs;
+}

@@ -1,0 +1,137 @@
+// Bottom-up BFS: every vertex not visited yet looks for a parent in the frontier. Figures 4 and 6 of
+// Hirakushi and Takahashi, "Breadth-first search on a GPU cluster".
+//
+// A thread owns a word of each bitmap, that is 32 vertices. Vertices with many arcs, which a bitmap made once
+// says, are searched by a whole warp, so that its reads are adjacent and its lanes do not diverge; the others
+// by a thread each, after the candidates of a block have been laid out without gaps in shared memory, so that
+// no thread is idle while others have vertices left. Either search ends at the first parent.
+//
+// A word has one owner, so that `visited` and `next` need no atomics. Both kernels read the frontier of this
+// level alone.
+//
+// Errata of the source: its pseudo-code (figure 2) tests `predecessors` where the frontier is meant, so that
+// a vertex could find a parent of its own level, and adds the parent u to the next frontier, where v is
+// meant.
+//
+// Deviations from the source:
+//   - in figure 4 all lanes with work left write `selected[warp]` and one of them survives; a vote elects it.
+//   - visited |= next, a step of its own there, is done by the word's owner.
+
+#include "_bfs.cuh"
+
+// A block's threads at most, and so the words that it owns.
+const u32 MAX_THREADS = 256;
+
+// Marks the vertices that are searched by a whole warp.
+extern "C" __global__ void mark_large(u32 n, const i64* __restrict__ offsets, u32 threshold, u32* large)
+{
+    u32 v = thread_id();
+    bool is_large = v < n && offsets[v + 1] - offsets[v] >= threshold;
+    u32 word = __ballot_sync(ALL_LANES, is_large);
+    if (threadIdx.x % 32 == 0 && v < n) large[v / 32] = word;
+}
+
+// Adds what a level found and examined: counts[0] and, of instrumented runs, counts[1].
+__device__ void count_level(u64* counts, u32 found, u32 examined, u32 instrumented)
+{
+    u64 warp_found = warp_sum(found);
+    if (threadIdx.x % 32 == 0 && warp_found) atomicAdd(&counts[0], warp_found);
+    if (!instrumented) return;
+    u64 warp_examined = warp_sum(examined);
+    if (threadIdx.x % 32 == 0 && warp_examined) atomicAdd(&counts[1], warp_examined);
+}
+
+// Figure 4, warp-bottom-up, over the words `first_word` to `last_word` - 1.
+extern "C" __global__ void warp_bottom_up(u32 first_word, u32 last_word, const i64* __restrict__ offsets,
+                                          const u32* __restrict__ targets, const u32* __restrict__ large,
+                                          const u32* __restrict__ frontier, u32 depth,
+                                          u32* __restrict__ visited, u32* __restrict__ next,
+                                          u32* __restrict__ level, u32* __restrict__ predecessor, u64* counts,
+                                          u32 instrumented)
+{
+    u32 lane = threadIdx.x % 32;
+    u32 word = first_word + thread_id();
+    u32 bits = word < last_word ? ~visited[word] & large[word] : 0;
+    u32 found = 0;
+    u32 examined = 0;
+    while (u32 waiting = __ballot_sync(ALL_LANES, bits)) {
+        u32 owner = __ffs(waiting) - 1;
+        u32 own = word * 32 + 31 - __clz(bits);
+        u32 v = __shfl_sync(ALL_LANES, own, owner);
+        u32 parent = search_row_by_warp(targets, offsets[v], offsets[v + 1], frontier, &examined);
+        if (lane != owner) continue;
+        bits &= ~bit_of(v);
+        if (parent == NO_PREDECESSOR) continue;
+        level[v] = depth + 1;
+        predecessor[v] = parent;
+        found |= bit_of(v);
+    }
+    if (word < last_word) {
+        next[word] = found;
+        visited[word] |= found;
+    }
+    count_level(counts, __popc(found), examined, instrumented);
+}
+
+// The sum of a value over the threads of the block below this one; *total over all.
+__device__ u32 sum_below_in_block(u32 value, u32* warp_sums, u32* total)
+{
+    u32 below = sum_below(value);
+    if (threadIdx.x % 32 == 31) warp_sums[threadIdx.x / 32] = below + value;
+    __syncthreads();
+    *total = 0;
+    for (u32 warp = 0; warp < blockDim.x / 32; ++warp) {
+        if (warp < threadIdx.x / 32) below += warp_sums[warp];
+        *total += warp_sums[warp];
+    }
+    return below;
+}
+
+// Figure 6, thread-bottom-up, over the words `first_word` to `last_word` - 1; after `warp_bottom_up`, to
+// whose words of `next` it adds.
+extern "C" __global__ void thread_bottom_up(u32 first_word, u32 last_word, const i64* __restrict__ offsets,
+                                            const u32* __restrict__ targets, const u32* __restrict__ large,
+                                            const u32* __restrict__ frontier, u32 depth,
+                                            u32* __restrict__ visited, u32* __restrict__ next,
+                                            u32* __restrict__ level, u32* __restrict__ predecessor,
+                                            u64* counts, u32 instrumented)
+{
+    __shared__ u32 warp_sums[MAX_THREADS / 32];
+    __shared__ u32 scratch[MAX_THREADS * 32];
+    u32 word = first_word + thread_id();
+    u32 bits = word < last_word ? ~visited[word] & ~large[word] : 0;
+    u32 end;
+    u32 begin = sum_below_in_block(__popc(bits), warp_sums, &end);
+    u32 own_end = begin + __popc(bits);
+    for (u32 position = begin; bits; ++position) {
+        u32 shift = 31 - __clz(bits);
+        scratch[position] = word * 32 + shift;
+        bits &= ~(1u << shift);
+    }
+    __syncthreads();
+    u32 examined = 0;
+    for (u32 current = threadIdx.x; current < end; current += blockDim.x) {
+        u32 v = scratch[current];
+        u32 found = 0;
+        i64 row_end = offsets[v + 1];
+        for (i64 i = offsets[v]; i < row_end && !found; ++i) {
+            u32 u = targets[i];
+            ++examined;
+            if (!contains(frontier, u)) continue;
+            level[v] = depth + 1;
+            predecessor[v] = u;
+            found = bit_of(v);
+        }
+        scratch[current] = found;
+    }
+    __syncthreads();
+    u32 found = 0;
+    for (u32 position = begin; position < own_end; ++position) {
+        found |= scratch[position];
+    }
+    if (found) {
+        next[word] |= found;
+        visited[word] |= found;
+    }
+    count_level(counts, __popc(found), examined, instrumented);
+}

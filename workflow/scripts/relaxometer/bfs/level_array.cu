@@ -1,0 +1,26 @@
+// BFS with a thread for every vertex at every level: the textbook's first kernel (Harish and Narayanan 2007).
+//
+// The vertices of one level look at all their arcs and put every head that has no level yet one level down.
+// Two of them may find the same head: they write the same level, and whichever writes last is its
+// predecessor, which is right either way. So the accesses are relaxed, and none of them is a
+// read-modify-write.
+
+#include "_bfs.cuh"
+
+// `last_depth` holds the last depth from which a vertex was found, so that nothing need be cleared.
+extern "C" __global__ void level_array(u32 n, const i64* __restrict__ offsets,
+                                       const u32* __restrict__ targets, u32 depth, u32* level,
+                                       u32* predecessor, u32* last_depth)
+{
+    u32 v = thread_id();
+    if (v >= n || load_relaxed(&level[v]) != depth) return;
+    i64 end = offsets[v + 1];
+    for (i64 i = offsets[v]; i < end; ++i) {
+        u32 head = targets[i];
+        if (load_relaxed(&level[head]) == UNREACHED) {
+            store_relaxed(&level[head], depth + 1);
+            store_relaxed(&predecessor[head], v);
+            store_relaxed(last_depth, depth + 1);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// Proof that levels and predecessors are those of a breadth-first search: Graph500's five rules, for arcs.
+//
+// If the source is at level 0, every other reached vertex is one level below a predecessor with an arc to it,
+// no arc leads more than one level down and none leaves the reached set, then each level is the number of
+// arcs on a real path and no path has fewer. Levels fall along predecessors, so these cannot form a circle.
+//
+// Every kernel reports into a pair of words for each rule: how often it is broken, and the smallest vertex at
+// which it is.
+
+#include "device/atomics.cuh"
+
+__device__ const u32 UNREACHED = 0xffffffffu;
+
+enum Rule { TREE, TREE_LEVELS, ARC_LEVELS, SPANNING, TREE_ARCS };
+
+__device__ void broken(u64* report, Rule rule, u32 v)
+{
+    atomicAdd(&report[2 * rule], 1ull);
+    atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
+}
+
+// Rules ARC_LEVELS and SPANNING. A warp takes a row, since the longest rows of a Kronecker graph would keep a
+// single thread busy longer than all others together.
+extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                      const u32* __restrict__ level, u64* report)
+{
+    u32 lane = threadIdx.x % 32;
+    for (u64 u = thread_id() / 32; u < n; u += thread_count() / 32) {
+        u32 own = level[u];
+        if (own == UNREACHED) continue;
+        i64 end = offsets[u + 1];
+        for (i64 i = offsets[u] + lane; i < end; i += 32) {
+            u32 v = targets[i];
+            if (level[v] == UNREACHED) {
+                broken(report, SPANNING, v);
+            } else if (level[v] > own && level[v] - own > 1) {
+                broken(report, ARC_LEVELS, v);
+            }
+        }
+    }
+}
+
+// Whether there is an arc from u to v; targets ascend within a row.
+__device__ bool has_arc(const i64* offsets, const u32* targets, u32 u, u32 v)
+{
+    i64 low = offsets[u];
+    i64 end = offsets[u + 1];
+    i64 high = end;
+    while (low < high) {
+        i64 middle = low + (high - low) / 2;
+        if (targets[middle] < v) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < end && targets[low] == v;
+}
+
+// Rules TREE, TREE_LEVELS and TREE_ARCS.
+extern "C" __global__ void check_tree(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                      u32 source, const u32* __restrict__ level,
+                                      const u32* __restrict__ predecessor, u64* report)
+{
+    for (u64 v = thread_id(); v < n; v += thread_count()) {
+        u32 own = level[v];
+        u32 u = predecessor[v];
+        if (v == source) {
+            if (own != 0 || u != v) broken(report, TREE, v);
+        } else if (own == UNREACHED) {
+            if (u != UNREACHED) broken(report, TREE, v);
+        } else if (u >= n || level[u] == UNREACHED) {
+            broken(report, TREE, v);
+        } else {
+            if (level[u] >= own) broken(report, TREE, v);
+            if (level[u] >= own || own - level[u] != 1) broken(report, TREE_LEVELS, v);
+            if (!has_arc(offsets, targets, u, v)) broken(report, TREE_ARCS, v);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// The tree of predecessors, out of the distances that a search over a list of edges has found.
+//
+// An edge is tight if the distances of its ends differ by exactly its weight. Along tight edges of positive
+// weight distances grow, so any choice among them is free of circles. A vertex that only tight edges of
+// weight zero lead to joins a neighbour that has joined before: a compare-and-swap lets it join once, after
+// its predecessor did, so that these too form a tree.
+
+#include "_edge_list.cuh"
+
+__device__ const u32 NONE = 0xffffffffu;  // no predecessor, and the distance of an unreached vertex
+
+// Of several tight edges the smallest tail wins, whatever the order of threads.
+__device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_distance, u32 head_distance,
+                                       u32* predecessor, u32* overflow)
+{
+    if (tail_distance == NONE) return;
+    if (head_distance == NONE) {
+        store_relaxed(overflow, 1u);
+    } else if (weight > 0 && tail_distance + weight == head_distance &&
+               tail < load_relaxed(predecessor + head)) {
+        atomicMin(predecessor + head, tail);
+    }
+}
+
+// Find predecessors along edges of positive weight. An edge from a reached vertex to an unreached one is
+// where a length did not fit 32 bits.
+template <typename W>
+__global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
+                             const W* __restrict__ weights, bool both_ways, const u32* __restrict__ distance,
+                             u32* predecessor, u32* overflow)
+{
+    u32 group = thread_id();
+    if (group >= groups) return;
+    u32 start[4], end[4];
+    W weight[4];
+    stream(starts, group, start);
+    stream(ends, group, end);
+    stream(weights, group, weight);
+    for (int e = 0; e < 4; ++e) {
+        u32 from = distance[start[e]];
+        u32 to = distance[end[e]];
+        u64 length = static_cast<u64>(weight[e]);
+        attach(start[e], end[e], length, from, to, predecessor, overflow);
+        if (both_ways) attach(end[e], start[e], length, to, from, predecessor, overflow);
+    }
+}
+
+__device__ __forceinline__ bool join(u32 tail, u32 head, u32* predecessor)
+{
+    return load_relaxed(predecessor + tail) != NONE && load_relaxed(predecessor + head) == NONE &&
+           atomicCAS(predecessor + head, NONE, tail) == NONE;
+}
+
+// One round along edges of weight zero; `joined` is set if any vertex found a predecessor.
+template <typename W>
+__global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
+                               const W* __restrict__ weights, bool both_ways,
+                               const u32* __restrict__ distance, u32* predecessor, u32* joined)
+{
+    u32 group = thread_id();
+    if (group >= groups) return;
+    u32 start[4], end[4];
+    W weight[4];
+    stream(starts, group, start);
+    stream(ends, group, end);
+    stream(weights, group, weight);
+    for (int e = 0; e < 4; ++e) {
+        if (weight[e] != 0 || distance[start[e]] != distance[end[e]]) continue;
+        bool found = join(start[e], end[e], predecessor);
+        if (both_ways && !found) found = join(end[e], start[e], predecessor);
+        if (found) store_relaxed(joined, 1u);
+    }
+}
+
+template __global__ void attach_tight<u32>(u32, const u32*, const u32*, const u32*, bool, const u32*, u32*,
+                                           u32*);
+template __global__ void attach_tight<double>(u32, const u32*, const u32*, const double*, bool, const u32*,
+                                              u32*, u32*);
+template __global__ void attach_by_zero<u32>(u32, const u32*, const u32*, const u32*, bool, const u32*, u32*,
+                                             u32*);
+template __global__ void attach_by_zero<double>(u32, const u32*, const u32*, const double*, bool, const u32*,
+                                                u32*, u32*);

@@ -1,0 +1,13 @@
+// Splits the labels of a finished search into distances and predecessors.
+
+#include "_labels.cuh"
+
+extern "C" __global__ void split_labels(u32 n, const u64* __restrict__ labels, u32* __restrict__ distances,
+                                        u32* __restrict__ predecessors)
+{
+    u32 v = thread_id();
+    if (v >= n) return;
+    u32 distance = distance_of(labels[v]);
+    distances[v] = distance;
+    predecessors[v] = distance == UNREACHED ? UNREACHED : static_cast<u32>(labels[v]);
+}

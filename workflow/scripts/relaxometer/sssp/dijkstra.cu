@@ -1,0 +1,67 @@
+// SSSP by Dijkstra's algorithm with one settled vertex a step, algorithm 1 of the survey "Single-source
+// shortest paths in parallel with CUDA".
+//
+// A step has two parts, each done by the whole grid: ExtractMin finds the vertex of the queue with the
+// smallest distance by a tree reduction over all vertices, and Relax follows its arcs, a thread an arc. The
+// work is O(n^2): every step looks at every vertex.
+//
+// The queue is an array with the distance of every vertex in it, and infinity for the others: for those
+// settled already, which have left it, and for those not reached yet. Arcs into settled vertices never
+// improve anything, so nothing enters the queue again.
+//
+// Deviations from the source:
+//   - the source launches kernels for every step; here all steps are one cooperative launch, with a barrier
+//     of the grid after each part in place of the end of a launch.
+//   - every block reduces the minima of all blocks for itself, which saves a third barrier.
+//   - predecessors are kept.
+
+#include <cooperative_groups.h>
+
+#include "_extract_min.cuh"
+
+namespace cg = cooperative_groups;
+
+__device__ const u32 UNREACHED = NOTHING;
+
+// Parallel arcs may reach for the same vertex at once, hence the atomic minima; whichever wins, the
+// predecessor is u.
+__device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances, u32* predecessors,
+                          u32* queue, u32* overflow)
+{
+    u64 length = static_cast<u64>(distance) + weight;
+    if (length >= UNREACHED) {
+        store_relaxed(overflow, 1u);
+        return;
+    }
+    u32 proposal = static_cast<u32>(length);
+    if (proposal < atomicMin(&distances[v], proposal)) {
+        store_relaxed(&predecessors[v], u);
+        atomicMin(&queue[v], proposal);
+    }
+}
+
+// Begins with the source alone in the queue. `minima` holds an entry for each block, `steps` gets the number
+// of settled vertices.
+extern "C" __global__ void dijkstra(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
+                                    const u32* __restrict__ Wa, u32* queue, u32* distances, u32* predecessors,
+                                    u64* minima, u32* overflow, u32* steps)
+{
+    cg::grid_group grid = cg::this_grid();
+    for (u32 step = 0;; ++step) {
+        Minimum of_block = minimum_of_share(n, queue);
+        if (threadIdx.x == 0) minima[blockIdx.x] = packed(of_block);
+        grid.sync();
+        Minimum nearest = minimum_of_blocks(gridDim.x, minima);
+        u32 u = nearest.position;
+        if (nearest.value == UNREACHED) {
+            if (thread_id() == 0) *steps = step;
+            return;
+        }
+        if (thread_id() == 0) queue[u] = UNREACHED;
+        i64 end = Va[u + 1];
+        for (i64 i = Va[u] + thread_id(); i < end; i += thread_count()) {
+            relax_arc(u, nearest.value, Ea[i], Wa[i], distances, predecessors, queue, overflow);
+        }
+        grid.sync();
+    }
+}

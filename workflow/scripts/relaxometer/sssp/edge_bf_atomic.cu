@@ -1,0 +1,47 @@
+// Bellman-Ford over a list of edges, as edge_bf.cu, without its race: a distance is only ever replaced by a
+// shorter one, by an atomic minimum.
+//
+// A thread reads both distances first, since most edges improve nothing and a read is cheaper than an atomic.
+// What it reads may be behind; then the atomic minimum changes nothing, and whether it did is told by the
+// value that it returns. The loads are relaxed, so they pass by the first-level cache: an atomic in another
+// multiprocessor would not show there.
+//
+// When a phase has changed nothing, all threads have read the distances of now and no arc is over-stretched.
+// The number of phases still depends on the order of threads, since a phase sees its own improvements.
+//
+// A phase moves at least 12 bytes an edge and every distance once.
+
+#include "_edge_list.cuh"
+#include "_fixed_point.cuh"
+
+__device__ __forceinline__ bool improve(u32* distance, u32 v, u32 seen, u32 length)
+{
+    return length < seen && length < atomicMin(distance + v, length);
+}
+
+template <int EDGES>
+__global__ void relax_edges(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
+                            const u32* __restrict__ weights, bool both_ways, u32* distance, u32 phase,
+                            u32* last_phase)
+{
+    bool changed = false;
+    u32 group = thread_id();
+    if (group < groups) {
+        u32 start[EDGES], end[EDGES], weight[EDGES], from[EDGES], to[EDGES];
+        stream(starts, group, start);
+        stream(ends, group, end);
+        stream(weights, group, weight);
+        for (int e = 0; e < EDGES; ++e) {
+            from[e] = load_relaxed(distance + start[e]);
+            to[e] = load_relaxed(distance + end[e]);
+        }
+        for (int e = 0; e < EDGES; ++e) {
+            changed |= improve(distance, end[e], to[e], extended(from[e], weight[e]));
+            if (both_ways) changed |= improve(distance, start[e], from[e], extended(to[e], weight[e]));
+        }
+    }
+    report_change(changed, phase, last_phase);
+}
+
+template __global__ void relax_edges<1>(u32, const u32*, const u32*, const u32*, bool, u32*, u32, u32*);
+template __global__ void relax_edges<4>(u32, const u32*, const u32*, const u32*, bool, u32*, u32, u32*);

@@ -1,0 +1,368 @@
+// SSSP by near and far piles in one launch, at the width that the frontier needs; see _near_far.cuh.
+//
+// All blocks of the device stay for the whole search, and the host is not asked. While few vertices are near,
+// the first block goes on alone: its near entries are in shared memory and its barrier costs a fraction of
+// the grid's. When more are near, all blocks take part. The state then lies in global memory: between two
+// grid-wide barriers every block reads it, and comes to the same decision, and until the next barrier it is
+// written. What a block has to push it collects in shared memory, and makes room for all of it in the piles
+// with one atomic add a pile.
+//
+// Work is shared out by arcs: a warp takes a few entries and deals out all their arcs evenly to its lanes. A
+// vertex with many arcs is cut into pieces, and all but the first become near entries of the next phase.
+
+#include <cooperative_groups.h>
+
+#include "_near_far.cuh"
+
+namespace cg = cooperative_groups;
+
+const u32 ROUND = 4;          // arcs that a lane has under way at once
+const u32 STAGE = 2 * QUEUE;  // entries that a block collects: the memory of its queue
+const u32 ALL_LANES = 0xffffffffu;
+
+struct Stage {
+    u32 count;
+    u32 places[COUNTS];  // taken in each pile
+    u32 begin[COUNTS];
+    u32 least;
+};
+
+// A phase by all blocks.
+struct GridPhase {
+    Graph graph;
+    Tree tree;
+    Piles piles;
+    Rule rule;
+    Log log;
+    State& state;        // the blocks' common one
+    const State& known;  // as this block read it: nobody writes it
+    Entry* staged;
+    Stage& stage;
+    u32 last;  // near bucket, in this phase
+
+    __device__ u32 pile_of(u32 distance) const
+    {
+        return pile_for(distance, rule.shift, last, known.epoch, known.beyond, known.phase);
+    }
+
+    __device__ void put(const Entry& entry, u32 pile, u32 place)
+    {
+        if (place < piles.capacity) {
+            piles.of(pile, known.phase)[place] = entry;
+        } else {
+            store_relaxed(&state.full, 1u);
+        }
+    }
+
+    __device__ void push(const Entry& entry)
+    {
+        u32 place = atomicAdd(&stage.count, 1u);
+        if (place < STAGE) {
+            staged[place] = entry;
+            return;
+        }
+        u32 pile = pile_of(entry.distance);
+        put(entry, pile, atomicAdd(&state.count[pile], 1u));
+        if (pile == BEYOND + known.beyond) atomicMin(&state.least[known.beyond], entry.distance);
+    }
+
+    // Gives the place of this lane's entry among all that the block has for the pile. For whole warps; lanes
+    // without an entry name the pile COUNTS.
+    __device__ u32 take_place(u32 pile)
+    {
+        u32 lane = threadIdx.x % 32;
+        u32 peers = __match_any_sync(ALL_LANES, pile);
+        u32 leader = __ffs(static_cast<int>(peers)) - 1;
+        u32 place = 0;
+        if (lane == leader && pile != COUNTS) place = atomicAdd(&stage.places[pile], __popc(peers));
+        place = __shfl_sync(ALL_LANES, place, leader);
+        return place + __popc(peers & ((1u << lane) - 1));
+    }
+
+    // Moves what the block has collected to the piles.
+    __device__ void flush()
+    {
+        __syncthreads();
+        u32 count = min(stage.count, STAGE);
+        if (count == 0) return;
+        if (threadIdx.x < COUNTS) stage.places[threadIdx.x] = 0;
+        if (threadIdx.x == 0) stage.least = UNREACHED;
+        __syncthreads();
+        u32 whole = (count + 31) / 32 * 32;
+        for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
+            u32 pile = i < count ? pile_of(staged[i].distance) : COUNTS;
+            take_place(pile);
+            if (pile == BEYOND + known.beyond) atomicMin(&stage.least, staged[i].distance);
+        }
+        __syncthreads();
+        if (threadIdx.x < COUNTS) {
+            u32 places = stage.places[threadIdx.x];
+            if (places != 0) stage.begin[threadIdx.x] = atomicAdd(&state.count[threadIdx.x], places);
+            stage.places[threadIdx.x] = 0;
+        }
+        if (threadIdx.x == 0) {
+            if (stage.least != UNREACHED) atomicMin(&state.least[known.beyond], stage.least);
+            stage.count = 0;
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
+            u32 pile = i < count ? pile_of(staged[i].distance) : COUNTS;
+            u32 place = take_place(pile);
+            if (pile != COUNTS) put(staged[i], pile, stage.begin[pile] + place);
+        }
+    }
+
+    // Expands the near entries and those of a slot.
+    __device__ void expand(u32 near_count, u32 slot, u32 slot_count)
+    {
+        const Entry* near_entries = piles.near_of(known.phase);
+        const Entry* taken = piles.of(SLOT + slot % SLOTS, known.phase);
+        u32 lane = threadIdx.x % 32;
+        u32 warps = thread_count() / 32;
+        u32 total = near_count + slot_count;
+        u32 share = min(max((total + warps - 1) / warps, 1u), 32u);
+        u32 expanded = 0;
+        u32 relaxed = 0;
+        for (u32 begin = thread_id() / 32 * share; begin < total; begin += warps * share) {
+            u32 i = begin + lane;
+            Entry entry = {};
+            uint2 arcs = make_uint2(0, 0);
+            u32 degree = 0;
+            if (lane < share && i < total) {
+                entry = i < near_count ? near_entries[i] : taken[i - near_count];
+                uint2 row = graph.rows[entry.vertex];
+                if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) {
+                    if (entry.piece == 0) {
+                        tree.predecessor[entry.vertex] = entry.predecessor;
+                        degree = row.y - row.x;
+                        ++expanded;
+                    }
+                    arcs.x = row.x + entry.piece * PIECE;
+                    arcs.y = min(row.y - arcs.x, PIECE);
+                    relaxed += arcs.y;
+                }
+            }
+            cut_up(entry, degree);
+            relax_dealt(entry, arcs.x, arcs.y);
+        }
+        log.count(known.phase, expanded, relaxed);
+    }
+
+    // Makes entries for the pieces of the warp's vertices that have more arcs than one piece.
+    __device__ void cut_up(const Entry& entry, u32 degree)
+    {
+        u32 lane = threadIdx.x % 32;
+        u32 cut = __ballot_sync(ALL_LANES, degree > PIECE);
+        while (cut != 0) {
+            u32 owner = __ffs(static_cast<int>(cut)) - 1;
+            cut &= cut - 1;
+            u32 distance = __shfl_sync(ALL_LANES, entry.distance, owner);
+            u32 vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
+            u32 predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
+            u32 pieces = (__shfl_sync(ALL_LANES, degree, owner) + PIECE - 1) / PIECE;
+            for (u32 piece = 1 + lane; piece < pieces; piece += 32) {
+                push({distance, vertex, predecessor, piece});
+            }
+        }
+    }
+
+    // Relaxes the arcs of the warp's entries, `degree` from `arc` on for this lane's, dealt out to all lanes.
+    __device__ void relax_dealt(const Entry& entry, u32 arc, u32 degree)
+    {
+        u32 lane = threadIdx.x % 32;
+        u32 end = degree;  // of this lane's arcs among the warp's
+        for (u32 step = 1; step < 32; step *= 2) {
+            u32 before = __shfl_up_sync(ALL_LANES, end, step);
+            if (lane >= step) end += before;
+        }
+        u32 total = __shfl_sync(ALL_LANES, end, 31);
+        u32 shift = arc - (end - degree);  // what makes an arc's number among the warp's one of the graph's
+        for (u32 begin = 0; begin < total; begin += 32 * ROUND) {
+            Entry from[ROUND];
+            uint2 to[ROUND];
+            for (u32 r = 0; r < ROUND; ++r) {
+                u32 k = begin + 32 * r + lane;
+                u32 owner = owner_of(k, end);
+                from[r].distance = __shfl_sync(ALL_LANES, entry.distance, owner);
+                from[r].vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
+                from[r].predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
+                u32 i = k + __shfl_sync(ALL_LANES, shift, owner);
+                to[r] = k < total ? graph.arcs[i] : make_uint2(NO_ARC, 0);
+            }
+            relax_round(from, to);
+        }
+    }
+
+    // The lane whose arcs hold the one of this number: the first whose end lies beyond it.
+    __device__ u32 owner_of(u32 number, u32 end)
+    {
+        u32 owner = 0;
+        for (u32 step = 16; step > 0; step /= 2) {
+            u32 middle = __shfl_sync(ALL_LANES, end, owner + step - 1);
+            if (middle <= number) owner += step;
+        }
+        return owner;
+    }
+
+    // Most arcs shorten nothing, so each distance is read before it is lowered; of a read that comes too late
+    // nothing worse comes than an atomic in vain.
+    __device__ void relax_round(const Entry* from, const uint2* to)
+    {
+        u32 length[ROUND];
+        u32 before[ROUND];
+        for (u32 r = 0; r < ROUND; ++r) {
+            length[r] = path_length(from[r], to[r].x, to[r].y, &state.overflowed);
+            before[r] = length[r] != UNREACHED ? load_relaxed(&tree.distance[to[r].x]) : 0;
+        }
+        for (u32 r = 0; r < ROUND; ++r) {
+            if (length[r] < before[r]) before[r] = atomicMin(&tree.distance[to[r].x], length[r]);
+        }
+        for (u32 r = 0; r < ROUND; ++r) {
+            if (length[r] < before[r]) push({length[r], to[r].x, from[r].vertex, 0});
+        }
+    }
+
+    // Moves the fresh entries of a pile beyond to the slots of the epoch, or to the other such pile.
+    __device__ void fill_slots(u32 from)
+    {
+        u32 count = min(known.count[BEYOND + from], piles.capacity);
+        const Entry* entries = piles.of(BEYOND + from, known.phase);
+        for (u32 i = thread_id(); i < count; i += thread_count()) {
+            Entry entry = entries[i];
+            if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) push(entry);
+        }
+    }
+};
+
+__device__ void copy_state(State* to, const State* from)
+{
+    const u32 words = sizeof(State) / sizeof(u32);
+    for (u32 i = threadIdx.x; i < words; i += blockDim.x) {
+        reinterpret_cast<u32*>(to)[i] = reinterpret_cast<const u32*>(from)[i];
+    }
+}
+
+// The first QUEUE near entries move between their pile and a block's shared memory.
+__device__ void copy_near(Entry* to, const Entry* from, u32 count)
+{
+    for (u32 i = threadIdx.x; i < min(count, QUEUE); i += blockDim.x) {
+        to[i] = from[i];
+    }
+}
+
+// What the blocks do next. All find the same, from the same state.
+struct Decision {
+    u32 near_count;
+    u32 slot;  // to expand along; SLOTS for none
+    u32 slot_count;
+    bool ended;
+    bool narrow;  // few enough entries for one block
+    bool turns;   // to the next epoch
+
+    __device__ Decision(const State& known, const Piles& piles, u32 block_target, u32 grid_target, u32 most)
+    {
+        near_count = min(known.count[NEAR + known.phase % 3], piles.capacity);
+        slot = next_slot(known, known.last, known.epoch);
+        slot_count = slot == SLOTS ? 0 : min(known.count[SLOT + slot], piles.capacity);
+        u32 beyond_count = known.count[BEYOND + known.beyond];
+        u32 more = slot == SLOTS ? beyond_count : slot_count;
+        ended = near_count + more == 0;
+        narrow = near_count + (near_count < block_target ? more : 0) < most;
+        turns = near_count < grid_target && slot == SLOTS && beyond_count != 0;
+        if (near_count >= grid_target) {
+            slot = SLOTS;
+            slot_count = 0;
+        }
+    }
+};
+
+// Goes on to the epoch of the least distance beyond.
+__device__ void next_epoch(const cg::grid_group& grid, GridPhase& phase, State& known, State& state,
+                           u32 shift)
+{
+    u32 from = known.beyond;
+    u32 bucket = known.least[from] >> shift;
+    __syncthreads();
+    if (blockIdx.x == 0) {
+        if (threadIdx.x < SLOTS) state.count[SLOT + threadIdx.x] = 0;
+        if (threadIdx.x == 0) {
+            state.count[BEYOND + (from ^ 1)] = 0;
+            state.least[from ^ 1] = UNREACHED;
+            state.epoch = bucket / SLOTS;
+            state.last = bucket - 1;
+            state.beyond = from ^ 1;
+        }
+    }
+    if (threadIdx.x == 0) {
+        known.epoch = bucket / SLOTS;
+        known.beyond = from ^ 1;
+    }
+    phase.last = bucket - 1;
+    grid.sync();
+    phase.fill_slots(from);
+    phase.flush();
+}
+
+// `result` gets phases << 2 | full << 1 | overflowed.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    near_far(u32 n, const uint2* __restrict__ rows, const uint4* __restrict__ first,
+             const uint2* __restrict__ arcs, u32* distance, u32* predecessor, uint4* entries, u32 capacity,
+             u32 source, u32 shift, u32 block_target, u32 grid_target, u32 narrow, u32 wide,
+             u32* shared_state, u64* records, u32 log_room, u64* result)
+{
+    extern __shared__ uint4 memory[];
+    __shared__ State known;
+    __shared__ Stage stage;
+    __shared__ Hubs hubs;
+    cg::grid_group grid = cg::this_grid();
+    Entry* queue = reinterpret_cast<Entry*>(memory);
+    State& state = *reinterpret_cast<State*>(shared_state);
+    Graph graph = {n, rows, first, arcs};
+    Tree tree = {distance, predecessor};
+    Piles piles = {reinterpret_cast<Entry*>(entries), capacity};
+    Log log = {reinterpret_cast<LogRecord*>(records), log_room};
+    if (threadIdx.x == 0) stage.count = hubs.count = 0;
+    clear_tree(tree, n, thread_id(), thread_count());
+    grid.sync();
+    if (thread_id() == 0) {
+        begin_search(state, tree, piles, source);
+        log.begin();
+    }
+    for (bool wide_before = false;;) {
+        grid.sync();
+        copy_state(&known, &state);
+        __syncthreads();
+        if (wide_before && thread_id() == 0) log.end(known.phase - 1, GRID);
+        Decision next(known, piles, block_target, grid_target, narrow);
+        u32 phase = known.phase;
+        u32 last = known.last;
+        grid.sync();
+        if (next.ended) break;
+        if (next.narrow && blockIdx.x == 0) {
+            copy_near(queue + (phase & 1) * QUEUE, piles.near_of(phase), next.near_count);
+            __syncthreads();
+            Rule rule = {shift, block_target, wide};
+            BlockSearch search = {graph, tree, piles, rule, log, known, queue, hubs};
+            search.run();
+            phase = known.phase;
+            copy_near(piles.near_of(phase), queue + (phase & 1) * QUEUE, known.count[NEAR + phase % 3]);
+            copy_state(&state, &known);
+        }
+        wide_before = !next.narrow && !next.turns;
+        if (next.narrow) continue;
+        GridPhase all = {graph, tree, piles, {shift, grid_target, 0}, log, state, known, queue, stage, last};
+        if (next.turns) {
+            next_epoch(grid, all, known, state, shift);
+            continue;
+        }
+        if (next.slot != SLOTS) all.last = known.epoch * SLOTS + next.slot;
+        if (thread_id() == 0) {
+            state.count[NEAR + (phase + 2) % 3] = 0;
+            state.phase = phase + 1;
+            state.last = all.last;
+        }
+        all.expand(next.near_count, next.slot, next.slot_count);
+        all.flush();
+    }
+    if (thread_id() == 0) *result = static_cast<u64>(known.phase) << 2 | known.full << 1 | known.overflowed;
+}

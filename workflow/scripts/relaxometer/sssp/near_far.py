@@ -1,0 +1,152 @@
+"""Near and far piles in one launch, at the width that the frontier needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from relaxometer import variants
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
+from relaxometer.sssp._near_far import (
+    LOG_ROOM,
+    PILES,
+    QUEUE,
+    QUEUE_BYTES,
+    STATE_WORDS,
+    bucket_shift,
+    logged_phases,
+)
+from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
+
+if TYPE_CHECKING:
+    from relaxometer.resident import ResidentGraph
+
+SPARSE = 8
+"""Mean degree up to which one block may go on alone."""
+
+
+class Parameters(variants.Parameters):
+    """Widths of buckets and of phases.
+
+    Parameters
+    ----------
+    delta : float or "auto"
+        Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" goes by
+        the mean degree (see :func:`relaxometer.sssp._near_far.bucket_shift`).
+    block_target, grid_target : int
+        With fewer near entries than this, a phase of one block or of all takes the next bucket along.
+    narrow : int or "auto"
+        With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024, or `wide` if that
+        is less, on graphs of mean degree up to 8.
+    wide : int
+        With more entries to expand, all blocks take over; at least `narrow`.
+    """
+
+    delta: PositiveFloat | Literal["auto"] = Field("auto")
+    block_target: PositiveInt = 256
+    grid_target: PositiveInt = 8192
+    narrow: NonNegativeInt | Literal["auto"] = Field("auto")
+    wide: PositiveInt = 4096
+
+    @model_validator(mode="after")
+    def _is_wider(self) -> Parameters:
+        if self.narrow != "auto" and self.narrow > self.wide:
+            raise ValueError(f"wide is {self.wide}; it must be at least narrow, which is {self.narrow}")
+        return self
+
+
+class Solver:
+    """SSSP by near and far piles, in one cooperative launch that never asks the host.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
+    Paths", IPDPS 2014. ``_near_far.cuh`` says what is different here.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        device = graph.device
+        xp = device.xp
+        narrow = parameters.narrow
+        if narrow == "auto":
+            narrow = min(1024, parameters.wide) if graph.n_arcs <= SPARSE * graph.n_vertices else 0
+        delta = None if parameters.delta == "auto" else parameters.delta
+        self._shift = bucket_shift(graph, delta)
+        self._rule = (self._shift, parameters.block_target, parameters.grid_target, narrow, parameters.wide)
+        packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
+        # Only a block that goes on alone reads the lists of first arcs.
+        first = packed.first() if narrow else xp.zeros(4, dtype=xp.uint32)
+        self._packed = (np.uint32(graph.n_vertices), packed.rows, first, packed.arcs)
+        self._state = xp.zeros(STATE_WORDS, dtype=xp.uint32)
+        self._result = xp.zeros(1, dtype=xp.uint64)
+        self._kernel = kernels(graph, "near_far.cu", cooperative=True).get_function("near_far")
+        self._threads = threads_per_block(device)
+        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
+        self._make_piles(max(2 * QUEUE, graph.n_vertices // 16))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the rule in force: the width of a bucket in the graph's unit, and widths in entries."""
+        _, block_target, grid_target, narrow, wide = self._rule
+        return {
+            "bucket": 1 << self._shift,
+            "block_target": block_target,
+            "grid_target": grid_target,
+            "narrow": narrow,
+            "wide": wide,
+        }
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
+
+        A search whose piles turn out too small is made again with twice the room, which stays.
+        """
+        while True:
+            answer, full = self._search(source, phases)
+            if not full:
+                return answer
+            self._make_piles(2 * self._capacity)
+
+    def _make_piles(self, capacity: int) -> None:
+        xp = self._graph.device.xp
+        self._piles = None
+        self._capacity = capacity
+        self._piles = xp.empty((PILES * capacity, 4), dtype=xp.uint32)
+
+    def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
+        """Run the kernel; return the answer and whether it is void for want of room."""
+        device = self._graph.device
+        xp = device.xp
+        distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        log = None if phases is None else xp.zeros((LOG_ROOM, 4), dtype=xp.uint64)
+        arguments = (
+            *self._packed,
+            distance,
+            predecessor,
+            self._piles,
+            np.uint32(self._capacity),
+            np.uint32(source),
+            *map(np.uint32, self._rule),
+            self._state,
+            log,
+            np.uint32(LOG_ROOM),
+            self._result,
+        )
+        self._kernel(self._blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
+        result = device.item(self._result)
+        count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
+        if phases is not None and not full:
+            phases += logged_phases(device.asnumpy(log)[: count + 1])
+        return Answer(distance, predecessor, count, overflowed), full

@@ -1,0 +1,220 @@
+// Bellman-Ford as a min-plus sparse matrix-vector product on CSR, y = min(x, A^T x), repeated until y = x.
+//
+// The survey that names the method gives no kernel. This is the product in its usual three mappings of rows,
+// after Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+// Processors" (SC 2009), and Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication"
+// (SC 2016):
+//   scalar  a thread a row: its neighbours read far-off arcs, so that loads are not coalesced;
+//   vector  a warp a row: coalesced, but rows shorter than 32 leave lanes idle, and a hub is one warp's;
+//   merge   the arcs and the ends of rows, merged into one list, are cut into equal shares.
+//
+// The product pulls: a row gathers from the tails of the arcs that enter its vertex, so that one writer owns
+// each vertex and no atomics are needed. It is the transpose of the graph's own CSR, made ahead; an
+// undirected graph is its own transpose. Two vectors take turns, so that a phase reads only what held when it
+// began: distances, predecessors and phases do not depend on the order of threads, and x may truly be read
+// through the read-only cache.
+//
+// A phase moves at least 8 bytes an arc, an offset a row, and x and y once each. What x is gathered from
+// decides the rest: 4 bytes a vertex, 16 MB at 2^22 vertices, which a second-level cache of 50 MB holds.
+
+#include "_rows.cuh"
+
+const u32 WARP = 32;
+const u32 ALL = 0xffffffffu;
+
+template <typename Index>
+__global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
+                             const u32* __restrict__ weights, const u32* __restrict__ x, u32* __restrict__ y,
+                             u32* __restrict__ predecessor, u32 phase, u32* last_phase)
+{
+    u32 v = thread_id();
+    bool changed = false;
+    if (v < n) {
+        Nearest nearest;
+        Index end = offsets[v + 1];
+        for (Index i = offsets[v]; i < end; ++i) {
+            u32 u = tails[i];
+            nearest.offer(extended(x[u], weights[i]), u);
+        }
+        changed = settle(v, nearest, x, y, predecessor);
+    }
+    report_change(changed, phase, last_phase);
+}
+
+template <typename Index>
+__global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
+                             const u32* __restrict__ weights, const u32* __restrict__ x, u32* __restrict__ y,
+                             u32* __restrict__ predecessor, u32 phase, u32* last_phase)
+{
+    u32 lane = threadIdx.x % WARP;
+    u32 v = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
+    bool changed = false;
+    if (v < n) {
+        Nearest nearest;
+        Index end = offsets[v + 1];
+#pragma unroll 4
+        for (Index i = offsets[v] + lane; i < end; i += WARP) {
+            u32 u = __ldcs(tails + i);
+            nearest.offer(extended(x[u], __ldcs(weights + i)), u);
+        }
+        u32 least = __reduce_min_sync(ALL, nearest.distance);
+        u32 holders = __ballot_sync(ALL, nearest.distance == least);
+        nearest.tail = __shfl_sync(ALL, nearest.tail, __ffs(holders) - 1);
+        nearest.distance = least;
+        if (lane == 0) changed = settle(v, nearest, x, y, predecessor);
+    }
+    report_change(changed, phase, last_phase);
+}
+
+// Items of the merged list that a thread takes; odd, so that threads beside each other read different banks.
+const u32 ITEMS = 7;
+const u32 THREADS = 256;
+const u32 TILE = ITEMS * THREADS;
+const u64 NOTHING = ~0ull;
+
+__device__ __forceinline__ u64 packed(u32 length, u32 tail)
+{
+    return static_cast<u64>(length) << 32 | tail;
+}
+
+__device__ __forceinline__ Nearest unpacked(u64 pair)
+{
+    Nearest nearest;
+    nearest.offer(static_cast<u32>(pair >> 32), static_cast<u32>(pair));
+    return nearest;
+}
+
+// How many of these ascending ends of rows come before item `item` of the merged list: end i is item
+// ends[i] + i.
+__device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
+{
+    u32 low = 0;
+    u32 high = count;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (ends[middle] + middle < item) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// One block a tile of TILE items, which begins in row tile_rows[tile]. All threads read the tile's arcs side
+// by side and leave the lengths in shared memory; then each goes through its own items, an arc or the end of
+// a row. A row that several threads share is put together by atomic minima in shared memory. The tile settles
+// the rows that end in it; of the row that goes on it leaves its share in carry[tile].
+template <typename Index>
+__global__ void __launch_bounds__(THREADS)
+    relax_merge(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
+                const u32* __restrict__ weights, const u32* __restrict__ tile_rows, const u32* __restrict__ x,
+                u32* __restrict__ y, u32* __restrict__ predecessor, u64* __restrict__ carry, u32 phase,
+                u32* last_phase)
+{
+    __shared__ u64 pairs[TILE + 1];
+    __shared__ u32 ends[TILE];
+    u32 tile = blockIdx.x;
+    u32 first_row = tile_rows[tile];
+    u32 rows = tile_rows[tile + 1] - first_row;
+    Index first_arc = static_cast<Index>(tile) * TILE - first_row;
+    Index arcs_left = offsets[n] - first_arc;
+    u32 arcs = arcs_left < TILE - rows ? static_cast<u32>(arcs_left) : TILE - rows;
+    u64* length_of = pairs;
+    u64* best = pairs + arcs;  // of the rows that end here, then of the one that goes on
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < arcs; i += THREADS) {
+        u32 u = __ldcs(tails + first_arc + i);
+        length_of[i] = packed(extended(x[u], __ldcs(weights + first_arc + i)), u);
+    }
+    for (u32 i = threadIdx.x; i <= rows; i += THREADS) {
+        if (i < rows) ends[i] = static_cast<u32>(offsets[first_row + i + 1] - first_arc);
+        best[i] = NOTHING;
+    }
+    __syncthreads();
+
+    u32 item = min(threadIdx.x * ITEMS, rows + arcs);
+    u32 last_item = min(item + ITEMS, rows + arcs);
+    u32 row = ends_before(item, ends, rows);
+    u64 nearest = NOTHING;
+    bool alone = false;  // whether this thread has seen the row begin
+    for (; item < last_item; ++item) {
+        u32 arc = item - row;
+        if (row == rows || arc < ends[row]) {
+            nearest = min(nearest, length_of[arc]);
+            continue;
+        }
+        if (alone) {
+            best[row] = nearest;
+        } else {
+            atomicMin(best + row, nearest);
+        }
+        nearest = NOTHING;
+        alone = true;
+        ++row;
+    }
+    if (nearest != NOTHING) atomicMin(best + row, nearest);
+    __syncthreads();
+
+    bool changed = false;
+    for (u32 i = threadIdx.x; i < rows; i += THREADS) {
+        changed |= settle(first_row + i, unpacked(best[i]), x, y, predecessor);
+    }
+    if (threadIdx.x == 0) carry[tile] = best[rows];
+    report_change(changed, phase, last_phase);
+}
+
+// Put together the rows that tiles share. The thread of the tile in which a row first goes on takes what all
+// tiles before the row's end have left of it; the tile of its end has settled it already.
+extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restrict__ tile_rows,
+                                          const u64* __restrict__ carry, u32* __restrict__ y,
+                                          u32* __restrict__ predecessor, u32 phase, u32* last_phase)
+{
+    u32 tile = thread_id() + 1;
+    bool changed = false;
+    if (tile < tiles && (tile == 1 || tile_rows[tile - 1] != tile_rows[tile])) {
+        u32 v = tile_rows[tile];
+        u64 least = NOTHING;
+        for (; tile < tiles && tile_rows[tile] == v; ++tile) {
+            least = min(least, carry[tile - 1]);
+        }
+        Nearest nearest = unpacked(least);
+        if (v < n && nearest.distance < y[v]) {
+            y[v] = nearest.distance;
+            predecessor[v] = nearest.tail;
+            changed = true;
+        }
+    }
+    report_change(changed, phase, last_phase);
+}
+
+// Whether an arc leads from a reached vertex to an unreached one: there a length did not fit 32 bits.
+template <typename Index>
+__global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
+                              const u32* __restrict__ distance, u32* overflow)
+{
+    u32 v = thread_id();
+    if (v >= n || distance[v] != UNREACHED) return;
+    Index end = offsets[v + 1];
+    for (Index i = offsets[v]; i < end; ++i) {
+        if (distance[tails[i]] != UNREACHED) {
+            store_relaxed(overflow, 1u);
+            return;
+        }
+    }
+}
+
+template __global__ void relax_scalar<u32>(u32, const u32*, const u32*, const u32*, const u32*, u32*, u32*,
+                                           u32, u32*);
+template __global__ void relax_scalar<i64>(u32, const i64*, const u32*, const u32*, const u32*, u32*, u32*,
+                                           u32, u32*);
+template __global__ void relax_vector<u32>(u32, const u32*, const u32*, const u32*, const u32*, u32*, u32*,
+                                           u32, u32*);
+template __global__ void relax_vector<i64>(u32, const i64*, const u32*, const u32*, const u32*, u32*, u32*,
+                                           u32, u32*);
+template __global__ void relax_merge<u32>(u32, const u32*, const u32*, const u32*, const u32*, const u32*,
+                                          u32*, u32*, u64*, u32, u32*);
+template __global__ void relax_merge<i64>(u32, const i64*, const u32*, const u32*, const u32*, const u32*,
+                                          u32*, u32*, u64*, u32, u32*);
+template __global__ void find_overflow<u32>(u32, const u32*, const u32*, const u32*, u32*);
+template __global__ void find_overflow<i64>(u32, const i64*, const u32*, const u32*, u32*);

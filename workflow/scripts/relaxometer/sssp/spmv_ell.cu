@@ -1,0 +1,63 @@
+// Bellman-Ford as a min-plus sparse matrix-vector product on ELLPACK, y = min(x, A^T x), repeated until y =
+// x.
+//
+// ELLPACK stores as many columns as the longest row has entries, each column with a place for every row, so
+// that a thread a row reads words beside those of its neighbours (Bell and Garland, SC 2009). Shorter rows
+// are padded; a thread stops at its first padding, which is at the end of its row. One hub makes the matrix
+// as wide as it has arcs: a graph with hubs does not fit.
+//
+// As on CSR (spmv_csr.cu) the product pulls from the tails of the arcs that enter a vertex, and two vectors
+// take turns. A phase moves at least 8 bytes an arc, and x and y once each.
+
+#include "_rows.cuh"
+
+__device__ const u32 PADDING = 0xffffffffu;
+
+// Deal the rows of a CSR matrix out to columns of `stride` places.
+extern "C" __global__ void fill_columns(u32 n, u32 stride, u32 width, const i64* __restrict__ offsets,
+                                        const u32* __restrict__ csr_tails,
+                                        const u32* __restrict__ csr_weights, u32* __restrict__ tails,
+                                        u32* __restrict__ weights)
+{
+    u32 v = thread_id();
+    if (v >= n) return;
+    i64 arc = offsets[v];
+    i64 end = offsets[v + 1];
+    u64 place = v;
+    for (u32 column = 0; column < width; ++column, ++arc, place += stride) {
+        tails[place] = arc < end ? csr_tails[arc] : PADDING;
+        weights[place] = arc < end ? csr_weights[arc] : 0;
+    }
+}
+
+extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
+                                      const u32* __restrict__ weights, const u32* __restrict__ x,
+                                      u32* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
+                                      u32* last_phase)
+{
+    u32 v = thread_id();
+    bool changed = false;
+    if (v < n) {
+        Nearest nearest;
+        u64 place = v;
+        for (u32 column = 0; column < width; ++column, place += stride) {
+            u32 u = __ldcs(tails + place);
+            if (u == PADDING) break;
+            nearest.offer(extended(x[u], __ldcs(weights + place)), u);
+        }
+        changed = settle(v, nearest, x, y, predecessor);
+    }
+    report_change(changed, phase, last_phase);
+}
+
+// Whether an arc leads from a reached vertex to an unreached one: there a length did not fit 32 bits.
+extern "C" __global__ void find_overflow(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
+                                         const u32* __restrict__ distance, u32* overflow)
+{
+    u32 v = thread_id();
+    if (v >= n || distance[v] != UNREACHED) return;
+    u64 place = v;
+    for (u32 column = 0; column < width && tails[place] != PADDING; ++column, place += stride) {
+        if (distance[tails[place]] != UNREACHED) store_relaxed(overflow, 1u);
+    }
+}

@@ -1,0 +1,151 @@
+"""Maps cut into tiles, each in the shared memory of a block of its own, without phases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from relaxometer import variants
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
+from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
+from relaxometer.sssp._tiles import cut
+from relaxometer.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.resident import ResidentGraph
+
+QUEUE_BYTES = 2 * 2048 * 8
+BYTES_OF_VERTEX = 8
+SHARED_BYTES = 226 * 1024
+"""Shared memory of a block: its queue, two words for each vertex of the largest tile, and a few more."""
+
+MOST_ARCS = 4096
+"""Arcs of a vertex up to which the variant is run: one thread relaxes them all."""
+
+LEAST_TILE = 64
+"""Vertices below which cutting on is no use."""
+
+BOARD_WORDS = 4
+"""64-bit words of the board, without those for each tile."""
+
+
+class Parameters(variants.Parameters):
+    """Number of tiles, and how far a tile runs ahead.
+
+    Parameters
+    ----------
+    delta : float or "auto"
+        How far above the least waiting distance the threshold of a tile is raised, in mean weights. "auto":
+        32 over the mean degree, the near pile's width of Davidson et al.
+    tiles : int or "auto"
+        "auto": as many as blocks run at once, but none of fewer than 64 vertices.
+    """
+
+    delta: PositiveFloat | Literal["auto"] = Field("auto")
+    tiles: PositiveInt | Literal["auto"] = Field("auto")
+
+
+class Solver:
+    """SSSP on maps: blocks that search their tiles and send each other what crosses a border.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    Raises
+    ------
+    Skipped
+        If a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+
+    References
+    ----------
+    Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
+    Paths", IPDPS 2014, for the search within a tile; ``tiled.cu`` says the rest.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        device, host = graph.device, graph.host
+        xp = device.xp
+        most_arcs = int(host.degrees.max())
+        if most_arcs > MOST_ARCS:
+            raise Skipped(f"made for maps; a vertex has {most_arcs} arcs, more than {MOST_ARCS}")
+        self._kernel = kernels(graph, "tiled.cu", cooperative=True).get_function("tiled")
+        self._threads = threads_per_block(device)
+        blocks = device.max_cooperative_blocks(self._kernel, self._threads, SHARED_BYTES)
+        if blocks == 0:
+            raise Skipped(f"a block of this device has less than {SHARED_BYTES // 1024} KiB of shared memory")
+        wanted = graph.n_vertices // LEAST_TILE if parameters.tiles == "auto" else parameters.tiles
+        self._tiles = max(1, min(blocks, wanted, graph.n_vertices))
+        tiling = cut(host, self._tiles)
+        self._room = -(-tiling.largest // 4) * 4
+        self._shared_bytes = QUEUE_BYTES + BYTES_OF_VERTEX * self._room
+        if self._shared_bytes > SHARED_BYTES:
+            most = (SHARED_BYTES - QUEUE_BYTES) // BYTES_OF_VERTEX * self._tiles
+            raise Skipped(f"{graph.n_vertices} vertices; shared memory holds {most}")
+        self._delta = self._width(parameters.delta)
+        self._place = tiling.place
+        packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
+        zero = np.flatnonzero(host.weights == 0)
+        zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1)
+        self._search = (
+            *graph.csr,
+            device.asarray(tiling.begins),
+            device.asarray(tiling.mail_begins),
+            device.asarray(tiling.order),
+            packed.rows,
+            packed.first(),
+            packed.arcs,
+            device.asarray(zero_arcs) if len(zero) else None,
+            np.uint32(len(zero)),
+            np.uint32(self._room),
+        )
+        self._mail = xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=xp.uint32)
+        self._board = xp.empty(BOARD_WORDS + self._tiles, dtype=xp.uint64)
+
+    def _width(self, delta: float | Literal["auto"]) -> int:
+        """Return delta in the graph's unit."""
+        if self._graph.n_arcs == 0:
+            return 1
+        if delta == "auto":
+            delta = 32 * self._graph.n_vertices / self._graph.n_arcs
+        return int(min(2**32 - 1, max(1, delta * float(self._graph.host.weights.mean()))))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the number of tiles and delta in the graph's unit."""
+        return {"tiles": self._tiles, "delta": self._delta}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
+
+        There are no phases; an instrumented run records the whole search as one.
+        """
+        device = self._graph.device
+        xp = device.xp
+        distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
+        where = (np.uint32(source), np.uint32(self._place[source]), np.uint32(self._delta))
+        arguments = (*self._search, *where, self._mail, self._board, distance, predecessor, log)
+        self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
+        overflowed = bool(device.item(self._board, OVERFLOW_WORD) >> 32)
+        if phases is not None:
+            self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
+            expanded, relaxed = self.tile_log["expanded"].sum(), self.tile_log["relaxed"].sum()
+            time_ms = self.tile_log["total_ns"].max() / 1e6
+            phases.append(Phase("tiles", int(expanded), int(relaxed), float(time_ms)))
+        return Answer(distance, predecessor, None, overflowed)
+
+
+LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "idle_ns", "search_ns", "total_ns")
+"""What an instrumented run tells of each tile; `Solver.tile_log` holds the last one's."""
+
+OVERFLOW_WORD = 2
+"""Of the board; its upper half."""

@@ -1,0 +1,12 @@
+"""Time ExtractMin by every method that the survey's table 1 compares."""
+
+from pathlib import Path
+
+from relaxometer.device import get_device
+from relaxometer.extract_min import time_all
+from relaxometer.graph import write_table
+from relaxometer.scripting import job
+
+with job(snakemake):
+    device = get_device(snakemake.params.device)
+    write_table(time_all(device, seed=snakemake.params.seed), Path(snakemake.output[0]))

@@ -1,0 +1,17 @@
+"""Write what Graph500 asks a run to report, in the benchmark's format."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from relaxometer.graph500_result import official_output
+from relaxometer.scripting import job
+
+with job(snakemake):
+    runs = pd.read_parquet(snakemake.input.runs)
+    graph = json.loads(Path(snakemake.input.graph).read_text(encoding="utf-8"))
+    target = Path(snakemake.output[0])
+    temporary = target.with_name(target.name + ".part")
+    temporary.write_text(official_output(runs, graph), encoding="utf-8")
+    temporary.replace(target)
