@@ -61,7 +61,7 @@ def _graphs(summary: Path) -> set[str]:
 
 
 def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
-    """Yield the figures over all graphs, which lie at the top or are numbered, and those of `graphs`, below."""
+    """Yield the figures over all graphs, which lie at the top or are numbered, and those of `graphs`."""
     for path in sorted(folder.rglob("*")):
         of_all_graphs = path.parent == folder or path.stem.startswith("figure-")
         if path.suffix in FIGURE_KINDS and (of_all_graphs or path.stem in graphs):
