@@ -30,7 +30,8 @@ class BreadthFirst:
         The vertices by number; those of the first `reached` count.
     parent : device array of shape (n_vertices,), uint32
         By number, the number of the vertex that found each; the root's is 0.
-    reached, levels : device array of shape (1,), uint32
+    reached, longest_chain : device array of shape (1,), uint32
+        How many vertices are reached, and in how many levels.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
@@ -43,7 +44,7 @@ class BreadthFirst:
         self.order = xp.empty(n, dtype=xp.uint32)
         self.parent = xp.empty(n, dtype=xp.uint32)
         self.reached = xp.empty(1, dtype=xp.uint32)
-        self.levels = xp.empty(1, dtype=xp.uint32)
+        self.longest_chain = xp.empty(1, dtype=xp.uint32)
         self._hubs = xp.empty(n, dtype=xp.uint32)
         self._counters = xp.empty(6, dtype=xp.uint32)
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), -(-n // THREADS))
@@ -53,5 +54,5 @@ class BreadthFirst:
         self.number.fill(NONE)
         self._counters.fill(0)
         tree = (self.number, self.order, self.parent, self._hubs, self._counters)
-        arguments = (np.uint32(root), self._graph.offsets, self._graph.targets, *tree, self.reached, self.levels)
+        arguments = (np.uint32(root), self._graph.offsets, self._graph.targets, *tree, self.reached, self.longest_chain)
         self._kernel(self._blocks, THREADS, arguments)

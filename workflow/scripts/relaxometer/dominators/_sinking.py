@@ -34,6 +34,7 @@ class Sinking:
         module = device.module(Path(__file__).with_name("iterative_tree.cu"), cooperative=True)
         self._sink = module.get_function("sink")
         self._arcs_by_number = module.get_function("arcs_by_number")
+        self._lowest_predecessors = module.get_function("lowest_predecessors")
         self._name = module.get_function("name_dominators")
         self._blocks = device.max_cooperative_blocks(self._sink, THREADS)
         self._jump = xp.empty(n_vertices, dtype=xp.uint32)
@@ -98,6 +99,13 @@ class Sinking:
         self._sink(self._blocks_for(max(n_arcs, len(parent))), THREADS, arguments)
         outcome: list[int] = self._device.asnumpy(self._outcome).tolist()
         return outcome
+
+    def lowest_predecessors(self, arcs: tuple[Any, Any], n_vertices: int) -> Any:
+        """Return the smallest predecessor of every vertex; 2**32 - 1 where there is none."""
+        lowest = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
+        n_arcs = len(arcs[0])
+        self._lowest_predecessors(self._blocks_for(n_arcs), THREADS, (np.uint64(n_arcs), *arcs, lowest))
+        return lowest
 
     def dominators(self, n_vertices: int, reached: Any, order: Any, parent: Any) -> Any:
         """Return the immediate dominators by vertex, where `order` holds the vertices by number."""

@@ -1,7 +1,8 @@
 // Dominators of one large graph as a tree that sinks to its fixed point (see _tree.cuh), all arcs at once.
 //
-// Vertices go by their breadth-first numbers, and the first tree is that of the search. A round looks at every
-// arc, in place, a thread an arc, so that degrees do not matter; rounds go on within one cooperative launch
+// Vertices go by the order of the input where that serves (see `lowest_predecessors`), as a compiler's does, and
+// else by their breadth-first numbers; the first tree has the lowest predecessors as parents, or is that of the
+// search. A round looks at every arc, in place, a thread an arc, so that degrees do not matter; rounds go on within one cooperative launch
 // until one moves nothing. On road maps the tree of the search is hundreds of vertices deep, but it collapses
 // within the first rounds: what remains of a chain of parents is one or two steps, and the many rounds that
 // follow are short. (Working on the tree while the search finds it, level by level, needs a barrier more for
@@ -24,6 +25,17 @@ __device__ const u32 SHORT_CHAIN = 48;
 __device__ __forceinline__ u32 doublings_for(u32 longest)
 {
     return longest <= SHORT_CHAIN ? 0 : (33 - __clz(static_cast<int>(longest))) / 2;
+}
+
+// Finds the predecessor of the smallest number of every vertex; `lowest` is preset to `NONE`. If that is below
+// each vertex but 0, the order of the input serves as it is: a path of falling numbers leads from any vertex back
+// to 0, so that all are reached, and a dominator on it has a smaller number.
+extern "C" __global__ void lowest_predecessors(u64 n_arcs, const u32* __restrict__ tails,
+                                               const u32* __restrict__ heads, u32* lowest)
+{
+    for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
+        if (tails[i] < load_relaxed(&lowest[heads[i]])) atomicMin(&lowest[heads[i]], tails[i]);
+    }
 }
 
 extern "C" __global__ void arcs_by_number(u64 n_arcs, const u32* __restrict__ tails,

@@ -56,24 +56,29 @@ class Solver:
             self._search = BreadthFirst(graph)
             self._sinking = Sinking(graph.device, graph.n_vertices, graph.n_arcs)
             self._arcs = arc_tails(graph), graph.targets
+            self._input = InputOrder(graph, self._sinking.lowest_predecessors(self._arcs, graph.n_vertices))
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The limit in force, and whether the graph is out of core."""
-        return {**self._parameters.model_dump(), "out_of_core": self._out_of_core is not None}
+        """The limit in force, whether the graph is out of core, and whether the input's order serves root 0."""
+        out_of_core = self._out_of_core is not None
+        input_order = not out_of_core and self._input.serves
+        return {**self._parameters.model_dump(), "out_of_core": out_of_core, "input_order": input_order}
 
     def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
         assert source is not None, "a graph has no entry of its own"
         if self._out_of_core:
             return self._out_of_core.solve(source, phases)
-        search = self._search
-        self._find_order(source, phases)
-        tree = (search.reached, search.number, search.parent)
-        rounds = self._sinking.run(self._arcs, tree, search.levels, phases)
+        order = self._input if self._input.serves and source == 0 else self._search
+        if order is self._search:
+            self._find_order(source, phases)
+        parent = order.parent.copy()
+        rounds = self._sinking.run(
+            self._arcs, (order.reached, order.number, parent), order.longest_chain, phases
+        )
         n = self._graph.n_vertices
-        idom = self._sinking.dominators(n, search.reached, search.order, search.parent)
-        return Answer(idom, rounds)
+        return Answer(self._sinking.dominators(n, order.reached, order.order, parent), rounds)
 
     def _find_order(self, source: int, phases: list[Phase] | None) -> None:
         """Run the breadth-first search; record it as a phase."""
@@ -85,3 +90,22 @@ class Solver:
             self._search.search(source)
         reached = int(device.item(self._search.reached))
         phases.append(Phase("breadth-first", reached, self._graph.n_arcs, timer.ms))
+
+
+class InputOrder:
+    """The vertices in the order of the input, where it serves: what :class:`BreadthFirst` finds elsewhere.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    lowest : device array of shape (n_vertices,), uint32
+        The smallest predecessor of every vertex.
+    """
+
+    def __init__(self, graph: ResidentGraph, lowest: Any) -> None:
+        xp, n = graph.device.xp, graph.n_vertices
+        self.number = self.order = xp.arange(n, dtype=xp.uint32)
+        self.serves = bool((lowest[1:] < self.number[1:]).all())
+        self.parent = lowest
+        self.parent[:1] = 0
+        self.reached = self.longest_chain = xp.full(1, n, dtype=xp.uint32)
