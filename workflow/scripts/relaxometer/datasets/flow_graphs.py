@@ -19,6 +19,9 @@ from relaxometer.graph import Graph
 
 Ends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
+METADATA = {"generator": "relaxometer.datasets.flow_graphs", "search_keys": [0]}
+"""Searches start from the root."""
+
 STEP = 4
 """A vertex has an arc from one of so many before it, so that all are reached."""
 
@@ -49,7 +52,7 @@ def build_listed(name: str, dataset: Dataset, files: list[Path], base: Graph | N
     p = ListedArcsParameters.model_validate(dataset.parameters)
     ends = np.array(p.arcs, dtype=np.int64).reshape(-1, 2)
     weights = np.ones(len(ends), dtype=np.uint32)
-    metadata = {"directed": True, "generator": "relaxometer.datasets.flow_graphs"}
+    metadata = {"directed": True, **METADATA}
     return Graph.from_arcs(name, p.vertices, ends[:, 0], ends[:, 1], weights, metadata=metadata)
 
 
@@ -95,5 +98,5 @@ def _graph(dataset: Dataset, n_vertices: int, ends: Ends) -> Graph:
         heads,
         np.ones(len(tails), dtype=np.uint32),
         undirected=False,
-        metadata={"generator": "relaxometer.datasets.flow_graphs"},
+        metadata=METADATA,
     )
