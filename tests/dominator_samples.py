@@ -135,7 +135,7 @@ def random_graph(rng: np.random.Generator, n: int, arcs: int) -> Graph:
 
 @cache
 def random_batch(count: int = 2000, seed: int = 4) -> Batch:
-    """Random flow graphs of up to 40 vertices, then some at the bounds of warps and blocks, and larger ones."""
+    """Random flow graphs of up to 40 vertices, then some at the bounds of warps and blocks, and larger."""
     rng = np.random.default_rng(seed)
     sizes = [*rng.integers(1, 41, count), 31, 32, 33, 63, 64, 65, 127, 128, 129, 300, 900]
     graphs = []

@@ -229,6 +229,19 @@ class TestIterativeTree:
             np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
             assert {phase.mode for phase in phases} == {"round out of core"}
 
+    @pytest.mark.parametrize(
+        ("name", "serves"), [("deep-tree", True), ("ladder", True), ("grid", False), ("islands", False)]
+    )
+    def test_the_order_of_the_input_spares_the_search(self, device, name, serves):
+        solver = make_solver("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]))
+        assert solver.resolved["input_order"] == serves
+        phases = []
+        solver.solve(0, phases)
+        assert (phases[0].mode == "breadth-first") != serves
+        phases.clear()
+        solver.solve(1, phases)
+        assert phases[0].mode == "breadth-first"
+
     def test_arcs_that_fit_stay(self, host_device):
         resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
         solver = make_solver("iterative-tree", resident, resident_arcs=10**6)

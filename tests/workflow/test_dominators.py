@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 
 from tiny_workflow import TINY
 
@@ -25,6 +26,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 def test_from_graphs_and_batches_to_figures(workflow):
     workflow.configure({**TINY, **SMALL})
     workflow.run("--", "all")

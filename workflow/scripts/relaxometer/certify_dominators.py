@@ -8,7 +8,7 @@ the graph alone. With the tree F of a depth-first search and its numbers:
 
 - Dominators of v are ancestors of v in F.
 - If the parent of v in D is its semidominator s, the path of s goes round all vertices between s and v.
-- Else let y be another vertex on the tree path from s to v, with the same parent in D as v, and proven before.
+- Else let y be a vertex on the tree path from s to v with the same parent in D as v, and proven before.
   Nothing from below that parent down to s dominates y, so neither does it dominate v, which lies below y; and
   the path of s goes round the rest.
 

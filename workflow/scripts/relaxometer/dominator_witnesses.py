@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from relaxometer.flow_graphs import NONE, FlowGraphs, Ids, Offsets, depth_first, evaluate
+from relaxometer.flow_graphs import NONE, Arcs, FlowGraphs, Ids, Offsets, depth_first, evaluate
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,10 @@ class Witnesses:
         """
         n = len(graphs.offsets) - 1
         ids = np.full((6, n), NONE, dtype=np.uint32)
-        found = cls(*ids, np.full(n, -1, dtype=np.int64))
-        _find(*graphs.arrays, *found.arrays)
+        number, vertex, last, semi, via, relative = ids
+        found = cls(number, vertex, last, semi, via, relative, np.full(n, -1, dtype=np.int64))
+        arguments = (*graphs.arrays, *found.arrays)
+        _find(*arguments)
         wrong = _unproven(graphs.first_vertex, graphs.predecessor_offsets, graphs.predecessors, *found.arrays)
         assert not wrong, f"{wrong} semidominators are not what their witnesses say"
         return found
@@ -74,9 +76,21 @@ class Witnesses:
 
 
 @njit(cache=True)
-def _find(  # type: ignore[no-untyped-def]
-    first_vertex, entries, offsets, targets, into, tails, number, vertex, last, semi, via, relative, arc
-):
+def _find(
+    first_vertex: Offsets,
+    entries: Ids,
+    offsets: Offsets,
+    targets: Ids,
+    into: Offsets,
+    tails: Ids,
+    number: Ids,
+    vertex: Ids,
+    last: Ids,
+    semi: Ids,
+    via: Ids,
+    relative: Ids,
+    arc: Offsets,
+) -> None:
     scratch = np.empty((6, max(np.max(np.diff(first_vertex)), 1)), dtype=np.uint32)
     for graph in range(len(entries)):
         first, end = first_vertex[graph], first_vertex[graph + 1]
@@ -99,7 +113,14 @@ def _find(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _find_one(root, arcs, arcs_in, tree, witnesses, scratch):  # type: ignore[no-untyped-def]
+def _find_one(
+    root: int,
+    arcs: Arcs,
+    arcs_in: Arcs,
+    tree: tuple[Ids, Ids, Ids],
+    witnesses: tuple[Ids, Ids, Ids, Offsets],
+    scratch: Ids,
+) -> int:
     number, order, last = tree
     semi, via, relative, arc_of = witnesses
     parent, path, label = scratch[0], scratch[1], scratch[2]
@@ -132,9 +153,18 @@ def _find_one(root, arcs, arcs_in, tree, witnesses, scratch):  # type: ignore[no
 
 
 @njit(cache=True, parallel=True)
-def _unproven(  # type: ignore[no-untyped-def]
-    first_vertex, into, tails, number, vertex, last, semi, via, relative, arc
-):
+def _unproven(
+    first_vertex: Offsets,
+    into: Offsets,
+    tails: Ids,
+    number: Ids,
+    vertex: Ids,
+    last: Ids,
+    semi: Ids,
+    via: Ids,
+    relative: Ids,
+    arc: Offsets,
+) -> int:
     """Count the vertices whose witnesses do not hold."""
     wrong = 0
     for graph in prange(len(first_vertex) - 1):
@@ -155,7 +185,7 @@ def _unproven(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def tree_intervals(parent: Ids) -> tuple[Ids, Ids]:
-    """Number a forest in pre-order of its own, where no vertex has a parent above itself.
+    """Find the intervals of a forest's own pre-order, where no vertex has a parent above itself.
 
     Parameters
     ----------

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
 
+Arcs = tuple[Offsets, Ids]
+"""Where the arcs of each vertex begin, and their other ends."""
+
 NONE = np.uint32(2**32 - 1)
 """Number of a vertex that the search has not reached."""
 
@@ -99,7 +102,7 @@ def _predecessors(first_vertex: Offsets, offsets: Offsets, targets: Ids) -> tupl
 def depth_first(
     root: int, offsets: Offsets, targets: Ids, order: Ids, number: Ids, parent: Ids, last: Ids, path: Ids
 ) -> int:
-    """Number the vertices of one graph in pre-order of a depth-first search.
+    """Rank the vertices of one graph in pre-order of a depth-first search.
 
     Parameters
     ----------
@@ -148,8 +151,8 @@ def depth_first(
 def evaluate(v: int, linked: int, ancestor: Ids, label: Ids, semi: Ids, stack: Ids) -> int:
     """Find the vertex of least semidominator on the tree path to `v` from below the first unlinked vertex.
 
-    Vertices are numbers of a depth-first search; those from `linked` on are linked to their parents. Paths are
-    compressed on the way.
+    Vertices are numbers of a depth-first search; those from `linked` on are linked to their parents. Paths
+    are compressed on the way.
     """
     if ancestor[v] < linked:
         return label[v]

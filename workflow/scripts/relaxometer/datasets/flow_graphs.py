@@ -1,4 +1,4 @@
-"""Directed graphs with a root, vertex 0: like large control-flow graphs, or hard on a search for dominators."""
+"""Directed graphs with a root, vertex 0: like control-flow graphs, or hard on a search for dominators."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ def build_random(name: str, dataset: Dataset, files: list[Path], base: Graph | N
     p = FlowRandomParameters.model_validate(dataset.parameters)
     n = p.vertices
     arcs = [_near(dataset.seed, Purpose.TREE, np.arange(1, n), STEP, back=True)[::-1]]
-    arcs.append(_near(dataset.seed, Purpose.BRANCHES, _any(dataset.seed, Purpose.BRANCHES, n, p.branches), p.reach))
-    arcs.append(_near(dataset.seed, Purpose.LOOPS, _any(dataset.seed, Purpose.LOOPS, n, p.loops), p.reach, back=True))
+    arcs.append(
+        _near(dataset.seed, Purpose.BRANCHES, _any(dataset.seed, Purpose.BRANCHES, n, p.branches), p.reach)
+    )
+    arcs.append(
+        _near(dataset.seed, Purpose.LOOPS, _any(dataset.seed, Purpose.LOOPS, n, p.loops), p.reach, back=True)
+    )
     gotos = _any(dataset.seed, Purpose.GOTOS, n, 2 * p.gotos)
     arcs.append((gotos[: len(gotos) // 2], gotos[len(gotos) // 2 :][: len(gotos) // 2]))
     tails = np.concatenate([tails for tails, _ in arcs])
@@ -52,16 +56,15 @@ def build_listed(name: str, dataset: Dataset, files: list[Path], base: Graph | N
     p = ListedArcsParameters.model_validate(dataset.parameters)
     ends = np.array(p.arcs, dtype=np.int64).reshape(-1, 2)
     weights = np.ones(len(ends), dtype=np.uint32)
-    metadata = {"directed": True, **METADATA}
-    return Graph.from_arcs(name, p.vertices, ends[:, 0], ends[:, 1], weights, metadata=metadata)
+    return Graph.from_arcs(name, p.vertices, ends[:, 0], ends[:, 1], weights, metadata=METADATA)
 
 
 def ladder_arcs(rungs: int, *, closed: bool) -> Ends:
     """Return the arcs of a ladder: odd vertices are one rail from the root up, even ones the other.
 
-    Rails lead up and rungs both ways, so that every vertex but those at the foot is dominated by the root
-    alone, and has a long way up to it in a search's tree. If `closed`, there are no rungs; the rails lead both
-    ways and meet at their far ends.
+    Rails lead up and rungs both ways, so that every vertex is dominated by the root alone, and has a long way
+    up to it in a search's tree. If `closed`, there are no rungs; the rails lead both ways and meet at their
+    far ends.
     """
     foot = np.array([1, 2], dtype=np.int64)
     rails = np.arange(1, 2 * rungs - 1, dtype=np.int64)

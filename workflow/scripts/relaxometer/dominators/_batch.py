@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -167,7 +168,7 @@ def _parts(batch: Batch, count: int) -> Sequence[tuple[int, int]]:
     wanted = np.linspace(0, batch.n_arcs, count + 1)[1:-1]
     cuts = np.searchsorted(batch.first_arc, wanted)
     bounds = np.unique(np.concatenate([[0], cuts, [len(batch)]])).tolist()
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise(bounds))
 
 
 class _Streams:
@@ -179,7 +180,9 @@ class _Streams:
         self._arrays: dict[str, Any] = {}
         self._pinned: dict[str, Any] = {}
         cuda = device.xp.cuda if self._on_gpu else None
-        self._streams = [cuda.Stream(non_blocking=True) if cuda else _no_stream() for _ in range(count)]
+        self._streams: list[Any] = [
+            cuda.Stream(non_blocking=True) if cuda else _no_stream() for _ in range(count)
+        ]
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the streams as context managers."""

@@ -69,14 +69,15 @@ __device__ __forceinline__ void expand(const Search& search, u32 begin, u32 end,
     }
 }
 
-// `counters` are six zeros; `reached` and `levels` are set.
-extern "C" __global__ void breadth_first(u32 root, const i64* __restrict__ offsets,
-                                         const u32* __restrict__ targets, u32* number, u32* order, u32* parent,
-                                         u32* hubs, u32* counters, u32* reached, u32* levels)
+// Begins at `root`, or, where `numbered` vertices have numbers already, at all of them. `counters` are six
+// zeros; `reached` and `levels` are set.
+extern "C" __global__ void breadth_first(u32 root, u32 numbered, const i64* __restrict__ offsets,
+                                         const u32* __restrict__ targets, u32* number, u32* order,
+                                         u32* parent, u32* hubs, u32* counters, u32* reached, u32* levels)
 {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     Search search = {offsets, targets, number, order, parent};
-    if (thread_id() == 0) {
+    if (numbered == 0 && thread_id() == 0) {
         number[root] = 0;
         order[0] = root;
         parent[0] = 0;
@@ -85,7 +86,7 @@ extern "C" __global__ void breadth_first(u32 root, const i64* __restrict__ offse
     u32* found = counters;
     u32* listed = counters + 3;
     u32 begin = 0;
-    u32 end = 1;
+    u32 end = numbered == 0 ? 1 : numbered;
     u32 level = 0;
     while (begin < end) {
         u32 now = level % 3;

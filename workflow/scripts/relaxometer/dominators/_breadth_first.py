@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,9 +50,24 @@ class BreadthFirst:
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), -(-n // THREADS))
 
     def search(self, root: int) -> None:
-        """Number what `root` reaches; the device works on while the caller goes on."""
+        """Give numbers to what `root` reaches; the device works on while the caller goes on."""
         self.number.fill(NONE)
+        self._run(root, 0, (self._graph.offsets, self._graph.targets))
+
+    def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
+        """Give numbers to what else is reached.
+
+        Parameters
+        ----------
+        numbered : int
+            So many vertices have numbers, in `number` and `order`; all others have none.
+        arcs : tuple of device arrays
+            Offsets and targets of a graph of as many vertices.
+        """
+        self._run(0, numbered, arcs)
+
+    def _run(self, root: int, numbered: int, arcs: tuple[Any, Any]) -> None:
         self._counters.fill(0)
         tree = (self.number, self.order, self.parent, self._hubs, self._counters)
-        arguments = (np.uint32(root), self._graph.offsets, self._graph.targets, *tree, self.reached, self.longest_chain)
-        self._kernel(self._blocks, THREADS, arguments)
+        begin = (np.uint32(root), np.uint32(numbered))
+        self._kernel(self._blocks, THREADS, (*begin, *arcs, *tree, self.reached, self.longest_chain))

@@ -1,8 +1,9 @@
 // Dominators of a graph whose arcs do not fit the device: the rounds of iterative_tree.cu over pieces of the
 // arcs, a launch for each piece that has just been copied.
 //
-// The vertices' state stays. Breadth-first levels come of rounds too, since a frontier's arcs may be anywhere:
-// an arc lowers the level of its head, in place, until none does. Numbers are then the order of levels.
+// The vertices' state stays. Breadth-first levels come of rounds too, since a frontier's arcs may be
+// anywhere: an arc lowers the level of its head, in place, until none does. Numbers are then the order of
+// levels.
 
 #include "_sinking.cuh"
 

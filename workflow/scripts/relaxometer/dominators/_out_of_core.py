@@ -76,7 +76,7 @@ class OutOfCore:
             look(np.uint64(end - begin), tails, heads)
 
     def _find_order(self, source: int) -> tuple[Any, int]:
-        """Number the reached vertices by levels and give them parents; return them in order, and the levels."""
+        """Give the reached vertices numbers and parents; return them in order, and how many levels."""
         xp, device = self._graph.device.xp, self._graph.device
         self._level.fill(NONE)
         self._level[source] = 0
@@ -119,9 +119,7 @@ class OutOfCore:
         ends = (self._from, self._to)
         self._arcs_by_number(self._blocks, THREADS, (n_arcs, tails, heads, self._number, *ends))
         tallies = (self._tally[:1], self._tally[1:])
-        self._sink_piece(
-            self._blocks, THREADS, (n_arcs, *ends, self._parent, self._jump, jumping, *tallies)
-        )
+        self._sink_piece(self._blocks, THREADS, (n_arcs, *ends, self._parent, self._jump, jumping, *tallies))
 
     def _make_jumps(self, reached: np.uint32, longest: int) -> None:
         """Let jumps span about the square root of the longest chain."""

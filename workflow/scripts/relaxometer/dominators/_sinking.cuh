@@ -1,4 +1,5 @@
-// Chains of parents with shortcuts, and the look at an arc that uses them (see _tree.cuh and iterative_tree.cu).
+// Chains of parents with shortcuts, and the look at an arc that uses them (see _tree.cuh and
+// iterative_tree.cu).
 
 #pragma once
 

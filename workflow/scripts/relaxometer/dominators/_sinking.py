@@ -25,7 +25,7 @@ class Sinking:
     ----------
     device : Device
     n_vertices, n_arcs : int
-        The most that a graph has.
+        The most vertices that a graph has, and how many arcs it usually has.
     """
 
     def __init__(self, device: Device, n_vertices: int, n_arcs: int) -> None:
@@ -73,6 +73,8 @@ class Sinking:
         """
         reached, number, parent = tree
         n_arcs = len(arcs[0])
+        if n_arcs > len(self._from):
+            self._from, self._to = (self._device.xp.empty(n_arcs, dtype=np.uint32) for _ in range(2))
         numbered = (np.uint64(n_arcs), *arcs, number, self._from, self._to)
         self._arcs_by_number(self._blocks_for(n_arcs), THREADS, numbered)
         if phases is None:

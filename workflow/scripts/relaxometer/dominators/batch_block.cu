@@ -1,8 +1,8 @@
 // Dominators of all graphs of a batch in one launch, a block for each graph.
 //
 // Blocks stay and take graphs from a queue, the largest first, until it is empty: the work stealing that
-// balances graphs of uneven size. A graph's tree (see _tree.cuh) is in shared memory, or where the answer goes
-// if it does not fit.
+// balances graphs of uneven size. A graph's tree (see _tree.cuh) is in shared memory, or where the answer
+// goes if it does not fit.
 
 #include "_batch.cuh"
 

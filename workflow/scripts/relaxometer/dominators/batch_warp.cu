@@ -1,14 +1,14 @@
 // Dominators of all graphs of a batch in one launch: a warp for each graph of up to 64 vertices, a block for
 // each larger one.
 //
-// Blocks stay and take work from a queue: first a large graph at a time (see _batch.cuh), then small ones, one
-// for each warp, which are sorted by size so that the warps of a block end together.
+// Blocks stay and take work from a queue: first a large graph at a time (see _batch.cuh), then small ones,
+// one for each warp, which are sorted by size so that the warps of a block end together.
 //
 // A warp keeps a set of dominators, a word of 32 or 64 bits, in the registers of the lanes that own a vertex,
 // and sweeps over the vertices in reverse post-order: all lanes intersect the sets of the predecessors of one
-// vertex in one reduction. Without irreducible loops the first sweep is right, and the second finds nothing to
-// change. In reverse post-order the immediate dominator is the strict dominator with the highest number, as
-// the source has it.
+// vertex in one reduction. Without irreducible loops the first sweep is right, and the second finds nothing
+// to change. In reverse post-order the immediate dominator is the strict dominator with the highest number,
+// as the source has it.
 
 #include "_batch.cuh"
 

@@ -28,7 +28,8 @@ class Solver(_batch.BatchSolver):
 
     References
     ----------
-    The source of the bitmasks: "GPUによる超高速Dominator計算 (1)", Qiita, February 2025; many graphs, more than 32
+    The source of the bitmasks: "GPUによる超高速Dominator計算 (1)", Qiita 2025;
+    many graphs, more than 32
     vertices, and balance between uneven graphs are what it leaves open.
     """
 

@@ -1,4 +1,4 @@
-"""Sweeps in reverse post-order that intersect paths in the tree (Cooper, Harvey, Kennedy), on one CPU core."""
+"""Sweeps in reverse post-order that intersect paths up the tree (Cooper, Harvey, Kennedy), on one core."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 from relaxometer import variants
-from relaxometer.flow_graphs import NONE, Ids, Offsets
 from relaxometer.dominators._on_cpu import CpuSolver
+from relaxometer.flow_graphs import NONE, Arcs, Ids, Offsets
 
 
 class Parameters(variants.Parameters):
@@ -36,7 +36,7 @@ def _find(
 
 
 @njit(cache=True)
-def _find_one(root, arcs, arcs_in, idom, scratch):  # type: ignore[no-untyped-def]
+def _find_one(root: int, arcs: Arcs, arcs_in: Arcs, idom: Ids, scratch: Ids) -> int:
     order, number, dominator, path = scratch[0], scratch[1], scratch[2], scratch[3]
     reached = _reverse_post_order(root, *arcs, order, number, path)
     predecessor_offsets, predecessors = arcs_in
@@ -69,8 +69,8 @@ def _find_one(root, arcs, arcs_in, idom, scratch):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
-def _reverse_post_order(root, offsets, targets, order, number, path):  # type: ignore[no-untyped-def]
-    """Number one graph in reverse post-order; return how many vertices were reached."""
+def _reverse_post_order(root: int, offsets: Offsets, targets: Ids, order: Ids, number: Ids, path: Ids) -> int:
+    """Rank one graph in reverse post-order; return how many vertices were reached."""
     n = len(offsets) - 1
     for v in range(n):
         number[v] = NONE

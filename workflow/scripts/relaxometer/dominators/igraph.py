@@ -31,7 +31,7 @@ class Solver(LibrarySolver):
         return self.library.Graph(n=n, edges=np.column_stack([tails, heads]), directed=True)
 
     def dominators(self, built: Any, root: int, idom: npt.NDArray[np.uint32]) -> None:
-        """Enter the immediate dominators of a graph; igraph gives -1 for the root, and NaN for what is not reached."""
+        """Enter the immediate dominators of a graph; igraph gives NaN for what is not reached."""
         found = np.array(built.dominator(root, mode="out"), dtype=np.float64)
         reached = ~np.isnan(found)
         found[root] = root

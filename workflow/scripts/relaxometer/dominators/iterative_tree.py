@@ -1,4 +1,4 @@
-"""A breadth-first tree that sinks to the tree of dominators: for one graph of up to many millions of vertices."""
+"""A tree that sinks to the tree of dominators: for one graph of up to many millions of vertices."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The limit in force, whether the graph is out of core, and whether the input's order serves root 0."""
+        """The limit in force, whether the graph is out of core, whether the input's order serves root 0."""
         out_of_core = self._out_of_core is not None
         input_order = not out_of_core and self._input.serves
         return {**self._parameters.model_dump(), "out_of_core": out_of_core, "input_order": input_order}
 
     def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
+        """Find the dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
         assert source is not None, "a graph has no entry of its own"
         if self._out_of_core:
             return self._out_of_core.solve(source, phases)

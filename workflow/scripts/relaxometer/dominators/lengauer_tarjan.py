@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 from relaxometer import variants
-from relaxometer.flow_graphs import NONE, Ids, Offsets, depth_first, evaluate
 from relaxometer.dominators._on_cpu import CpuSolver
+from relaxometer.flow_graphs import NONE, Arcs, Ids, Offsets, depth_first, evaluate
 
 
 class Parameters(variants.Parameters):
@@ -34,7 +34,7 @@ def _find(
 
 
 @njit(cache=True)
-def _find_one(root, arcs, arcs_in, idom, scratch):  # type: ignore[no-untyped-def]
+def _find_one(root: int, arcs: Arcs, arcs_in: Arcs, idom: Ids, scratch: Ids) -> None:
     order, number, parent, last = scratch[0], scratch[1], scratch[2], scratch[3]
     path, label, semi, above = scratch[4], scratch[5], scratch[6], scratch[7]
     bucket, next_in_bucket = scratch[8], scratch[9]

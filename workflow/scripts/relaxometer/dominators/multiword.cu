@@ -45,7 +45,8 @@ extern "C" __global__ void intersect(const u32* __restrict__ reached, const u32*
         if (first >= n) break;
         u64* kept = masks + static_cast<u64>(ticket) * n;
         u64* word = n <= capacity ? words : kept;
-        for (u32 v = threadIdx.x; v < n; v += blockDim.x) store_relaxed(&word[v], v == 0 ? u64(first == 0) : ~0ull);
+        for (u32 v = threadIdx.x; v < n; v += blockDim.x)
+            store_relaxed(&word[v], v == 0 ? u64(first == 0) : ~0ull);
         u32 sweeps = 0;
         bool changed = true;
         while (changed) {

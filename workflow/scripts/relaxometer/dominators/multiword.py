@@ -51,7 +51,8 @@ class Solver:
 
     References
     ----------
-    The source of the bitmasks: "GPUによる超高速Dominator計算 (1)", Qiita, February 2025; more than 32 vertices are
+    The source of the bitmasks: "GPUによる超高速Dominator計算 (1)", Qiita 2025;
+    more than 32 vertices are
     what it leaves open.
     """
 
@@ -88,7 +89,7 @@ class Solver:
         return self._parameters.model_dump()
 
     def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
+        """Find the dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
         assert source is not None, "a graph has no entry of its own"
         device, search = self._graph.device, self._search
         n = self._graph.n_vertices

@@ -54,7 +54,8 @@ class Solver:
 
     References
     ----------
-    The source: "GPUによる超高速Dominator計算 (1)", Qiita, February 2025. Errata are listed in the kernels' file.
+    The source: "GPUによる超高速Dominator計算 (1)", Qiita 2025.
+    Errata are listed in the kernels' file.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
@@ -81,7 +82,8 @@ class Solver:
         return {}
 
     def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
+        """Find the dominators from the root `source`; see :class:`relaxometer.dominators.Solver`."""
+        assert source is not None, "a graph has no entry of its own"
         n, root = np.uint32(self._graph.n_vertices), np.uint32(source)
         idom = self._device.xp.empty(self._graph.n_vertices, dtype=np.uint32)
 

@@ -1,4 +1,4 @@
-"""The function ``immediate_dominators`` of rustworkx (Cooper, Harvey and Kennedy, in Rust): a peer on one CPU core."""
+"""The function ``immediate_dominators`` of rustworkx (in Rust): a peer on one CPU core."""
 
 from __future__ import annotations
 
