@@ -1,6 +1,7 @@
 """CSR graphs: building against a dense reference, and Parquet that is read back or refused."""
 
 import json
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -81,6 +82,37 @@ def test_every_arc_stays_if_asked(drawn):
     )
     given_arcs = zip(sources.tolist(), targets.tolist(), weights.tolist(), strict=True)
     assert arcs_of(graph) == sorted(given_arcs)
+
+
+@given(arc_lists(), st.booleans(), st.booleans())
+def test_arcs_that_do_not_fit_a_word_come_out_alike(drawn, loops, parallel):
+    n_vertices, sources, targets, weights = drawn
+    # A weight of 32 bits and ids of 17 are too much for one word.
+    shift = 2**17
+    weights[:1] = MAX_WEIGHT
+    keep = {"keep_self_loops": loops, "keep_parallel": parallel}
+    low = Graph.from_arcs("low", n_vertices, sources, targets, weights, undirected=True, **keep)
+    high = Graph.from_arcs(
+        "high", n_vertices + shift, sources + shift, targets + shift, weights, undirected=True, **keep
+    )
+    assert [(u - shift, v - shift, w) for u, v, w in arcs_of(high)] == arcs_of(low)
+
+
+@given(arc_lists(), st.integers(1, 9))
+def test_arcs_are_the_same_in_pieces_of_any_size(drawn, size):
+    whole = Graph.from_arcs("drawn", *drawn)
+    with mock.patch("relaxometer.graph.PIECE", size):
+        pieces = Graph.from_arcs("drawn", *drawn)
+    assert content_hash(pieces) == content_hash(whole)
+
+
+@given(arc_lists())
+def test_an_undirected_list_makes_arcs_both_ways(drawn):
+    n_vertices, sources, targets, weights = drawn
+    graph = Graph.from_arcs("drawn", n_vertices, sources, targets, weights, undirected=True)
+    ends = np.concatenate([sources, targets]), np.concatenate([targets, sources])
+    doubled = Graph.from_arcs("drawn", n_vertices, *ends, np.concatenate([weights, weights]))
+    assert content_hash(graph) == content_hash(doubled)
 
 
 @given(arc_lists(), st.randoms())

@@ -25,7 +25,7 @@ def clear():
 
 def hashes():
     clear()
-    kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu")
+    kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra")
     return {kernel: provenance.code_hash("measure", f"sssp.{kernel}") for kernel in kernels}
 
 
@@ -38,7 +38,9 @@ def hashes():
         ("sssp/_phase_synchronous.cuh", {"conventional", "selection", "adaptive"}),
         ("sssp/_tally.cu", {"conventional", "selection", "adaptive"}),
         ("sssp/dijkstra_cpu.py", {"dijkstra_cpu"}),
-        ("certify.cu", {"conventional", "selection", "adaptive", "dijkstra_cpu"}),
+        ("sssp/_heap.py", {"dijkstra_cpu"}),
+        ("sssp/boost_dijkstra.cpp", {"boost_dijkstra"}),
+        ("certify.cu", {"conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra"}),
         ("gather.py", set()),
         ("figures/__init__.py", set()),
     ],

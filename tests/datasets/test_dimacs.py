@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import time
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -64,6 +65,23 @@ def test_unusual_but_valid_files_read_the_same(tmp_path, unusual):
         np.testing.assert_array_equal(expected, found)
 
 
+@pytest.mark.parametrize("block", [1, 7, 20])
+@pytest.mark.parametrize("text", [GOOD, GOOD.removesuffix("\n")], ids=["whole", "no last newline"])
+def test_blocks_are_joined(tmp_path, monkeypatch, block, text):
+    expected = read_text(tmp_path, text)
+    monkeypatch.setattr("relaxometer.datasets.text.BLOCK", block)
+    monkeypatch.setattr("relaxometer.datasets.text.LineFormat.read_slowly", None)
+    for one, other in zip(expected, read_text(tmp_path, text), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_mistake_in_a_later_block_names_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxometer.datasets.text.BLOCK", 10)
+    assert "small.gr:7: 'a 1 2 0x7': weight 0x7 is no" in refusal(
+        tmp_path, GOOD.replace("a 1 2 7", "a 1 2 0x7")
+    )
+
+
 def test_a_graph_may_have_no_arcs(tmp_path):
     n_vertices, *arcs = read_text(tmp_path, "p sp 5 0\n")
     assert n_vertices == 5
@@ -78,7 +96,7 @@ def test_a_graph_may_have_no_arcs(tmp_path):
 )
 def test_both_readers_agree(arcs):
     data = "".join(f"a {u} {v} {w}\n" for u, v, w in arcs).encode()
-    fast, slow = arc_lines(9).read_fast(data, 0), arc_lines(9).read_slowly(None, data, 0, 0)
+    fast, slow = arc_lines(9).read_fast(BytesIO(data)), arc_lines(9).read_slowly(None, BytesIO(data), 0)
     assert fast is not None
     for column, expected, found in zip(zip(*arcs, strict=True), fast, slow, strict=True):
         np.testing.assert_array_equal(expected, column)

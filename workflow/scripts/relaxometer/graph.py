@@ -22,6 +22,9 @@ MAX_WEIGHT = 2**32 - 2
 
 ROW_GROUP = 1 << 20
 
+PIECE = 1 << 16
+"""Vertices or arcs looked at in one go, for the sake of memory."""
+
 REBUILD = "delete the folder and build it again"
 
 
@@ -93,6 +96,7 @@ class Graph:
         *,
         lon: npt.NDArray[np.float64] | None = None,
         lat: npt.NDArray[np.float64] | None = None,
+        undirected: bool = False,
         keep_self_loops: bool = False,
         keep_parallel: bool = False,
         metadata: dict[str, Any] | None = None,
@@ -108,6 +112,8 @@ class Graph:
         n_vertices : int
         sources, targets, weights : array_like of shape (n_arcs,), integers
         lon, lat : ndarray of shape (n_vertices,), float64, optional
+        undirected : bool, default=False
+            Whether each stands for an arc of the same weight in the other direction, too.
         keep_self_loops, keep_parallel : bool, default=False
         metadata : dict, optional
 
@@ -119,18 +125,20 @@ class Graph:
         tails = _checked(sources, n_vertices - 1, "source", name)
         heads = _checked(targets, n_vertices - 1, "target", name)
         loads = _checked(weights, MAX_WEIGHT, "weight", name)
-        if not keep_self_loops:
+        if not keep_self_loops and np.any(tails == heads):
             stay = tails != heads
             tails, heads, loads = tails[stay], heads[stay], loads[stay]
-        order = np.lexsort((loads, heads, tails))
-        tails, heads, loads = tails[order], heads[order], loads[order]
-        if not keep_parallel and len(tails):
-            first = np.ones(len(tails), dtype=bool)
-            first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
-            tails, heads, loads = tails[first], heads[first], loads[first]
-        offsets = np.zeros(n_vertices + 1, dtype=np.int64)
-        np.cumsum(np.bincount(tails, minlength=n_vertices), out=offsets[1:])
-        return cls(name, offsets, heads, loads, lon, lat, dict(metadata or {}))
+        vertex_bits = max(n_vertices - 1, 1).bit_length()
+        weight_bits = int(loads.max(initial=0)).bit_length()
+        if 2 * vertex_bits + weight_bits <= 64:
+            arcs = _packed(tails, heads, loads, vertex_bits, weight_bits, undirected)
+            csr = _csr_of_words(arcs, n_vertices, vertex_bits, weight_bits, keep_parallel)
+        else:
+            if undirected:
+                tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+                loads = np.concatenate([loads, loads])
+            csr = _csr_of_arcs(tails, heads, loads, n_vertices, keep_parallel)
+        return cls(name, *csr, lon, lat, dict(metadata or {}))
 
     def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
@@ -169,6 +177,76 @@ class Graph:
         """Return the subgraph on the largest weakly connected component."""
         _, labels = self.component_labels()
         return self.induced(labels == np.bincount(labels).argmax())
+
+
+Ids = npt.NDArray[np.uint32]
+CSR = tuple[npt.NDArray[np.int64], Ids, Ids]
+
+
+def _packed(
+    tails: Ids, heads: Ids, loads: Ids, vertex_bits: int, weight_bits: int, undirected: bool
+) -> npt.NDArray[np.uint64]:
+    """Return source, target and weight of each arc as one word, the source in the highest bits."""
+    directions = [(tails, heads), (heads, tails)] if undirected else [(tails, heads)]
+    arcs = np.empty(len(tails) * len(directions), dtype=np.uint64)
+    for words, (first, second) in zip(np.split(arcs, len(directions)), directions, strict=True):
+        words[:] = first
+        words <<= np.uint64(vertex_bits)
+        words |= second
+        words <<= np.uint64(weight_bits)
+        words |= loads
+    return arcs
+
+
+def _csr_of_words(
+    arcs: npt.NDArray[np.uint64], n_vertices: int, vertex_bits: int, weight_bits: int, keep_parallel: bool
+) -> CSR:
+    """Return offsets, targets and weights of packed arcs, which are overwritten.
+
+    This is faster than a sort by three keys, and takes half as much memory again as the words.
+    """
+    arcs.sort()
+    if not keep_parallel:
+        arcs = _merged(arcs, np.uint64(1 << weight_bits))
+    offsets = np.full(n_vertices + 1, len(arcs), dtype=np.int64)
+    for start in range(0, n_vertices, PIECE):
+        rows = np.arange(start, min(start + PIECE, n_vertices), dtype=np.uint64)
+        offsets[start : start + len(rows)] = np.searchsorted(
+            arcs, rows << np.uint64(vertex_bits + weight_bits)
+        )
+    # Targets and weights, of 32 bits, go where the words were; the conversion to 32 bits drops higher ones.
+    loads = arcs.astype(np.uint32)
+    loads &= np.uint32((1 << weight_bits) - 1)
+    halves = arcs.view(np.uint32)
+    for start in range(0, len(arcs), PIECE):
+        piece = (arcs[start : start + PIECE] >> np.uint64(weight_bits)).astype(np.uint32)
+        halves[start : start + len(piece)] = piece & np.uint32((1 << vertex_bits) - 1)
+    halves[len(arcs) :] = loads
+    return offsets, halves[: len(arcs)], halves[len(arcs) :]
+
+
+def _merged(arcs: npt.NDArray[np.uint64], step: np.uint64) -> npt.NDArray[np.uint64]:
+    """Move the first of sorted words that differ by less than a multiple of `step` to the front."""
+    size = min(len(arcs), 1)
+    for start in range(1, len(arcs), PIECE):
+        piece = arcs[start : start + PIECE]
+        kept = piece[(piece ^ arcs[start - 1 : start - 1 + len(piece)]) >= step]
+        arcs[size : size + len(kept)] = kept
+        size += len(kept)
+    return arcs[:size]
+
+
+def _csr_of_arcs(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, keep_parallel: bool) -> CSR:
+    """Do the same for arcs that do not fit one word."""
+    order = np.lexsort((loads, heads, tails))
+    tails, heads, loads = tails[order], heads[order], loads[order]
+    if not keep_parallel and len(tails):
+        first = np.ones(len(tails), dtype=bool)
+        first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+        tails, heads, loads = tails[first], heads[first], loads[first]
+    offsets = np.zeros(n_vertices + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tails, minlength=n_vertices), out=offsets[1:])
+    return offsets, heads, loads
 
 
 def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.NDArray[np.uint32]:

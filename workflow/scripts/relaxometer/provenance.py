@@ -73,7 +73,7 @@ def _referenced(node: ast.AST, file: Path) -> Iterator[Path]:
             if inner:
                 yield inner
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        named = file.with_name(node.value) if node.value.endswith(KERNEL_SUFFIXES) else None
+        named = file.parent / node.value if node.value.endswith(KERNEL_SUFFIXES) else None
         if named and named.is_file():
             yield named
 

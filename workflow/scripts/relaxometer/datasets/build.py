@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from relaxometer.datasets.registry import FORMATS, Dataset, SourceFile
@@ -82,28 +81,6 @@ def identify(file: Path, entry: SourceFile, role: str = "file") -> dict[str, str
             f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {entry.sha256}"
         )
     return {role: file.name, f"{role}_sha256": sha256}
-
-
-def graph_of_edges(
-    name: str,
-    n_vertices: int,
-    one: npt.NDArray[np.int64],
-    other: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.int64],
-    metadata: dict[str, Any],
-) -> Graph:
-    """Return the graph that has two arcs of one weight for every edge.
-
-    Parameters
-    ----------
-    name : str
-    n_vertices : int
-    one, other, weights : ndarray of shape (n_edges,), int64
-    metadata : dict
-    """
-    sources, targets = np.concatenate([one, other]), np.concatenate([other, one])
-    doubled = np.concatenate([weights, weights])
-    return Graph.from_arcs(name, n_vertices, sources, targets, doubled, metadata=metadata)
 
 
 def origin_of(dataset: Dataset) -> dict[str, Any]:

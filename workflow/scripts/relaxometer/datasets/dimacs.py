@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from relaxometer.datasets.build import identify
 from relaxometer.datasets.registry import Dataset
-from relaxometer.datasets.text import Column, LineFormat, read_bytes, read_problem_line
+from relaxometer.datasets.text import Column, LineFormat, read_problem_line
 from relaxometer.errors import UserError
 from relaxometer.graph import MAX_WEIGHT, Graph
+
+Ids = npt.NDArray[np.uint32]
 
 UNITS_PER_DEGREE = 1_000_000
 """Of the coordinates."""
@@ -55,7 +57,7 @@ def arc_lines(n_vertices: int) -> LineFormat:
     return LineFormat("an arc", columns, keyword="a", comments=("c",))
 
 
-def read_gr(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def read_gr(path: Path) -> tuple[int, Ids, Ids, Ids]:
     """Read the arcs of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
 
     Parameters
@@ -65,7 +67,7 @@ def read_gr(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int6
     Returns
     -------
     n_vertices : int
-    sources, targets, weights : ndarray of shape (n_arcs,), int64
+    sources, targets, weights : ndarray of shape (n_arcs,), uint32
         As in the file, in its order, but with vertices counted from 0.
 
     Raises
@@ -73,12 +75,13 @@ def read_gr(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int6
     UserError
         If the file is damaged, or a line of it is no arc of the announced graph; names the line.
     """
-    data = read_bytes(path)
-    header = read_problem_line(path, data, "p sp <vertices> <arcs>", "arc")
+    header = read_problem_line(path, "p sp <vertices> <arcs>", "arc")
     n_vertices, _ = header.numbers
-    sources, targets, weights = arc_lines(n_vertices).read(path, data, header.start, header.lines_before)
+    sources, targets, weights = arc_lines(n_vertices).read(path, header.start, header.lines_before)
     header.check_count(path, len(sources), "arcs")
-    return n_vertices, sources - 1, targets - 1, weights
+    sources -= 1
+    targets -= 1
+    return n_vertices, sources, targets, weights
 
 
 def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -100,8 +103,7 @@ def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.N
     UserError
         If the file is damaged, belongs to a graph of another size, or does not place every vertex once.
     """
-    data = read_bytes(path)
-    header = read_problem_line(path, data, "p aux sp co <vertices>", "vertex")
+    header = read_problem_line(path, "p aux sp co <vertices>", "vertex")
     if header.numbers != (n_vertices,):
         raise UserError(
             f"{path}:{header.line}: {header.text!r} announces {header.numbers[0]} vertices, but the graph "
@@ -113,12 +115,13 @@ def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.N
         Column("latitude", -90_000_000, 90_000_000),
     )
     form = LineFormat("a vertex", columns, keyword="v", comments=("c",))
-    vertices, x, y = form.read(path, data, header.start, header.lines_before)
+    vertices, x, y = form.read(path, header.start, header.lines_before)
     header.check_count(path, len(vertices), "vertices")
-    times = np.bincount(vertices - 1, minlength=n_vertices)
+    vertices -= 1
+    times = np.bincount(vertices, minlength=n_vertices)
     if np.any(times != 1):
         wrong = int(np.flatnonzero(times != 1)[0])
         raise UserError(f"{path}: vertex {wrong + 1} is placed {times[wrong]} times; expected once")
     lon, lat = np.empty(n_vertices), np.empty(n_vertices)
-    lon[vertices - 1], lat[vertices - 1] = x / UNITS_PER_DEGREE, y / UNITS_PER_DEGREE
+    lon[vertices], lat[vertices] = x / UNITS_PER_DEGREE, y / UNITS_PER_DEGREE
     return lon, lat

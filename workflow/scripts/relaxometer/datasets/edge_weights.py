@@ -12,12 +12,13 @@ from relaxometer.datasets.registry import LogNormal, LogUniform, Unit, Values
 from relaxometer.datasets.weights import log_uniform
 from relaxometer.graph import MAX_WEIGHT
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Distribution = Unit | LogUniform | LogNormal | Values
 
 
-def make_weights(distribution: Distribution, count: int, values: Floats | None = None) -> Ints:
+def make_weights(
+    distribution: Distribution, count: int, values: Floats | None = None
+) -> npt.NDArray[np.uint32]:
     """Return a weight for each of `count` edges.
 
     Parameters
@@ -29,16 +30,16 @@ def make_weights(distribution: Distribution, count: int, values: Floats | None =
 
     Returns
     -------
-    ndarray of shape (count,), int64
+    ndarray of shape (count,), uint32
     """
     if isinstance(distribution, Values):
         assert values is not None, "the readers see to it"
-        return np.rint(values * distribution.scale).astype(np.int64)
+        return np.rint(values * distribution.scale).astype(np.uint32)
     if isinstance(distribution, Unit):
-        return np.ones(count, dtype=np.int64)
+        return np.ones(count, dtype=np.uint32)
     rng = np.random.default_rng(distribution.seed)
     if isinstance(distribution, LogUniform):
-        return log_uniform(rng, count, *distribution.range)
+        return log_uniform(rng, count, *distribution.range).astype(np.uint32)
     return _lognormal(rng, count, distribution.mu, distribution.sigma)
 
 
@@ -49,7 +50,7 @@ def value_bounds(distribution: Distribution) -> tuple[float, float]:
     return -sys.float_info.max, sys.float_info.max
 
 
-def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> Ints:
+def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:
     """Draw rounded exponentials of normal numbers, at least 1.
 
     Rounding hides the last bits, in which exponentials differ between processors, nearly always.
@@ -57,4 +58,4 @@ def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> 
     # Moved off 0 and 1, where the normal quantile is infinite.
     uniform = (rng.integers(0, 1 << 53, size).astype(np.float64) + 0.5) / 2**53
     exponents = np.minimum(mu + sigma * ndtri(uniform), np.log(MAX_WEIGHT))
-    return np.clip(np.rint(np.exp(exponents)).astype(np.int64), 1, MAX_WEIGHT)
+    return np.clip(np.rint(np.exp(exponents)).astype(np.int64), 1, MAX_WEIGHT).astype(np.uint32)

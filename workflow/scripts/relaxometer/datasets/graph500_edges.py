@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.build import identify
 from relaxometer.datasets.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.registry import Dataset, Graph500EdgesParameters, Values
 from relaxometer.datasets.text import read_bytes
@@ -31,7 +31,8 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: its weights are to be values, but its entry has no `edge_weights`")
     weights = make_weights(parameters.weights, len(one), values)
-    return graph_of_edges(name, n_vertices, one, other, weights, {**metadata, "edges_in_file": len(one)})
+    metadata["edges_in_file"] = len(one)
+    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 
 def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

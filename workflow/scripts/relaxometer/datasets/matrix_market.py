@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.build import identify
 from relaxometer.datasets.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.registry import Dataset, MatrixParameters, Values
-from relaxometer.datasets.text import Column, Header, LineFormat, lines, read_bytes, refuse
+from relaxometer.datasets.text import Column, Header, LineFormat, lines, opened, refuse
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph
 
@@ -38,9 +38,15 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     matrix = read_mtx(file, parameters)
     metadata["entries_in_file"] = len(matrix.rows)
     weights = make_weights(parameters.weights, len(matrix.rows), matrix.values)
-    if matrix.symmetric:
-        return graph_of_edges(name, matrix.size, matrix.rows, matrix.columns, weights, metadata)
-    return Graph.from_arcs(name, matrix.size, matrix.rows, matrix.columns, weights, metadata=metadata)
+    return Graph.from_arcs(
+        name,
+        matrix.size,
+        matrix.rows,
+        matrix.columns,
+        weights,
+        undirected=matrix.symmetric,
+        metadata=metadata,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +57,7 @@ class Matrix:
     ----------
     size : int
         Number of rows, and of columns.
-    rows, columns : ndarray of shape (n_entries,), int64
+    rows, columns : ndarray of shape (n_entries,), uint32
         Counted from 0.
     values : ndarray of shape (n_entries,), float64, optional
     symmetric : bool
@@ -59,8 +65,8 @@ class Matrix:
     """
 
     size: int
-    rows: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.uint32]
+    columns: npt.NDArray[np.uint32]
     values: npt.NDArray[np.float64] | None
     symmetric: bool
 
@@ -74,9 +80,8 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
         If the file is damaged, of a kind that is no graph, or a line of it is no entry of the announced
         matrix or has a value that makes no weight; names the line.
     """
-    data = read_bytes(path)
-    field, symmetry = _read_banner(path, data, parameters.banner)
-    header = _read_size(path, data)
+    field, symmetry = _read_banner(path, parameters.banner)
+    header = _read_size(path)
     size = header.numbers[0]
     columns = [Column("row", 1, size), Column("column", 1, size)]
     if field != "pattern":
@@ -84,14 +89,17 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     elif isinstance(parameters.weights, Values):
         raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
     form = LineFormat("an entry", tuple(columns), comments=("%",))
-    rows, cols, *values = form.read(path, data, header.start, header.lines_before)
+    rows, cols, *values = form.read(path, header.start, header.lines_before)
     header.check_count(path, len(rows), "entries")
-    return Matrix(size, rows - 1, cols - 1, values[0] if values else None, symmetry == "symmetric")
+    rows -= 1
+    cols -= 1
+    return Matrix(size, rows, cols, values[0] if values else None, symmetry == "symmetric")
 
 
-def _read_banner(path: Path, data: bytes, given: str | None) -> tuple[str, str]:
+def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
     """Return field and symmetry as the first line or else the entry says them."""
-    _, _, text = next(lines(data), (1, 0, ""))
+    with opened(path) as stream:
+        _, _, text = next(lines(stream), (1, 0, ""))
     words = text.lower().split()
     if not text.startswith(_BANNER):
         if given is None:
@@ -103,16 +111,16 @@ def _read_banner(path: Path, data: bytes, given: str | None) -> tuple[str, str]:
     return words[3], words[4]
 
 
-def _read_size(path: Path, data: bytes) -> Header:
+def _read_size(path: Path) -> Header:
     """Read the first line that is no comment."""
-    for number, start, text in lines(data):
-        if not text or text.startswith("%"):
-            continue
-        if not re.fullmatch(r"\d{1,18}\s+\d{1,18}\s+\d{1,18}", text, re.ASCII):
-            refuse(path, number, text, f"expected {_SIZE}")
-        n_rows, n_columns, n_entries = map(int, text.split())
-        if n_rows != n_columns or n_rows >= 2**32:
-            refuse(path, number, text, f"a graph is a square matrix of at most {2**32 - 1} rows")
-        end = data.find(b"\n", start)
-        return Header(text, number, (n_rows, n_entries), len(data) if end < 0 else end + 1, number)
+    with opened(path) as stream:
+        for number, end, text in lines(stream):
+            if not text or text.startswith("%"):
+                continue
+            if not re.fullmatch(r"\d{1,18}\s+\d{1,18}\s+\d{1,18}", text, re.ASCII):
+                refuse(path, number, text, f"expected {_SIZE}")
+            n_rows, n_columns, n_entries = map(int, text.split())
+            if n_rows != n_columns or n_rows >= 2**32:
+                refuse(path, number, text, f"a graph is a square matrix of at most {2**32 - 1} rows")
+            return Header(text, number, (n_rows, n_entries), end, number)
     raise UserError(f"{path}: no line {_SIZE}")

@@ -8,9 +8,10 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,14 @@ from pyarrow import csv
 
 from relaxometer.errors import UserError
 
-_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
-_BLANK = b" \t\r"
+_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+_BLANK = b" \t\r\n"
 _INTEGER = re.compile(r"-?[0-9]{1,30}")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+BLOCK = 1 << 20
+"""Bytes of text in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,20 @@ class Column:
     low, high : int or float
         Bounds, both allowed.
     real : bool, default=False
-        Whether a fraction is allowed; the column is float64 then, int64 otherwise.
+        Whether a fraction is allowed.
     """
 
     name: str
     low: float
     high: float
     real: bool = False
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """Float64 for fractions; otherwise the smaller of uint32 and int64 that holds all values allowed."""
+        if self.real:
+            return np.float64
+        return np.uint32 if self.low >= 0 and self.high < 2**32 else np.int64
 
     def parse(self, path: Path, number: int, text: str, field: str) -> int | float:
         """Return the number in `field`, or refuse line `number` with its `text`."""
@@ -85,23 +96,21 @@ class LineFormat:
         fields = [f"<{column.name}>" for column in self.columns]
         return " ".join([self.keyword, *fields] if self.keyword else fields)
 
-    def read(self, path: Path, data: bytes, start: int, lines_before: int) -> list[npt.NDArray[Any]]:
+    def read(self, path: Path, start: int, lines_before: int) -> list[npt.NDArray[Any]]:
         """Read all lines from an offset on.
 
         Parameters
         ----------
         path : Path
-            For messages.
-        data : bytes
         start : int
-            Offset of the first line of the table.
+            Offset of the first line of the table, in the text if that is compressed.
         lines_before : int
             Number of lines before it.
 
         Returns
         -------
-        list of ndarray of shape (n_lines,), int64 or float64
-            A column each.
+        list of ndarray of shape (n_lines,)
+            A column each, of its dtype.
 
         Raises
         ------
@@ -110,23 +119,42 @@ class LineFormat:
         """
         # The fast reader does not say what it stumbled over. The slow one does, and it also reads what is
         # merely unusual: comments among the lines, several spaces in a row.
-        columns = self.read_fast(data, start)
-        return self.read_slowly(path, data, start, lines_before) if columns is None else columns
+        with opened(path, start) as stream:
+            columns = self.read_fast(stream)
+        if columns is None:
+            with opened(path, start) as stream:
+                columns = self.read_slowly(path, stream, lines_before)
+        return columns
 
-    def read_fast(self, data: bytes, start: int) -> list[npt.NDArray[Any]] | None:
+    def read_fast(self, stream: IO[bytes]) -> list[npt.NDArray[Any]] | None:
         """Read lines with single spaces or tabs between fields; None if any line or value differs."""
-        if data.find(b"x", start) >= 0 or data.find(b"X", start) >= 0:
+        columns = [np.empty(0, column.dtype) for column in self.columns]
+        delimiter = ""
+        for block in _whole_lines(stream):
+            delimiter = delimiter or ("\t" if b"\t" in block[: block.find(b"\n")] else " ")
+            values = self._read_block(block, delimiter)
+            if values is None:
+                return None
+            for column, more in zip(columns, values, strict=True):
+                # The system moves pages instead of copying; pieces to be joined would take twice the memory.
+                column.resize(len(column) + len(more), refcheck=False)
+                column[len(column) - len(more) :] = more
+        return columns
+
+    def _read_block(self, block: bytes, delimiter: str) -> list[npt.NDArray[Any]] | None:
+        """Read some of the lines."""
+        if b"x" in block or b"X" in block:
             return None  # Arrow would take 0x10 for a number
         types = {column.name: pa.float64() if column.real else pa.int64() for column in self.columns}
         if self.keyword:
             types = {"keyword": pa.string(), **types}
-        first_line = data[start : data.find(b"\n", start)]
         try:
             table = csv.read_csv(
-                pa.BufferReader(pa.py_buffer(memoryview(data)[start:])),
+                pa.BufferReader(block),
                 csv.ReadOptions(column_names=list(types)),
-                csv.ParseOptions(delimiter="\t" if b"\t" in first_line else " ", quote_char=False),
+                csv.ParseOptions(delimiter=delimiter, quote_char=False),
                 csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
+                pa.system_memory_pool(),  # the default one keeps more for itself
             )
         except pa.ArrowInvalid:
             return None
@@ -136,17 +164,16 @@ class LineFormat:
         fitting = all(_within(array, column) for array, column in zip(values, self.columns, strict=True))
         return values if fitting else None
 
-    def read_slowly(self, path: Path, data: bytes, start: int, lines_before: int) -> list[npt.NDArray[Any]]:
+    def read_slowly(self, path: Path, stream: IO[bytes], lines_before: int) -> list[npt.NDArray[Any]]:
         """Read line by line and refuse the first line that does not fit; see :meth:`read`."""
         rows = [
             self._parse(path, lines_before + index, text)
-            for index, _, text in lines(data, start)
+            for index, _, text in lines(stream)
             if text and not text.startswith(self.comments)
         ]
         table = zip(*rows, strict=True) if rows else [()] * len(self.columns)
         return [
-            np.array(values, dtype=np.float64 if column.real else np.int64)
-            for values, column in zip(table, self.columns, strict=True)
+            np.array(values, dtype=column.dtype) for values, column in zip(table, self.columns, strict=True)
         ]
 
     def _parse(self, path: Path, number: int, text: str) -> list[int | float]:
@@ -168,16 +195,19 @@ def _within(values: npt.NDArray[Any], column: Column) -> bool:
     return not len(values) or bool(values.min() >= column.low and values.max() <= column.high)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return what a file holds, decompressed if its name ends in ``.gz`` or ``.xz``.
+@contextmanager
+def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
+    """Open a file, decompressed if its name ends in ``.gz`` or ``.xz``, at an offset in its content.
 
     Raises
     ------
     UserError
-        If it is missing or damaged.
+        If it is missing, or turns out to be damaged while it is read.
     """
     try:
-        return _DECOMPRESS.get(path.suffix, bytes)(path.read_bytes())
+        with _OPEN.get(path.suffix, open)(path, "rb") as stream:
+            stream.seek(start)
+            yield stream
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
@@ -187,15 +217,31 @@ def read_bytes(path: Path) -> bytes:
         ) from None
 
 
-def lines(data: bytes, start: int = 0) -> Iterator[tuple[int, int, str]]:
-    """Yield the number (from 1), the offset and the text of every line from `start` on."""
-    number = 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        number += 1
-        yield number, start, data[start:end].strip(_BLANK).decode("utf-8", errors="replace")
-        start = end + 1
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds; see :func:`opened`."""
+    with opened(path) as stream:
+        return stream.read()
+
+
+def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield what is left of a stream in blocks that end where a line does."""
+    rest = b""
+    while chunk := stream.read(BLOCK):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield rest + chunk[:end]
+            rest = b""
+        rest += chunk[end:]
+    if rest:
+        yield rest
+
+
+def lines(stream: IO[bytes]) -> Iterator[tuple[int, int, str]]:
+    """Yield the number (from 1), the offset of the end, and the text of every line left of a stream."""
+    end = 0
+    for number, line in enumerate(stream, start=1):
+        end += len(line)
+        yield number, end, line.strip(_BLANK).decode("utf-8", errors="replace")
 
 
 @dataclass(frozen=True)
@@ -229,14 +275,12 @@ class Header:
             )
 
 
-def read_problem_line(path: Path, data: bytes, expected: str, item: str) -> Header:
+def read_problem_line(path: Path, expected: str, item: str) -> Header:
     """Read the problem line of a DIMACS format, and the comments round it.
 
     Parameters
     ----------
     path : Path
-        For messages.
-    data : bytes
     expected : str
         The line's form: ``p sp <vertices> <arcs>``; the words in angle brackets stand for integers.
     item : str
@@ -248,20 +292,21 @@ def read_problem_line(path: Path, data: bytes, expected: str, item: str) -> Head
         If there is no such line before the first that is no comment, or a second one.
     """
     problem: tuple[str, int, tuple[int, ...]] | None = None
-    last = 0
-    for number, start, text in lines(data):
-        last = number
-        if text.startswith("p"):
-            if problem:
-                refuse(path, number, text, "the file already has a problem line")
-            problem = (text, number, _parse_problem(path, number, text, expected))
-        elif text and not text.startswith("c"):
-            if problem is None:
-                refuse(path, number, text, f"expected a line {expected!r} before the first {item}")
-            return Header(*problem, start, number - 1)
+    number = start = 0
+    with opened(path) as stream:
+        for number, end, text in lines(stream):
+            if text.startswith("p"):
+                if problem:
+                    refuse(path, number, text, "the file already has a problem line")
+                problem = (text, number, _parse_problem(path, number, text, expected))
+            elif text and not text.startswith("c"):
+                if problem is None:
+                    refuse(path, number, text, f"expected a line {expected!r} before the first {item}")
+                return Header(*problem, start, number - 1)
+            start = end
     if problem is None:
         raise UserError(f"{path}: no problem line; expected a line {expected!r}")
-    return Header(*problem, len(data), last)
+    return Header(*problem, start, number)
 
 
 def _parse_problem(path: Path, number: int, text: str, expected: str) -> tuple[int, ...]:

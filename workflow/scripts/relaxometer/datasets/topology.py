@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.build import graph_of_edges, identify
+from relaxometer.datasets.build import identify
 from relaxometer.datasets.edge_weights import make_weights
 from relaxometer.datasets.registry import Dataset, TopologyParameters
-from relaxometer.datasets.text import Column, LineFormat, read_bytes, read_problem_line
+from relaxometer.datasets.text import Column, LineFormat, read_problem_line
 from relaxometer.graph import Graph
 
 
@@ -20,10 +20,11 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     identity = identify(file, dataset)
     n_vertices, one, other = read_edges(file)
     weights = make_weights(TopologyParameters.model_validate(dataset.parameters).weights, len(one))
-    return graph_of_edges(name, n_vertices, one, other, weights, {**identity, "edges_in_file": len(one)})
+    metadata = {**identity, "edges_in_file": len(one)}
+    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 
-def read_edges(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def read_edges(path: Path) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Read the undirected edges of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
 
     Parameters
@@ -33,7 +34,7 @@ def read_edges(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.i
     Returns
     -------
     n_vertices : int
-    one, other : ndarray of shape (n_edges,), int64
+    one, other : ndarray of shape (n_edges,), uint32
         The ends, counted from 0, in the file's order.
 
     Raises
@@ -45,11 +46,12 @@ def read_edges(path: Path) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.i
     ----------
     PACE 2016, Track A, "Input format", https://pacechallenge.org/2016/treewidth/
     """
-    data = read_bytes(path)
-    header = read_problem_line(path, data, "p tw <vertices> <edges>", "edge")
+    header = read_problem_line(path, "p tw <vertices> <edges>", "edge")
     n_vertices, _ = header.numbers
     ends = (Column("vertex", 1, n_vertices), Column("neighbour", 1, n_vertices))
     form = LineFormat("an edge", ends, comments=("c",))
-    one, other = form.read(path, data, header.start, header.lines_before)
+    one, other = form.read(path, header.start, header.lines_before)
     header.check_count(path, len(one), "edges")
-    return n_vertices, one - 1, other - 1
+    one -= 1
+    other -= 1
+    return n_vertices, one, other

@@ -14,7 +14,7 @@ from relaxometer.datasets.registry import Weights
 STEPS, SCALE = 4096, 1 << 16
 """Quantiles of a log-uniform distribution that are worked out, and the resolution between two of them."""
 
-PIECE = 1 << 20
+PIECE = 1 << 16
 """Weights drawn in one go, for the sake of memory."""
 
 
@@ -52,9 +52,13 @@ def _spread(weights: Weights, random: Bits) -> npt.NDArray[np.int64]:
 
 def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> npt.NDArray[np.int64]:
     """Draw integers whose logarithms are uniform, the same on every machine."""
-    place = rng.integers(0, STEPS, size)
-    between = rng.integers(0, SCALE, size)
-    return _quantiles(place, between, low, high)
+    place = rng.integers(0, STEPS, size).astype(np.uint16)
+    between = rng.integers(0, SCALE, size).astype(np.uint16)
+    result = np.empty(size, dtype=np.int64)
+    for start in range(0, size, PIECE):
+        piece = slice(start, start + PIECE)
+        result[piece] = _quantiles(place[piece].astype(np.int64), between[piece].astype(np.int64), low, high)
+    return result
 
 
 def _quantiles(

@@ -105,10 +105,10 @@ struct Pool {
     // Waits until there is something to claim or the search is over, which 0 says.
     __device__ u32 wait(u64* ticket) const
     {
-        for (;;) {
+        for (u32 pause = 64;; pause = pause < 1024 ? 2 * pause : pause) {
             u32 count = claim(ticket);
             if (count != 0 || load_relaxed(&control[WORK]) == 0) return count;
-            __nanosleep(200);
+            __nanosleep(pause);
         }
     }
 };

@@ -25,6 +25,9 @@ SHARED_BYTES = 226 * 1024
 MOST_ARCS = 4096
 """Arcs of a vertex up to which the variant is run: one thread relaxes them all."""
 
+AHEAD = 32
+"""Mean weights that a tile runs ahead where weights vary little; with a heavy tail that is wasted work."""
+
 LEAST_TILE = 64
 """Vertices below which cutting on is no use."""
 
@@ -39,7 +42,7 @@ class Parameters(variants.Parameters):
     ----------
     delta : float or "auto"
         How far above the least waiting distance the threshold of a tile is raised, in mean weights. "auto":
-        32 over the mean degree, the near pile's width of Davidson et al.
+        32, divided by the square of the weights' coefficient of variation where that is above 1.
     tiles : int or "auto"
         "auto": as many as blocks run at once, but none of fewer than 64 vertices.
     """
@@ -113,9 +116,11 @@ class Solver:
         """Return delta in the graph's unit."""
         if self._graph.n_arcs == 0:
             return 1
+        weights = self._graph.host.weights
+        mean = max(float(weights.mean()), 1.0)
         if delta == "auto":
-            delta = 32 * self._graph.n_vertices / self._graph.n_arcs
-        return int(min(2**32 - 1, max(1, delta * float(self._graph.host.weights.mean()))))
+            delta = AHEAD / max(1.0, (float(weights.std()) / mean) ** 2)
+        return int(min(2**32 - 1, max(1, delta * mean)))
 
     @property
     def resolved(self) -> dict[str, Any]:
