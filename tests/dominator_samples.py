@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -131,6 +133,67 @@ def random_graph(rng: np.random.Generator, n: int, arcs: int) -> Graph:
     """A random directed graph with self-loops."""
     ends = rng.integers(0, n, (arcs, 2))
     return graph_of("random", n, [(int(tail), int(head)) for tail, head in ends])
+
+
+@dataclass(frozen=True)
+class Part:
+    """A small rooted graph and its immediate dominators by definition."""
+
+    n: int
+    arcs: list[tuple[int, int]]
+    root: int
+    idom: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, arcs: list[tuple[int, int]], root: int) -> Part:
+        """Find the dominators."""
+        return cls(n, arcs, root, reference_by_removal(graph_of("part", n, arcs), root))
+
+
+@cache
+def random_parts(count: int = 3000, seed: int = 5) -> list[Part]:
+    """Random rooted graphs of up to 14 vertices in any order, with loops and unreached vertices."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for _ in range(count):
+        n = int(rng.integers(1, 15))
+        ends = rng.integers(0, n, (int(rng.integers(0, 3 * n)), 2)).tolist()
+        parts.append(Part.of(n, [(tail, head) for tail, head in ends], int(rng.integers(0, n))))
+    return parts
+
+
+def united(
+    parts: list[Part], most: int | None = None, seed: int = 6
+) -> Iterator[tuple[Graph, int, np.ndarray]]:
+    """Unite parts below a common root, so that one search solves many; vertices in random order.
+
+    Yields graphs of at most `most` vertices, their roots and their immediate dominators.
+    """
+    rng = np.random.default_rng(seed)
+    waiting, size = [], 1
+    for part in parts:
+        if most is not None and size + part.n > most:
+            yield _union(waiting, size, rng)
+            waiting, size = [], 1
+        waiting.append(part)
+        size += part.n
+    yield _union(waiting, size, rng)
+
+
+def _union(parts: list[Part], size: int, rng: np.random.Generator) -> tuple[Graph, int, np.ndarray]:
+    place = rng.permutation(size)
+    root, first, arcs = int(place[0]), 1, []
+    idom = np.full(size, NONE, dtype=np.uint32)
+    idom[root] = root
+    for part in parts:
+        own = place[first : first + part.n]
+        arcs.append((root, int(own[part.root])))
+        arcs.extend((int(own[tail]), int(own[head])) for tail, head in part.arcs)
+        reached = part.idom != NONE
+        idom[own[reached]] = own[part.idom[reached]]
+        idom[own[part.root]] = root
+        first += part.n
+    return graph_of("union", size, arcs), root, idom
 
 
 @cache

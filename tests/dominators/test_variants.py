@@ -8,14 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dominator_samples import (
+    Part,
     all_graphs_of_four,
     graph_of,
     random_batch,
-    random_graph,
+    random_parts,
     reference_by_removal,
     reference_of_batch,
     rooted_graphs,
     semi_nca,
+    united,
 )
 from relaxometer.batch import Batch
 from relaxometer.certify_dominators import DominatorsCertifier
@@ -84,40 +86,68 @@ def batch_reference(batch: Batch) -> np.ndarray:
     return REFERENCES[batch.name]
 
 
+def check_united(device, variant, parts):
+    """Solve the parts, as many in one graph as the variant takes, and compare with both references."""
+    most = 32 if variant == "persistent-warp" else None
+    for graph, root, expected in united(parts, most):
+        resident = ResidentGraph.upload(device, graph)
+        np.testing.assert_array_equal(answer_of(make_solver(variant, resident), device, root), expected)
+        np.testing.assert_array_equal(semi_nca(device, graph, root), expected)
+
+
 @pytest.mark.parametrize("variant", OF_GRAPHS)
-def test_hundreds_of_random_graphs(device, variant):
-    rng = np.random.default_rng(11)
-    module = load_variant("dominators", variant)
-    for _ in range(120):
-        n = int(rng.integers(1, 33))
-        graph = random_graph(rng, n, int(rng.integers(0, 3 * n)))
-        root = int(rng.integers(0, n))
-        try:
-            solver = module.Solver(ResidentGraph.upload(device, graph), module.Parameters())
-        except Skipped as reason:
-            pytest.skip(str(reason))
-        np.testing.assert_array_equal(answer_of(solver, device, root), reference_by_removal(graph, root))
+def test_thousands_of_random_graphs(device, variant):
+    check_united(device, variant, random_parts())
 
 
 @st.composite
 def rooted(draw):
     n = draw(st.integers(1, 12))
     vertex = st.integers(0, n - 1)
-    arcs = draw(st.lists(st.tuples(vertex, vertex), max_size=36))
-    return graph_of("drawn", n, arcs), draw(vertex)
+    return n, draw(st.lists(st.tuples(vertex, vertex), max_size=36)), draw(vertex)
 
 
 @pytest.mark.parametrize("variant", OF_GRAPHS)
 @given(case=rooted())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, case):
-    graph, root = case
+    n, arcs, root = case
+    graph = graph_of("drawn", n, arcs)
     device = get_device("host")
     resident = ResidentGraph.upload(device, graph)
     idom = answer_of(make_solver(variant, resident), device, root)
     np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
+    np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
     certificate = DominatorsCertifier(resident).check(root, idom)
     assert certificate.holds, certificate.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", OF_GRAPHS)
+@given(cases=st.lists(rooted(), min_size=10, max_size=20))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_thousands_of_drawn_graphs(device, variant, cases):
+    check_united(device, variant, [Part.of(*case) for case in cases])
+
+
+@pytest.mark.slow
+@given(cases=st.lists(rooted(), min_size=10, max_size=20))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_batches_of_thousands_of_drawn_graphs(device, cases):
+    graphs = [
+        (str(k), n, [a for a, _ in arcs], [b for _, b in arcs], root)
+        for k, (n, arcs, root) in enumerate(cases)
+    ]
+    batch = Batch.from_graphs("drawn", graphs)
+    expected = reference_of_batch(batch)
+    resident = ResidentBatch.upload(device, batch)
+    for variant in OF_BATCHES:
+        module = load_variant("dominators", variant)
+        try:
+            solver = module.Solver(resident, module.Parameters())
+        except Skipped:
+            continue
+        np.testing.assert_array_equal(answer_of(solver, device), expected, err_msg=variant)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
