@@ -49,7 +49,7 @@ extern "C" __global__ void stretch_jumps(u32 n, u32* parent, u32* jump)
 
 // A round's look at one piece.
 extern "C" __global__ void sink_piece(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
-                                      u32* parent, u32* jump, u32 jumping, u64* moved, u64* longest)
+                                      u32* parent, u32* jump, u32 span, u64* moved, u64* longest)
 {
-    follow_arcs({parent, jump}, n_arcs, from, to, jumping != 0, moved, longest);
+    follow_arcs({parent, jump}, n_arcs, from, to, span, moved, longest);
 }

@@ -103,27 +103,27 @@ class OutOfCore:
         rounds, moved = 0, 1
         while moved:
             self._tally.fill(0)
-            jumping = longest > SHORT_CHAIN
-            if jumping:
-                self._make_jumps(np.uint32(reached), longest)
+            span = self._make_jumps(np.uint32(reached), longest) if longest > SHORT_CHAIN else 0
             with self._graph.device.timer() as timer:
-                self._over_pieces(partial(self._sink_one, np.uint32(jumping)))
+                self._over_pieces(partial(self._sink_one, np.uint32(span)))
             moved, longest = (int(word) for word in self._graph.device.asnumpy(self._tally))
             rounds += 1
             if phases is not None:
                 phases.append(Phase("round out of core", moved, self._graph.n_arcs, timer.ms))
         return rounds
 
-    def _sink_one(self, jumping: np.uint32, n_arcs: np.uint64, tails: Any, heads: Any) -> None:
+    def _sink_one(self, span: np.uint32, n_arcs: np.uint64, tails: Any, heads: Any) -> None:
         """Look at one piece."""
         ends = (self._from, self._to)
         self._arcs_by_number(self._blocks, THREADS, (n_arcs, tails, heads, self._number, *ends))
         tallies = (self._tally[:1], self._tally[1:])
-        self._sink_piece(self._blocks, THREADS, (n_arcs, *ends, self._parent, self._jump, jumping, *tallies))
+        self._sink_piece(self._blocks, THREADS, (n_arcs, *ends, self._parent, self._jump, span, *tallies))
 
-    def _make_jumps(self, reached: np.uint32, longest: int) -> None:
-        """Let jumps span about the square root of the longest chain."""
+    def _make_jumps(self, reached: np.uint32, longest: int) -> int:
+        """Let jumps span about the square root of the longest chain; return how many steps."""
         tree = (reached, self._parent, self._jump)
         self._point_jumps(self._blocks, THREADS, tree)
-        for _ in range((longest.bit_length() + 1) // 2):
+        doublings = (longest.bit_length() + 1) // 2
+        for _ in range(doublings):
             self._stretch_jumps(self._blocks, THREADS, tree)
+        return 1 << doublings

@@ -28,17 +28,22 @@ __device__ __forceinline__ void number_arcs(u64 n_arcs, const u32* tails, const 
     }
 }
 
-__device__ __forceinline__ u32 climb(const Tree& tree, u32 from, u32 other, bool jumping)
+// Goes up from a vertex, not past the other end; adds to the steps, where a jump counts as its `span`.
+__device__ __forceinline__ u32 climb(const Tree& tree, u32 from, u32 other, u32 span, u32* steps)
 {
-    if (jumping) {
+    if (span) {
         u32 far = load_relaxed(&tree.jump[from]);
-        if (far >= other) return far;
+        if (far >= other) {
+            *steps += span;
+            return far;
+        }
     }
+    *steps += 1;
     return load_relaxed(&tree.parent[from]);
 }
 
 // Lets the arc from u to w, by number, move the parent of w; counts the moves and the longest climb.
-__device__ __forceinline__ void follow(const Tree& tree, u32 u, u32 w, bool jumping, u32* moved, u32* longest)
+__device__ __forceinline__ void follow(const Tree& tree, u32 u, u32 w, u32 span, u32* moved, u32* longest)
 {
     if (w == 0) return;
     u32 above = load_relaxed(&tree.parent[w]);
@@ -47,24 +52,24 @@ __device__ __forceinline__ void follow(const Tree& tree, u32 u, u32 w, bool jump
     u32 steps = 0;
     while (a != b) {
         if (a > b) {
-            a = climb(tree, a, b, jumping);
+            a = climb(tree, a, b, span, &steps);
         } else {
-            b = climb(tree, b, a, jumping);
+            b = climb(tree, b, a, span, &steps);
         }
-        ++steps;
     }
     *longest = max(*longest, steps);
     if (a < above && atomicMin(&tree.parent[w], a) > a) ++*moved;
 }
 
-// Looks at arcs by number; adds what moved to `all_moved` and raises `all_longest`.
+// Looks at arcs by number; adds what moved to `all_moved` and raises `all_longest`. Jumps lead up `span`
+// steps or to the root; without them it is 0.
 __device__ __forceinline__ void follow_arcs(const Tree& tree, u64 n_arcs, const u32* from, const u32* to,
-                                            bool jumping, u64* all_moved, u64* all_longest)
+                                            u32 span, u64* all_moved, u64* all_longest)
 {
     u32 moved = 0;
     u32 longest = 0;
     for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
-        follow(tree, from[i], to[i], jumping, &moved, &longest);
+        follow(tree, from[i], to[i], span, &moved, &longest);
     }
     moved = __reduce_add_sync(FULL_WARP, moved);
     longest = __reduce_max_sync(FULL_WARP, longest);

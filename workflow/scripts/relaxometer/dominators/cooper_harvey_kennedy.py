@@ -26,21 +26,23 @@ def _find(
 ) -> int:
     scratch = np.empty((4, np.max(np.diff(first_vertex))), dtype=np.uint32)
     most_rounds = 0
+    # The graphs of a batch are numbered in reverse post-order; a single one need not be.
+    in_order = len(entries) > 1
     for graph in range(len(entries)):
         first, end = first_vertex[graph], first_vertex[graph + 1]
         arcs = (offsets[first : end + 1], targets)
         arcs_in = (predecessor_offsets[first : end + 1], predecessors)
-        rounds = _find_one(entries[graph], arcs, arcs_in, idom[first:end], scratch)
+        rounds = _find_one(entries[graph], arcs, arcs_in, idom[first:end], scratch, in_order)
         most_rounds = max(most_rounds, rounds)
     return most_rounds
 
 
 @njit(cache=True)
-def _find_one(root: int, arcs: Arcs, arcs_in: Arcs, idom: Ids, scratch: Ids) -> int:
+def _find_one(root: int, arcs: Arcs, arcs_in: Arcs, idom: Ids, scratch: Ids, in_order: bool) -> int:
     order, number, dominator, path = scratch[0], scratch[1], scratch[2], scratch[3]
     predecessor_offsets, predecessors = arcs_in
-    if root == 0 and _input_order_serves(*arcs_in):
-        reached = len(predecessor_offsets) - 1
+    if in_order:
+        reached = len(idom)
         for v in range(reached):
             order[v] = number[v] = v
     else:
@@ -71,21 +73,6 @@ def _find_one(root: int, arcs: Arcs, arcs_in: Arcs, idom: Ids, scratch: Ids) -> 
     for vertex in range(len(idom)):
         idom[vertex] = NONE if number[vertex] == NONE else order[dominator[number[vertex]]]
     return rounds
-
-
-@njit(cache=True)
-def _input_order_serves(predecessor_offsets: Offsets, predecessors: Ids) -> bool:
-    """Tell whether every vertex but 0 has a predecessor with a smaller number.
-
-    Then 0 reaches all, and what dominates a vertex has a smaller number: no search is needed, as on a GPU.
-    """
-    for v in range(1, len(predecessor_offsets) - 1):
-        lowest = NONE
-        for arc in range(predecessor_offsets[v], predecessor_offsets[v + 1]):
-            lowest = min(lowest, predecessors[arc])
-        if lowest >= v:
-            return False
-    return True
 
 
 @njit(cache=True)
@@ -121,7 +108,7 @@ def _reverse_post_order(root: int, offsets: Offsets, targets: Ids, order: Ids, n
 class Solver(CpuSolver):
     """Immediate dominators by the iterative algorithm of Cooper, Harvey and Kennedy, compiled with Numba.
 
-    Where the order of the input serves, as that of batches does, it is taken instead of a search's.
+    A batch's graphs come in reverse post-order, so that only a single graph is searched for it.
 
     Parameters
     ----------

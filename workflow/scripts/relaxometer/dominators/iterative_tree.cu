@@ -73,7 +73,8 @@ extern "C" __global__ void sink(u64 n_arcs, const u32* __restrict__ from, const 
             store_relaxed(&tallies[next], u64(0));
             store_relaxed(&tallies[3 + next], u64(0));
         }
-        follow_arcs(tree, n_arcs, from, to, doublings != 0, &tallies[now], &tallies[3 + now]);
+        follow_arcs(tree, n_arcs, from, to, doublings ? 1u << doublings : 0, &tallies[now],
+                    &tallies[3 + now]);
         grid.sync();
         moved = load_relaxed(&tallies[now]);
         longest = load_relaxed(&tallies[3 + now]);
