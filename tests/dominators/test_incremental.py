@@ -89,6 +89,15 @@ def test_a_removal_keeps_what_is_far_from_it(device):
     assert idom[98] == 97
 
 
+def test_a_removal_keeps_all_where_the_dominator_has_an_arc_of_its_own(device):
+    graph = graph_of("bypass", 5, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 2)])
+    solver = solver_of(device, graph)
+    solver.solve(0)
+    idom = device.asnumpy(solver.apply(removed=[(1, 2), (4, 2)]).idom)
+    assert solver.kept == 5
+    assert idom.tolist() == [0, 0, 0, 2, 3]
+
+
 def test_what_is_lost_takes_its_arcs_along(device):
     """Without 0 -> 1 vertex 1 is lost, and with it one of the two ways to 3."""
     graph = graph_of("lost", 5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)])

@@ -46,7 +46,8 @@ class Solver:
       :class:`~relaxometer.dominators.iterative_tree.Solver` can start, and vertices reached for the first
       time are found from it, numbered behind the others.
     - Without an arc u -> w, new dominators come only to what the old immediate dominator of w dominates.
-      These vertices lose their place in the tree and are searched again, from what is left. What the search
+      They do not come if the old immediate dominator of w has an arc to w that stays. These vertices lose
+      their place in the tree and are searched again, from what is left. What the search
       does not find any more has lost its arcs too, so that their heads are treated likewise, until nothing
       is added.
 
@@ -159,8 +160,10 @@ class Solver:
         number, order = search.number.copy(), search.order[:reached].copy()
         parent = search.parent[:reached].copy()
         tails, heads = _ends(left)
-        matter = number[_ends(removed)[0]] != NONE
-        suspects = number[_ends(removed)[1][matter]]
+        reached_heads = _ends(removed)[1][number[_ends(removed)[0]] != NONE]
+        nearest = order[parent[number[reached_heads]]]
+        in_reserve = _contains(xp, left, _keys(xp, nearest, reached_heads))
+        suspects = number[reached_heads[~in_reserve]]
         suspects = suspects[suspects != 0]
         flagged = xp.zeros(reached, dtype=bool)
         while True:
@@ -197,16 +200,11 @@ class Solver:
     def _without(self, removed: Any) -> Any:
         """Return the arcs less those removed, which must be there."""
         xp = self._device.xp
-        if not len(removed):
-            return self._arcs
-        places = xp.minimum(xp.searchsorted(self._arcs, removed), max(len(self._arcs) - 1, 0))
-        missing = self._arcs[places] != removed if len(self._arcs) else xp.ones(len(removed), dtype=bool)
+        missing = ~_contains(xp, self._arcs, removed)
         if missing.any():
             tail, head = divmod(int(removed[missing][0]), 2**32)
             raise UserError(f"removed: {tail} -> {head} is no arc of the graph")
-        stays = xp.ones(len(self._arcs), dtype=bool)
-        stays[places] = False
-        return self._arcs[stays]
+        return self._arcs[~_contains(xp, removed, self._arcs)]
 
     def _checked(self, arcs: npt.ArrayLike, what: str) -> Any:
         """Return arcs as sorted keys, each once, on the device."""
@@ -226,6 +224,13 @@ def _keys(xp: Any, tails: Any, heads: Any) -> Any:
 def _ends(keys: Any) -> tuple[Any, Any]:
     """Return tails and heads of keys, fit to be indices."""
     return (keys >> np.uint64(32)).astype(np.int64), (keys & LOW).astype(np.int64)
+
+
+def _contains(xp: Any, keys: Any, wanted: Any) -> Any:
+    """Mark which of the wanted keys are among the sorted ones."""
+    if not len(keys):
+        return xp.zeros(len(wanted), dtype=bool)
+    return keys[xp.minimum(xp.searchsorted(keys, wanted), len(keys) - 1)] == wanted
 
 
 def _strictly_below(xp: Any, parent: Any, flagged: Any) -> Any:
