@@ -17,6 +17,7 @@ include: "workflow/rules/report_edge_bf.smk"
 include: "workflow/rules/survey.smk"
 include: "workflow/rules/report_survey.smk"
 include: "workflow/rules/report_graphs.smk"
+include: "workflow/rules/report_dominators.smk"
 
 
 report: "workflow/report/workflow.rst"

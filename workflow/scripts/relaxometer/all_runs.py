@@ -2,8 +2,8 @@
 
 A job of the workflow starts Python, opens the GPU and reads its graph, which for a large graph takes longer
 than its searches. Where a GPU is lent by the minute, this does each of these once. It runs in the workflow's
-folder, between ``snakemake --until draw_sources`` and ``snakemake --rerun-triggers mtime -- all``, and writes
-what the workflow's own jobs would. A graph that can be generated and is not there is made in memory.
+folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime -- all``,
+and writes what the workflow's own jobs would. What can be generated and is not there is made in memory.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import pyarrow.parquet as pq
 import yaml
 from snakemake.utils import update_config
 
+from relaxometer.batch import Batch, read_batch
 from relaxometer.config import Plan, Run
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.build_batch import build_batch
 from relaxometer.device import get_device
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph, read_graph
@@ -39,25 +41,27 @@ def load_plan(overlays: list[Path]) -> Plan:
     return Plan(config, Path("resources/datasets.yaml"), origin)
 
 
-def graph_of(plan: Plan, name: str) -> Graph:
-    """Return a graph as the workflow made it, or generate it.
+def graph_of(plan: Plan, name: str) -> Graph | Batch:
+    """Return a graph or a batch as the workflow made it, or generate it.
 
     Raises
     ------
     UserError
         If the workflow has not made it, and it is not generated.
     """
-    folder = Path("results/graphs", name)
-    if (folder / "graph.json").is_file() and (folder / "arcs.parquet").is_file():
-        return read_graph(folder)
     dataset = plan.datasets[name]
+    folder = Path("results/batches" if dataset.is_batch else "results/graphs", name)
+    if (folder / "arcs.parquet").is_file():
+        return read_batch(folder) if dataset.is_batch else read_graph(folder)
     if dataset.files or dataset.extracted_from:
-        raise UserError(f"{folder} is missing; let snakemake --until draw_sources make it first")
-    return build_graph(name, dataset, files=[])
+        raise UserError(f"{folder} is missing; let snakemake --until draw_sources build_batch make it first")
+    return build_batch(name, dataset, files=[]) if dataset.is_batch else build_graph(name, dataset, files=[])
 
 
-def sources_of(plan: Plan, graph: Graph) -> npt.NDArray[np.int64]:
-    """Return the sources that the workflow drew, or draw them."""
+def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
+    """Return the sources that the workflow drew, or draw them; a batch has none and takes a single 0."""
+    if isinstance(graph, Batch):
+        return np.zeros(1, dtype=np.int64)
     path = Path("results/sources", f"{graph.name}.parquet")
     timing = plan.config.timing
     table = pq.read_table(path) if path.is_file() else sources_table(graph, timing.sources, plan.config.seed)
@@ -69,7 +73,7 @@ def run_all(plan: Plan, limit_s: float) -> list[Run]:
     device = get_device(plan.config.device)
     start = time.monotonic()
     left = []
-    for name in plan.graphs:
+    for name in [*plan.graphs, *plan.batches]:
         runs = [run for run in plan.runs.values() if run.graph == name]
         if time.monotonic() - start > limit_s:
             left += runs

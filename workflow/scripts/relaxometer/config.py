@@ -192,12 +192,21 @@ class Plan:
     @property
     def graphs(self) -> list[str]:
         """The graphs that some run needs, in the order of the configuration."""
+        return [name for name in self._inputs if not self.datasets[name].is_batch]
+
+    @property
+    def batches(self) -> list[str]:
+        """The batches of graphs that some run needs, in the order of the configuration."""
+        return [name for name in self._inputs if self.datasets[name].is_batch]
+
+    @property
+    def _inputs(self) -> list[str]:
         return list(dict.fromkeys(run.graph for run in self.runs.values()))
 
     def _runs_of(self, name: str, problem: Problem) -> Iterable[Run]:
         for graph in problem.graphs:
             self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
-            if self.datasets[graph].is_batch:
+            if self.datasets[graph].is_batch and name not in problems.WITH_BATCHES:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
                 )
@@ -213,6 +222,8 @@ class Plan:
             for expanded, parameters in self._expand(variant, spec.model_extra or {}):
                 self._check_parameters(name, kernel, parameters, key)
                 for graph in spec.graphs or problem.graphs:
+                    if not self._takes(name, kernel, graph):
+                        continue
                     yield Run(
                         problem=name,
                         graph=graph,
@@ -241,6 +252,11 @@ class Plan:
     def _check_parameters(self, problem: str, kernel: str, parameters: dict[str, Any], key: str) -> None:
         model = variants.load_variant(problem, kernel).Parameters
         validated(model, parameters, f"{self.origin}: {key}")
+
+    def _takes(self, problem: str, kernel: str, graph: str) -> bool:
+        """Return whether a kernel is one for graphs or for batches, whichever `graph` is."""
+        takes = getattr(variants.load_variant(problem, kernel).Solver, "takes", "graph")
+        return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
 
     def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
         """Raise, naming the nearest one, unless `name` is among `known`."""
