@@ -2,7 +2,7 @@
 
 A job of the workflow starts Python, opens the GPU and reads its graph, which for a large graph takes longer
 than its searches. Where a GPU is lent by the minute, this does each of these once. It runs in the workflow's
-folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime -- all``,
+folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``,
 and writes what the workflow's own jobs would. What can be generated and is not there is made in memory.
 """
 
