@@ -86,6 +86,15 @@ def test_a_queue_that_overflows_loses_nothing(device):
     np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, 0))
 
 
+def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):
+    graph = sample_graphs()["grid"]
+    resident = ResidentGraph.upload(device, graph)
+    monkeypatch.setattr(tiled, "SHARED_BYTES", tiled.QUEUE_BYTES + 10 * tiled.BYTES_OF_VERTEX * 18)
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
+    assert not solver.resolved["arcs_in_shared_memory"]
+    np.testing.assert_array_equal(device.asnumpy(solver.solve(0).distance), reference_distances(graph, 0))
+
+
 def test_an_instrumented_search_is_one_record(device):
     graph = sample_graphs()["grid"]
     solver = tiled.Solver(ResidentGraph.upload(device, graph), tiled.Parameters(tiles=4))
