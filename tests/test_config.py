@@ -97,6 +97,12 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
         ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
         ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
         ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"]}, "throughput": {"graphs": ["usa-bay"]}},
+            ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
+        ),
+        ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
+        ({"throughput": {"searches": []}}, ["throughput.searches"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, parts):
@@ -115,9 +121,9 @@ def test_kernels_are_found_by_their_files():
 
 
 def test_config_readme_explains_every_key():
-    from relaxometer.config import Config, Problem, Report, Timing
+    from relaxometer.config import Config, Problem, Report, Throughput, Timing
 
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
-    for model in (Config, Timing, Problem, Report):
+    for model in (Config, Timing, Problem, Throughput, Report):
         for key in model.model_fields:
             assert f"`{key}`" in text, f"config/README.md does not explain {key}"
