@@ -18,7 +18,7 @@ CONFIG = {
             "conventional": False,
             "selection": False,
             "adaptive": False,
-            "near-far": {},
+            "tiled": False,
             "auto": {"probes": 1},
         },
     },
