@@ -7,7 +7,7 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test report results lint format lock bench-host bench-data clean
+.PHONY: run test sanitize report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	$(BIN)/python workflow/scripts/unlock_stale.py
@@ -15,6 +15,9 @@ run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adapt
 
 test: .venv/ready  ## all tests that this machine can run
 	$(BIN)/python -m pytest
+
+sanitize: .venv/ready  ## every GPU variant under compute-sanitizer; needs a GPU and the CUDA toolkit
+	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip

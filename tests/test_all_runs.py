@@ -15,9 +15,14 @@ OVERLAY = {
     "timing": {"sources": 3, "repetitions": 2, "warmup": 0},
     "sssp": {
         "graphs": ["small-grid"],
-        "variants": {"selection": False, "adaptive": False, "near-far": {"timing": {"sources": 2}}},
+        "variants": {
+            "selection": False,
+            "adaptive": False,
+            "tiled": False,
+            "near-far": {"timing": {"sources": 2}},
+        },
     },
-    "bfs": {"graphs": ["small-grid"], "variants": {"top-down": {}}},
+    "bfs": {"graphs": ["small-grid"], "variants": {"top-down": {}, "hybrid": False, "hybrid-cpu": False}},
     "report": {"maps": []},
     "datasets": {"small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}},
 }
@@ -64,7 +69,7 @@ def test_runs_left_out_are_named(folder):
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
-        ({"sssp": {"graphs": ["usa-ny"]}}, "results/graphs/usa-ny is missing"),
+        ({"sssp": {"graphs": ["usa-ny"]}, "bfs": {"graphs": []}}, "results/graphs/usa-ny is missing"),
         ({"sssp": {"graphs": ["usa-nx"]}}, "'usa-nx' is no dataset; did you mean 'usa-ny'?"),
     ],
 )

@@ -84,4 +84,4 @@ def report_figures():
         targets += dominator_figures()
     if "survey" in PLAN.config.report.sources:
         targets += survey_figures()
-    return targets + work_tables()
+    return targets + work_tables() + study_figures()

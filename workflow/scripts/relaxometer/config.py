@@ -89,6 +89,24 @@ class Problem(Section):
     variants: dict[Name, Variant | Literal[False] | None] = {}
 
 
+class Throughput(Section):
+    """Searches per second of `batch`, which makes many shortest-path searches at once.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `sssp`, whose variants stand beside it.
+    searches : list of int
+        How many searches a launch makes.
+    repetitions : int
+        Launches of each number that are timed.
+    """
+
+    graphs: list[Name] = []
+    searches: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 16, 132, 264, 528, 1000]
+    repetitions: PositiveInt = 3
+
+
 class Report(Section):
     """What the report shows beyond the tables.
 
@@ -119,6 +137,7 @@ class Config(Section):
         Graphs of your own, beside those in ``resources/datasets.yaml``.
     timing : Timing
     sssp, bfs, dominators : Problem
+    throughput : Throughput
     report : Report
     """
 
@@ -130,6 +149,7 @@ class Config(Section):
     sssp: Problem = Problem()
     bfs: Problem = Problem()
     dominators: Problem = Problem()
+    throughput: Throughput = Throughput()
     report: Report = Report()
 
 
@@ -186,6 +206,8 @@ class Plan:
             for problem in problems.NAMES
             for run in self._runs_of(problem, getattr(self.config, problem))
         }
+        for graph in self.config.throughput.graphs:
+            self._one_of(graph, self.config.sssp.graphs, "throughput.graphs", "graph of sssp.graphs")
         for graph in self.config.report.maps:
             self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
 
