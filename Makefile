@@ -14,7 +14,7 @@ run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adapt
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
 test: .venv/ready  ## all tests that this machine can run
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 sanitize: .venv/ready  ## every GPU variant under compute-sanitizer; needs a GPU and the CUDA toolkit
 	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
