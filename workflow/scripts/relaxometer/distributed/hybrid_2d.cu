@@ -1,0 +1,320 @@
+// Kernels of the distributed direction-optimising BFS: one rank's part of a level. Hirakushi and Takahashi,
+// "Breadth-first search on a GPU cluster", sections 2.4 and 3; hybrid_2d.py puts them in order and names the
+// source's twelve steps.
+//
+// A rank looks for vertices among its heads, from a frontier among its tails (partition.py). `closed` is a
+// bitmap of the heads that need not be looked for: visited ones and those that no arc of the rank enters.
+// What a level finds goes into the bitmap `found`, and the tail that it was found from into `parent`. No
+// other rank's finds are known before the level is over, so that several may find the same vertex; all of
+// them do so in the same level, and any of their parents will do.
+//
+// Top-down and bottom-up as in ../bfs/hybrid.cu, which one GPU with the whole graph runs: the frontier as a
+// list of pieces of rows with an exact bitmap; one packed neighbour of each open vertex probed first, then the
+// rows of those that it does not settle, which every warp keeps on a list of its own. There it is one launch a
+// search, here several a level, since ranks exchange their finds between levels.
+//
+// Bytes a level moves beside messages, n_h heads and n_t tails: top-down n_t / 8 for the frontier's bitmap, 20
+// for each of its vertices and 4 an arc; the first bottom-up level n_h / 8 and 4 for each open head, and 36
+// for a row that is searched.
+
+#include "../bfs/_pieces.cuh"
+
+const u32 GROUP = 128;
+
+// Words that the ranks add up after a level: vertices found and arcs that leave them.
+enum Count { FOUND, ARCS };
+
+// Step 2, top-down: the frontier's bitmap as a list of pieces of rows; `length` is 0 before.
+extern "C" __global__ void list_frontier(u32 n_words, const u32* __restrict__ frontier,
+                                         const i64* __restrict__ offsets, u64* list, u64* length)
+{
+    for (u32 first = 0; first < n_words; first += thread_count()) {
+        u32 word = first + thread_id();
+        append_word(word < n_words ? frontier[word] : 0, word, offsets, list, length);
+    }
+}
+
+// Step 2, top-down: claims the heads in the listed pieces that are not closed.
+extern "C" __global__ void expand(const u64* __restrict__ list, const u64* __restrict__ length,
+                                  const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                  const u32* __restrict__ closed, u32* found, u32* parent, u64* examined)
+{
+    u32 lane = threadIdx.x % 32;
+    u64 looks = 0;
+    for (u64 k = thread_id() / 32; k < *length; k += thread_count() / 32) {
+        Piece piece = piece_of(list[k], offsets);
+        u32 heads[DEEP];
+        u32 fresh = 0;
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            i64 i = piece.begin + 32 * j + lane;
+            bool inside = i < piece.end;
+            heads[j] = inside ? targets[i] : 0;
+            fresh |= inside << j;
+            looks += inside;
+        }
+        // The bits are looked at together, ahead of any atomic, so that the reads overlap.
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            if ((fresh >> j & 1) && (contains(closed, heads[j]) || contains_now(found, heads[j]))) {
+                fresh &= ~(1u << j);
+            }
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            if ((fresh >> j & 1) && claim(found, heads[j])) parent[heads[j]] = piece.vertex;
+        }
+    }
+    looks = warp_sum(looks);
+    if (lane == 0 && looks) atomicAdd(examined, looks);
+}
+
+// Looks for a parent in a row, several neighbours in flight.
+__device__ __forceinline__ u32 search_row(const u32* row, u32 length, const u32* frontier, u64* looks)
+{
+    for (u32 i = 0; i < length; i += DEEP) {
+        u32 found = NO_PREDECESSOR;
+#pragma unroll
+        for (u32 j = DEEP; j > 0; --j) {
+            u32 u = row[min(i + j, length) - 1];
+            if (contains(frontier, u)) found = u;
+        }
+        *looks += min(length - i, DEEP);
+        if (found != NO_PREDECESSOR) return found;
+    }
+    return NO_PREDECESSOR;
+}
+
+// Probes one neighbour of every open vertex and lists those that it does not settle; returns how many.
+__device__ u32 scan(u32 n_words, const u32* closed, const u32* probes, const u32* frontier, u32* found,
+                    u32* parent, u32* listed, u64* looks)
+{
+    u32 lane = threadIdx.x % 32;
+    u32 n_listed = 0;
+    for (u32 group = thread_id() / 32; group < n_words / DEEP; group += thread_count() / 32) {
+        u32 open[DEEP];
+        u32 probed[DEEP];
+        u32 hits = 0;
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) open[j] = ~closed[group * DEEP + j];
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u32 v = group * GROUP + 32 * j + lane;
+            probed[j] = open[j] >> lane & 1 ? probes[v] : 0;
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            hits |= ((open[j] >> lane & 1) && contains(frontier, probed[j])) << j;
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u32 v = group * GROUP + 32 * j + lane;
+            if (hits >> j & 1) parent[v] = probed[j];
+            u32 settled = __ballot_sync(ALL_LANES, hits >> j & 1);
+            if (lane == j) {
+                found[group * DEEP + j] = settled;
+                *looks += __popc(open[j]);
+            }
+            u32 rest = open[j] & ~settled;
+            if (rest >> lane & 1) listed[n_listed + __popc(rest & ((1u << lane) - 1))] = v;
+            n_listed += __popc(rest);
+        }
+    }
+    // The list is read, and `found` is added to, by other lanes than those that wrote them.
+    __syncwarp();
+    return n_listed;
+}
+
+// Searches the rows of listed vertices that are still open, and keeps those that found no parent.
+__device__ u32 search_listed(const i64* offsets, const u32* targets, u32 long_row, const u32* closed,
+                             const u32* frontier, u32* found, u32* parent, u32* listed, u32 n_listed,
+                             u64* looks)
+{
+    u32 lane = threadIdx.x % 32;
+    u32 kept = 0;
+    for (u32 k = 0; k < n_listed; k += 32) {
+        u32 v = k + lane < n_listed ? listed[k + lane] : 0;
+        bool own = k + lane < n_listed && !contains(closed, v);
+        i64 begin = own ? offsets[v] : 0;
+        u32 length = own ? static_cast<u32>(offsets[v + 1] - begin) : 0;
+        bool is_long = own && length >= long_row;
+        u32 from = NO_PREDECESSOR;
+        if (own && !is_long) from = search_row(&targets[begin], length, frontier, looks);
+        u32 longer = __ballot_sync(ALL_LANES, is_long);
+        while (longer) {
+            u32 owner = __ffs(longer) - 1;
+            longer &= longer - 1;
+            i64 row = __shfl_sync(ALL_LANES, begin, owner);
+            i64 end = row + __shfl_sync(ALL_LANES, length, owner);
+            u32 examined = 0;
+            u32 hit = search_row_by_warp(targets, row, end, frontier, &examined);
+            *looks += examined;
+            if (lane == owner) from = hit;
+        }
+        if (from != NO_PREDECESSOR) {
+            parent[v] = from;
+            atomicOr(&found[v / 32], bit_of(v));
+        }
+        u32 stay = __ballot_sync(ALL_LANES, own && from == NO_PREDECESSOR);
+        // All have read their entries before any is written over, and written before the next are read.
+        __syncwarp();
+        if (stay >> lane & 1) listed[kept + __popc(stay & ((1u << lane) - 1))] = v;
+        kept += __popc(stay);
+        __syncwarp();
+    }
+    return kept;
+}
+
+// Step 2, bottom-up. `listed` has room for `room` vertices a warp and `lengths` says how many there are: every
+// launch of a search has the same grid. With `first` the heads are scanned and listed; else the lists of the
+// level before are gone on with, and `found` is empty at the beginning.
+extern "C" __global__ void bottom_up(u32 n_words, u32 first, const i64* __restrict__ offsets,
+                                     const u32* __restrict__ targets, const u32* __restrict__ probes,
+                                     u32 long_row, const u32* __restrict__ closed,
+                                     const u32* __restrict__ frontier, u32* found, u32* parent,
+                                     u32* all_listed, u32 room, u32* lengths, u64* examined)
+{
+    u32 warp = thread_id() / 32;
+    u32* listed = all_listed + static_cast<u64>(warp) * room;
+    u64 looks = 0;
+    u32 n_listed = 0;
+    if (first) {
+        n_listed = scan(n_words, closed, probes, frontier, found, parent, listed, &looks);
+    } else {
+        n_listed = lengths[warp];
+    }
+    n_listed =
+        search_listed(offsets, targets, long_row, closed, frontier, found, parent, listed, n_listed, &looks);
+    looks = warp_sum(looks);
+    if (threadIdx.x % 32 == 0) {
+        lengths[warp] = n_listed;
+        if (looks) atomicAdd(examined, looks);
+    }
+}
+
+// Steps 4 and 6, at the owner: merges what `n_ranks` ranks found among its vertices, `n_words` each, and
+// leaves to each only those that none before it found, for it to send the parents of.
+extern "C" __global__ void merge(u32 n_words, u32 n_ranks, u32* received, u32* merged)
+{
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
+        u32 all = 0;
+        for (u32 rank = 0; rank < n_ranks; ++rank) {
+            u32 bits = received[static_cast<u64>(rank) * n_words + word];
+            received[static_cast<u64>(rank) * n_words + word] = bits & ~all;
+            all |= bits;
+        }
+        merged[word] = all;
+    }
+}
+
+// At the owner: levels of what was found, and the counts that decide the next level's direction.
+extern "C" __global__ void settle(u32 n_words, u32 depth, const u32* __restrict__ merged,
+                                  const u32* __restrict__ degrees, u32* level, u64* counts)
+{
+    u32 lane = threadIdx.x % 32;
+    u64 vertices = 0;
+    u64 arcs = 0;
+    for (u32 word = thread_id() / 32; word < n_words; word += thread_count() / 32) {
+        u32 bits = merged[word];
+        if (bits >> lane & 1) {
+            u32 v = word * 32 + lane;
+            level[v] = depth + 1;
+            arcs += degrees[v];
+            ++vertices;
+        }
+    }
+    vertices = warp_sum(vertices);
+    arcs = warp_sum(arcs);
+    if (lane == 0 && vertices) {
+        atomicAdd(&counts[FOUND], vertices);
+        atomicAdd(&counts[ARCS], arcs);
+    }
+}
+
+// Behind step 7: closes what any rank found, notes what this one found, and clears `found` for the next level.
+// The pieces of the heads come in the places of `arrived` that `slots` says, `piece_words` each.
+extern "C" __global__ void close_found(u32 n_words, u32 piece_words, const u32* __restrict__ arrived,
+                                 const u32* __restrict__ slots, u32* closed, u32* found, u32* candidates)
+{
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
+        u32 slot = slots[word / piece_words];
+        closed[word] |= arrived[slot * piece_words + word % piece_words];
+        candidates[word] |= found[word];
+        found[word] = 0;
+    }
+}
+
+// How many bits each word has, ahead of a sum over them.
+extern "C" __global__ void count_bits(u32 n_words, const u32* __restrict__ bitmap, u32* counts)
+{
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) counts[word] = __popc(bitmap[word]);
+}
+
+// Steps 8 to 10: the parents of the vertices of a bitmap, packed in their order; `through[word]` counts the
+// bits up to the word's end. Parents are tails, `piece` to a piece, whose vertices begin at `first`.
+extern "C" __global__ void pack_parents(u32 n_words, const u32* __restrict__ bitmap,
+                                        const i64* __restrict__ through, const u32* __restrict__ parent,
+                                        const u32* __restrict__ first, u32 piece, u32* packed)
+{
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
+        u32 bits = bitmap[word];
+        i64 at = through[word] - __popc(bits);
+        for (; bits; bits &= bits - 1) {
+            u32 tail = parent[word * 32 + __ffs(bits) - 1];
+            packed[at++] = first[tail / piece] + tail % piece;
+        }
+    }
+}
+
+// Step 12: writes packed parents to the owner's vertices; the bitmap holds its `n_words` for each rank.
+extern "C" __global__ void write_parents(u32 n_all_words, u32 n_words, const u32* __restrict__ bitmap,
+                                         const i64* __restrict__ through, const u32* __restrict__ packed,
+                                         u32* predecessor)
+{
+    for (u32 word = thread_id(); word < n_all_words; word += thread_count()) {
+        u32 bits = bitmap[word];
+        i64 at = through[word] - __popc(bits);
+        for (; bits; bits &= bits - 1) predecessor[word % n_words * 32 + __ffs(bits) - 1] = packed[at++];
+    }
+}
+
+// Marks the heads that no arc of the rank enters, and those beyond the graph.
+extern "C" __global__ void mark_empty(u32 n_words, const i64* __restrict__ offsets, u32* bitmap)
+{
+    u32 lane = threadIdx.x % 32;
+    for (u32 word = thread_id() / 32; word < n_words; word += thread_count() / 32) {
+        u32 v = word * 32 + lane;
+        u32 bits = __ballot_sync(ALL_LANES, offsets[v + 1] == offsets[v]);
+        if (lane == 0) bitmap[word] = bits;
+    }
+}
+
+// Chooses the tail that the scan probes for each head: the one with the most arcs of the rank, the smallest
+// among equals.
+extern "C" __global__ void choose_probes(u32 n_heads, const i64* __restrict__ offsets,
+                                         const u32* __restrict__ targets,
+                                         const i64* __restrict__ out_offsets, u32* probes)
+{
+    u32 lane = threadIdx.x % 32;
+    for (u64 v = thread_id() / 32; v < n_heads; v += thread_count() / 32) {
+        u32 best = 0;
+        i64 most = -1;
+        for (i64 i = offsets[v] + lane; i < offsets[v + 1]; i += 32) {
+            u32 u = targets[i];
+            i64 degree = out_offsets[u + 1] - out_offsets[u];
+            if (degree > most) {
+                most = degree;
+                best = u;
+            }
+        }
+        for (u32 distance = 16; distance > 0; distance /= 2) {
+            i64 other_most = __shfl_xor_sync(ALL_LANES, most, distance);
+            u32 other = __shfl_xor_sync(ALL_LANES, best, distance);
+            if (other_most > most || (other_most == most && other < best)) {
+                most = other_most;
+                best = other;
+            }
+        }
+        if (lane == 0) probes[v] = best;
+    }
+}

@@ -1,0 +1,436 @@
+"""BFS over a matrix in blocks: each rank searches its block, and ranks tell each other what they found.
+
+A level has the twelve steps of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", figure 8, whose
+numbers stand beside the code. Where they end a level with an exchange of parents (8 to 12), that exchange can
+wait until the last level is over: it is needed for the answer only, and is then one exchange of long messages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import NonNegativeInt
+
+from relaxometer.bfs._switching import SwitchingParameters
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.messages import exchange_bitmaps
+from relaxometer.distributed.partition import WORD, Block
+
+UNREACHED = NO_PREDECESSOR = np.uint32(2**32 - 1)
+
+BLOCK = 256
+"""Threads a block."""
+
+PIECE = 128
+"""Most arcs of an entry of the list; the same as in ``../bfs/_pieces.cuh``."""
+
+GROUP = 128
+"""Vertices that a warp scans at a time; the same as in ``hybrid_2d.cu``."""
+
+DIRECTIONS = ("top-down", "bottom-up")
+
+
+class Parameters(SwitchingParameters):
+    """When the search changes direction, and how ranks tell each other what they found.
+
+    Parameters
+    ----------
+    alpha, beta, way_back
+        See :class:`SwitchingParameters`.
+    threshold : int
+        Vertices with at least so many incoming arcs in a block are searched by a warp, others by a thread.
+    parents : {"end", "level"}
+        Whether owners learn the parents of their vertices when the search is over, or after every level as in
+        the source.
+    messages : {"bitmap", "compressed"}
+        How the sets of vertices found are sent: see :mod:`relaxometer.distributed.messages`.
+    """
+
+    threshold: NonNegativeInt = 32
+    parents: Literal["end", "level"] = "end"
+    messages: Literal["bitmap", "compressed"] = "bitmap"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A rank's part of an answer.
+
+    Parameters
+    ----------
+    level, predecessor : device array of shape (owned.size,), uint32
+        Of the owned vertices, as in :class:`relaxometer.bfs.Answer`.
+    phases : int
+        Levels that were searched from, the last one, from which nothing new was found, included.
+    """
+
+    level: Any
+    predecessor: Any
+    phases: int
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is kept of the answer and proven."""
+        return {"level": self.level, "predecessor": self.predecessor}
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of an instrumented search, over all ranks.
+
+    Parameters
+    ----------
+    mode : str
+        ``"top-down"`` or ``"bottom-up"``; ``"parents"`` for the exchange behind the last level.
+    updated, relaxed_arcs : int
+        Vertices found and arcs looked at, by all ranks together.
+    time_ms : float
+        Of the level.
+    computing_ms, communication_ms : float
+        Of the rank that took longest; waiting for other ranks is in neither.
+    sent_bytes, plain_bytes : int
+        Sent by all ranks together; and what that would have been as plain bitmaps.
+    """
+
+    mode: str
+    updated: int
+    relaxed_arcs: int
+    time_ms: float
+    computing_ms: float
+    communication_ms: float
+    sent_bytes: int
+    plain_bytes: int
+
+
+class LevelClock:
+    """Appends a :class:`Level` for each level of an instrumented run; does nothing without a list."""
+
+    def __init__(self, ranks: Ranks, levels: list[Level] | None) -> None:
+        self._ranks, self._levels = ranks, levels
+        self.wanted = levels is not None
+        self._ranks.traffic.timed = self.wanted
+        self._begin()
+
+    def _begin(self) -> None:
+        if self.wanted:
+            self._ranks.barrier()
+            self._ranks.traffic.reset()
+            self._start = time.perf_counter()
+
+    def end(self, mode: str, updated: int, relaxed_arcs: int) -> None:
+        """Record a level and begin the next; `relaxed_arcs` are this rank's."""
+        if self._levels is None:
+            return
+        self._ranks.device.synchronize()
+        elapsed = time.perf_counter() - self._start
+        traffic = self._ranks.traffic
+        computing = elapsed - traffic.seconds - traffic.waiting_s
+        times = self._ranks.reduce([elapsed * 1e3, computing * 1e3, traffic.seconds * 1e3], "max")
+        relaxed, sent, plain = self._ranks.reduce([relaxed_arcs, traffic.bytes, traffic.plain_bytes])
+        self._levels.append(Level(mode, updated, relaxed, *times, sent, plain))
+        self._begin()
+
+    def close(self) -> None:
+        """Leave the instruments off."""
+        self._ranks.traffic.timed = False
+
+
+class Solver:
+    """Distributed BFS.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    block : Block
+    parameters : Parameters
+    """
+
+    def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
+        self._ranks, self._block, self._parameters = ranks, block, parameters
+        self._limits = parameters.limits(block.n_vertices, block.n_arcs)
+        self._search = _DeviceSearch(ranks, block, parameters.threshold)
+        self._routes = _Routes(ranks, block, compressed=parameters.messages == "compressed")
+        self._level = self._predecessor = None
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """All parameters, the scheme and the transport."""
+        layout = self._block.layout
+        return {
+            **self._parameters.model_dump(),
+            "scheme": layout.scheme,
+            "ranks": layout.n_ranks,
+            "transport": self._ranks.transport,
+        }
+
+    def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
+        """Find the levels of all vertices from `source`.
+
+        All ranks call it with the same source.
+
+        Parameters
+        ----------
+        source : int
+        levels : list, optional
+            If given, the run is instrumented and a :class:`Level` is appended for each level; such a run is not
+            for timing.
+        """
+        search, routes, each_level = self._search, self._routes, self._parameters.parents == "level"
+        level, predecessor = self._begin(source)
+        clock = LevelClock(self._ranks, levels)
+        vertices, arcs, depth, direction = 1, 0, 0, "top-down"
+        while vertices:
+            if direction == "top-down" and arcs > self._limits[0]:
+                direction = "bottom-up"
+                search.scan_next()
+            elif direction == "bottom-up" and vertices < self._limits[1]:
+                direction = "top-down"
+            search.run(direction)  # 1, 2
+            routes.fold(search.found)  # 3, 5
+            routes.merge()  # 4, 6
+            search.settle(routes.merged, depth, level)
+            routes.share()  # 7
+            if each_level:
+                routes.send_parents(search, search.found, predecessor)  # 8 to 12
+            search.close_found(routes.arrived, routes.head_slots)
+            vertices, arcs = self._ranks.sum_counts(search.counts)
+            clock.end(direction, vertices, search.examined() if clock.wanted else 0)
+            depth += 1
+        if not each_level:
+            routes.fold(search.candidates)
+            routes.merge()
+            routes.send_parents(search, search.candidates, predecessor)
+            clock.end("parents", 0, 0)
+        clock.close()
+        return Answer(level, predecessor, depth)
+
+    def _begin(self, source: int) -> tuple[Any, Any]:
+        """Set everything for a search; return level and predecessor of the owned vertices."""
+        xp, block = self._ranks.device.xp, self._block
+        level = xp.full(block.owned.size, UNREACHED, dtype=np.uint32)
+        predecessor = xp.full(block.owned.size, NO_PREDECESSOR, dtype=np.uint32)
+        own = block.owned.local_of(source)
+        if own >= 0:
+            level[own], predecessor[own] = 0, source
+        self._search.start(block.heads.local_of(source))
+        self._routes.start(block.tails.local_of(source))
+        self._search.frontier = self._routes.arrived[: block.tails.size // WORD]
+        return level, predecessor
+
+
+class _DeviceSearch:
+    """A rank's part of the levels, on its device."""
+
+    def __init__(self, ranks: Ranks, block: Block, threshold: int) -> None:
+        device, xp = ranks.device, ranks.device.xp
+        self._device, self._block, self._threshold = device, block, np.uint32(threshold)
+        module = ranks.module(Path(__file__).with_name("hybrid_2d.cu"))
+        self._kernels = {
+            name: module.get_function(name)
+            for name in ("list_frontier", "expand", "bottom_up", "settle", "close_found", "pack_parents")
+        }
+        self._head_words, self._tail_words = block.heads.size // WORD, block.tails.size // WORD
+        self._prepare(module)
+        bottom_up = self._kernels["bottom_up"]
+        groups = block.heads.size // GROUP
+        most = device.max_cooperative_blocks(bottom_up, BLOCK)
+        self._blocks = min(most, -(-groups * WORD // BLOCK))
+        warps = self._blocks * BLOCK // WORD
+        room = -(-groups // warps) * GROUP
+        pieces = block.tails.size + len(block.out.targets) // PIECE
+        self._listed = xp.empty(warps * room, dtype=np.uint32)
+        self._room = np.uint32(room)
+        self._lengths = xp.zeros(warps, dtype=np.uint32)
+        self._list = xp.empty(pieces, dtype=np.uint64)
+        self._length, self._examined = xp.zeros(1, dtype=np.uint64), xp.zeros(1, dtype=np.uint64)
+        self.counts = xp.zeros(2, dtype=np.uint64)
+        self.parent = xp.empty(block.heads.size, dtype=np.uint32)
+        self._closed, self.found, self.candidates = (
+            xp.zeros(self._head_words, dtype=np.uint32) for _ in range(3)
+        )
+        self.frontier = None
+        self._scans = True
+
+    def _prepare(self, module: Any) -> None:
+        """Find the heads that no arc enters, and the tail that each of the others probes first."""
+        xp, block = self._device.xp, self._block
+        self._empty = xp.empty(self._head_words, dtype=np.uint32)
+        mark = module.get_function("mark_empty")
+        mark(*self._over(WORD * self._head_words), (np.uint32(self._head_words), block.into.offsets, self._empty))
+        self._probes = xp.empty(block.heads.size, dtype=np.uint32)
+        choose = module.get_function("choose_probes")
+        rows = np.uint32(block.heads.size), block.into.offsets, block.into.targets, block.out.offsets
+        choose(*self._over(WORD * block.heads.size), (*rows, self._probes))
+
+    def _over(self, threads: int) -> tuple[int, int]:
+        """Return grid and block for so many threads, or fewer that take several items each."""
+        most = 1 << 16 if self._device.kind == "cuda" else 8
+        return min(-(-threads // BLOCK), most), BLOCK
+
+    def start(self, source: int) -> None:
+        """Begin a search from a head, or from none of this rank's if it is below 0."""
+        self._closed[...] = self._empty
+        self.found.fill(0)
+        self.candidates.fill(0)
+        self._examined.fill(0)
+        if source >= 0:
+            self._closed[source // WORD] |= np.uint32(1 << source % WORD)
+
+    def scan_next(self) -> None:
+        """Let the next bottom-up level make its lists anew."""
+        self._scans = True
+
+    def run(self, direction: str) -> None:
+        """Search a level from `frontier`; what it finds goes into `found` and `parent`."""
+        block = self._block
+        self.counts.fill(0)
+        if direction == "top-down":
+            self._length.fill(0)
+            bits = np.uint32(self._tail_words), self.frontier
+            launch = self._over(self._tail_words)
+            self._kernels["list_frontier"](*launch, (*bits, block.out.offsets, self._list, self._length))
+            rows = block.out.offsets, block.out.targets
+            results = self.found, self.parent, self._examined
+            self._kernels["expand"](
+                *self._over(1 << 18), (self._list, self._length, *rows, self._closed, *results)
+            )
+            return
+        first = np.uint32(self._scans)
+        self._scans = False
+        rows = block.into.offsets, block.into.targets, self._probes, self._threshold
+        bitmaps = self._closed, self.frontier, self.found, self.parent
+        lists = self._listed, self._room, self._lengths, self._examined
+        self._kernels["bottom_up"](
+            self._blocks, BLOCK, (np.uint32(self._head_words), first, *rows, *bitmaps, *lists)
+        )
+
+    def settle(self, merged: Any, depth: int, level: Any) -> None:
+        """Write the levels of the owned vertices that were found, and count them and their arcs."""
+        n_words = len(merged)
+        arguments = np.uint32(n_words), np.uint32(depth), merged, self._block.degrees, level, self.counts
+        self._kernels["settle"](*self._over(WORD * n_words), arguments)
+
+    def close_found(self, arrived: Any, slots: Any) -> None:
+        """Close what any rank found, and clear `found`."""
+        words = np.uint32(self._head_words), np.uint32(self._block.layout.words)
+        bitmaps = self._closed, self.found, self.candidates
+        self._kernels["close_found"](*self._over(self._head_words), (*words, arrived, slots, *bitmaps))
+
+    def packed_parents(self, bitmap: Any, through: Any, size: int) -> Any:
+        """Return the parents of the heads in a bitmap, as vertices, in their order."""
+        packed = self._device.xp.empty(size, dtype=np.uint32)
+        bits = np.uint32(self._head_words), bitmap, through, self.parent
+        tails = self._block.tails.first, np.uint32(self._block.layout.piece)
+        self._kernels["pack_parents"](*self._over(self._head_words), (*bits, *tails, packed))
+        return packed
+
+    def examined(self) -> int:
+        """Return the arcs looked at since this was last asked."""
+        looks = int(self._device.item(self._examined))
+        self._examined.fill(0)
+        return looks
+
+
+class _Routes:
+    """What this rank sends to and receives from others in every level, and the buffers for it."""
+
+    def __init__(self, ranks: Ranks, block: Block, *, compressed: bool) -> None:
+        self._ranks, self._block, self._compressed = ranks, block, compressed
+        layout, xp = block.layout, ranks.device.xp
+        self._xp, self._words = xp, layout.words
+        place = layout.place(ranks.rank)
+        self._place = place
+        self._owners = [layout.owner(piece) for piece in place.heads]
+        self._seekers = [layout.seekers(piece) for piece in place.owned]
+        self._readers = [layout.readers(piece) for piece in place.owned]
+        # What a rank reads is the pieces of its tails, and those of its heads that are not among them.
+        read = [*place.tails, *(piece for piece in place.heads if piece not in place.tails)]
+        self._read_from = [layout.owner(piece) for piece in read]
+        slots = [read.index(piece) for piece in place.heads]
+        self.head_slots = xp.asarray(np.array(slots, dtype=np.uint32))
+        words = layout.words
+        self.arrived = xp.zeros(len(read) * words, dtype=np.uint32)
+        self.merged = xp.zeros(len(place.owned) * words, dtype=np.uint32)
+        self._folded = [xp.zeros(len(group) * words, dtype=np.uint32) for group in self._seekers]
+        self._winners = xp.zeros(len(place.heads) * words, dtype=np.uint32)
+        module = ranks.module(Path(__file__).with_name("hybrid_2d.cu"))
+        self._merge = module.get_function("merge")
+        self._count_bits = module.get_function("count_bits")
+        self._write_parents = module.get_function("write_parents")
+
+    def _launch(self, kernel: Any, n_words: int, arguments: tuple[Any, ...]) -> None:
+        most = 1 << 16 if self._ranks.device.kind == "cuda" else 8
+        kernel(min(-(-n_words // BLOCK), most), BLOCK, (np.uint32(n_words), *arguments))
+
+    def _pieces(self, bitmap: Any) -> list[Any]:
+        """Return the parts of a bitmap that belong to one piece each."""
+        return [bitmap[at : at + self._words] for at in range(0, len(bitmap), self._words)]
+
+    def start(self, source: int) -> None:
+        """Make the source the frontier, if it is a tail of this rank; else the frontier is empty here."""
+        self.arrived.fill(0)
+        if source >= 0:
+            self.arrived[source // WORD] = np.uint32(1 << source % WORD)
+
+    def fold(self, found: Any) -> None:
+        """Steps 3 and 5: bring what was found to its owners; a piece of the bitmap goes to each."""
+        sends = list(zip(self._owners, self._pieces(found), strict=True))
+        receives = [
+            message
+            for group, folded in zip(self._seekers, self._folded, strict=True)
+            for message in zip(group, self._pieces(folded), strict=True)
+        ]
+        exchange_bitmaps(self._ranks, "fold", sends, receives, compressed=self._compressed)
+
+    def merge(self) -> None:
+        """Steps 4 and 6: merge what came, and decide who sends the parent of each vertex."""
+        for merged, folded, group in zip(self._pieces(self.merged), self._folded, self._seekers, strict=True):
+            self._launch(self._merge, self._words, (np.uint32(len(group)), folded, merged))
+
+    def share(self) -> None:
+        """Step 7: bring the merged bitmaps from their owners to all who need them."""
+        sends = [
+            (reader, merged)
+            for merged, readers in zip(self._pieces(self.merged), self._readers, strict=True)
+            for reader in readers
+        ]
+        receives = list(zip(self._read_from, self._pieces(self.arrived), strict=True))
+        exchange_bitmaps(self._ranks, "share", sends, receives, compressed=self._compressed)
+
+    def send_parents(self, search: _DeviceSearch, found: Any, predecessor: Any) -> None:
+        """Steps 8 to 12: bring the parents of what was merged last from those who are to send them."""
+        winners = found
+        if max(len(group) for group in self._seekers) > 1:
+            winners = self._winners
+            sends = [
+                message
+                for group, folded in zip(self._seekers, self._folded, strict=True)
+                for message in zip(group, self._pieces(folded), strict=True)
+            ]
+            receives = list(zip(self._owners, self._pieces(winners), strict=True))
+            exchange_bitmaps(self._ranks, "winners", sends, receives, compressed=self._compressed)
+        through, ends = self._through(winners)
+        packed = search.packed_parents(winners, through, ends[-1])  # 8 to 10
+        parts = [packed[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+        counted = [self._through(folded) for folded in self._folded]
+        arrived = [self._xp.empty(ends[-1], dtype=np.uint32) for _, ends in counted]
+        receives = []
+        for group, (_, ends), values in zip(self._seekers, counted, arrived, strict=True):
+            bounds = zip([0, *ends], ends, strict=False)
+            receives += [(rank, values[a:b]) for rank, (a, b) in zip(group, bounds, strict=True)]
+        self._ranks.exchange("parents", list(zip(self._owners, parts, strict=True)), receives)  # 11
+        piece = self._block.layout.piece
+        for k, (folded, (through, _), values) in enumerate(zip(self._folded, counted, arrived, strict=True)):
+            own = predecessor[k * piece : (k + 1) * piece]
+            self._launch(self._write_parents, len(folded), (np.uint32(self._words), folded, through, values, own))  # 12
+
+    def _through(self, bitmap: Any) -> tuple[Any, list[int]]:
+        """Return how many bits a bitmap has up to the end of each word, and as numbers of each piece."""
+        counts = self._xp.empty(len(bitmap), dtype=np.uint32)
+        self._launch(self._count_bits, len(bitmap), (bitmap, counts))
+        through = self._xp.cumsum(counts, dtype=np.int64)
+        return through, self._ranks.device.asnumpy(through[self._words - 1 :: self._words]).tolist()
