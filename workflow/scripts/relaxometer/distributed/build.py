@@ -54,7 +54,9 @@ def build_block(
         Whether heads of arcs are counted as `ends`, before anything is dropped.
     """
     xp, place = ranks.device.xp, layout.place(ranks.rank)
-    heads, tails, owned = (Numbering(layout, pieces, xp) for pieces in (place.heads, place.tails, place.owned))
+    heads, tails, owned = (
+        Numbering(layout, pieces, xp) for pieces in (place.heads, place.tails, place.owned)
+    )
     ends = xp.zeros(heads.size, dtype=np.uint32) if count_ends else None
     collected: list[Arcs] = []
     for batch in batches:
@@ -100,7 +102,9 @@ def _joined(xp: Any, batches: list[Arcs]) -> Arcs:
     return Arcs(tails, heads, xp.concatenate([b.weights for b in batches]) if weighted else None)
 
 
-def _rows(xp: Any, rows: Any, targets: Any, weights: Any, n_rows: int, n_targets: int, *, merge: bool) -> Rows:
+def _rows(
+    xp: Any, rows: Any, targets: Any, weights: Any, n_rows: int, n_targets: int, *, merge: bool
+) -> Rows:
     """Sort arcs by row, then target, then weight; with `merge`, the first of equal row and target stays."""
     target_bits = max(n_targets - 1, 1).bit_length()
     weight_bits = int(weights.max()).bit_length() if weights is not None and len(weights) else 0

@@ -24,6 +24,12 @@ BLOCK = 256
 IS_ARC, IS_TIGHT = 1, 2
 LEFT_OUT, OVERSTRETCHED = 0, 1
 
+NOWHERE = 2**62
+"""Stands for the first of no vertices."""
+
+Broken = tuple[int, int]
+"""How often a rule is broken, and the first vertex at which it is."""
+
 RULES = {"bfs": tuple(certify_bfs.RULES), "sssp": tuple(certify.RULES)}
 """The rules of each problem; what they say stands in the certificates of one device."""
 
@@ -70,7 +76,7 @@ class Certifier:
         arcs, unproven = self._check_block(source, value, predecessor)
         if self._problem == "bfs":
             found = {
-                "tree": own["tree"] + unproven["circle"],
+                "tree": _both(own["tree"], unproven["circle"]),
                 "tree_levels": unproven["length"],
                 "arc_levels": arcs["overstretched"],
                 "spanning": arcs["left_out"],
@@ -81,25 +87,26 @@ class Certifier:
             found = {
                 "source": own["source"],
                 "overstretched": arcs["overstretched"],
-                "predecessor": own["predecessor"] + unproven["tight"],
+                "predecessor": _both(own["predecessor"], unproven["tight"]),
                 "left_out": arcs["left_out"],
                 "tree": circles,
             }
         return self._added_up(found)
 
-    def _added_up(self, found: dict[str, np.ndarray]) -> Certificate:
-        """Return the certificate out of the vertices, of this rank, at which each rule is broken."""
+    def _added_up(self, found: dict[str, Broken]) -> Certificate:
+        """Return the certificate out of what this rank found of each rule."""
         rules = RULES[self._problem]
-        counts = self._ranks.reduce([len(found[rule]) for rule in rules])
-        least = self._ranks.reduce([int(found[rule].min(initial=2**62)) for rule in rules], "min")
+        counts = self._ranks.reduce([found[rule][0] for rule in rules])
+        least = self._ranks.reduce([found[rule][1] for rule in rules], "min")
         first = {rule: at for rule, count, at in zip(rules, counts, least, strict=True) if count}
         return Certificate(dict(zip(rules, counts, strict=True)), first)
 
-    def _at(self, numbering: Any, broken: Any) -> np.ndarray:
-        """Return the vertices whose local numbers are marked."""
-        return self._ranks.device.asnumpy(numbering.vertices()[broken])
+    def _at(self, numbering: Any, broken: Any) -> Broken:
+        """Return at how many vertices, and which first, a rule is broken where local numbers are marked."""
+        vertices = numbering.vertices()[broken]
+        return len(vertices), int(vertices.min()) if len(vertices) else NOWHERE
 
-    def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, np.ndarray]:
+    def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, Broken]:
         """Check what an owner knows of its vertices: the source, and who has a predecessor."""
         n, vertices = self._block.n_vertices, self._block.owned.vertices()
         is_source = vertices == source
@@ -114,7 +121,7 @@ class Certifier:
 
     def _check_block(
         self, source: int, value: Any, predecessor: Any
-    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    ) -> tuple[dict[str, Broken], dict[str, Broken]]:
         """Check the arcs of the block, and those from predecessors that should be among them."""
         xp, block = self._xp, self._block
         of_heads = self._spread(value, self._heads, self._to_heads)
@@ -145,16 +152,17 @@ class Certifier:
         }
         return arcs, {name: self._at(block.heads, broken) for name, broken in unproven.items()}
 
-    def _reported(self, report: Any) -> dict[str, np.ndarray]:
-        """Return the kernel's report as vertices; all but the first of them as no vertex in particular."""
-        numbers = self._ranks.device.asnumpy(report).astype(np.int64)
-        heads = self._ranks.device.asnumpy(self._block.heads.vertices())
-        found = {}
-        for name, (count, first) in zip(("left_out", "overstretched"), numbers, strict=True):
-            found[name] = np.full(count, 2**62)
-            if count:
-                found[name][0] = heads[first]
-        return found
+    def _reported(self, report: Any) -> dict[str, Broken]:
+        """Return the kernel's report, its local numbers of heads as vertices."""
+        (left_out, first), (overstretched, second) = self._ranks.device.asnumpy(report).tolist()
+        return {
+            "left_out": (left_out, self._head(first) if left_out else NOWHERE),
+            "overstretched": (overstretched, self._head(second) if overstretched else NOWHERE),
+        }
+
+    def _head(self, local: int) -> int:
+        slot, place = divmod(local, self._block.layout.piece)
+        return self._heads[slot] * self._block.layout.piece + place
 
     def _spread(self, owned: Any, pieces: tuple[int, ...], readers: list[list[int]]) -> Any:
         """Bring values of owned vertices to the ranks that need them; return those of `pieces`."""
@@ -174,15 +182,18 @@ class Certifier:
         """Return which heads of this rank an answer has reached, out of the owners' values."""
         return self._spread(value, self._heads, self._to_heads) != NONE
 
-    def _follow_chains(self, source: int, value: Any, predecessor: Any) -> np.ndarray:
-        """Return the owned vertices whose predecessors along arcs of weight zero lead in a circle.
+    def _follow_chains(self, source: int, value: Any, predecessor: Any) -> Broken:
+        """Find the owned vertices whose predecessors along arcs of weight zero lead in a circle.
 
         Every vertex whose predecessor is as far as itself points to it, all others end a chain. Pointers are
         doubled until none moves, each rank asking the owners where its pointers lead next.
         """
         device = self._ranks.device
         vertices = device.asnumpy(self._block.owned.vertices())
-        value, predecessor = device.asnumpy(value).astype(np.int64), device.asnumpy(predecessor).astype(np.int64)
+        value, predecessor = (
+            device.asnumpy(value).astype(np.int64),
+            device.asnumpy(predecessor).astype(np.int64),
+        )
         asks = (value != int(NONE)) & (predecessor < self._block.n_vertices) & (vertices != source)
         of_parent = np.full(len(vertices), -1)
         of_parent[asks] = self._look_up(value, predecessor[asks])
@@ -197,7 +208,8 @@ class Certifier:
                 break
         ends = np.zeros(len(vertices), dtype=np.int64)
         ends[chained] = self._look_up(chained.astype(np.int64), pointer[chained])
-        return vertices[chained & (ends == 1)]
+        circling = vertices[chained & (ends == 1)]
+        return len(circling), int(circling.min(initial=NOWHERE))
 
     def _look_up(self, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return the values of any vertices, out of each owner's `values` of its own."""
@@ -214,6 +226,10 @@ class Certifier:
     def _local(self, vertices: np.ndarray) -> np.ndarray:
         device = self._ranks.device
         return device.asnumpy(self._block.owned.local(device.asarray(vertices)))
+
+
+def _both(one: Broken, other: Broken) -> Broken:
+    return one[0] + other[0], min(one[1], other[1])
 
 
 def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier) -> dict[str, int | None]:

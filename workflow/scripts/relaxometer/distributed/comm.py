@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ Message = tuple[int, Any]
 """A rank and an array on the device: what goes to the rank, or what is to take what comes from it."""
 
 Transport = Literal["auto", "nccl", "mpi"]
+
+GRACE_S = 1.0
+"""How long the other ranks leave the first to report a mistake."""
 
 _OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN"}
 
@@ -51,7 +55,8 @@ def load_mpi() -> Any:
 def ending_together() -> Iterator[None]:
     """End the whole job, in one line, if the block fails on this rank.
 
-    A `UserError` gives its message; anything else is a bug and keeps its traceback.
+    A `UserError` gives its message; all ranks find most of them, and the first gets the time to say it alone.
+    Anything else is a bug and keeps its traceback.
     """
     try:
         yield
@@ -63,11 +68,12 @@ def ending_together() -> Iterator[None]:
             world = sys.modules["mpi4py.MPI"].COMM_WORLD
             rank, size, abort = world.rank, world.size, world.Abort
         if not isinstance(error, UserError):
-            import traceback
-
             traceback.print_exc()
-        where = f"rank {rank} of {size}: " if size > 1 else ""
-        line = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+        is_mistake = isinstance(error, UserError)
+        if rank and is_mistake:
+            time.sleep(GRACE_S)
+        where = "" if is_mistake else f"rank {rank} of {size}: "
+        line = str(error) if is_mistake else f"{type(error).__name__}: {error}"
         print(f"error: {where}{line.splitlines()[0] if line else 'no message'}", file=sys.stderr, flush=True)
         if size > 1 and abort is not None:
             abort(1)

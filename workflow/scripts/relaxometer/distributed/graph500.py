@@ -70,9 +70,7 @@ def kronecker_block(
     return block
 
 
-def _batches(
-    ranks: Ranks, p: Graph500Parameters, n_edges: int, batch: int, weighted: bool
-) -> Iterator[Arcs]:
+def _batches(ranks: Ranks, p: Graph500Parameters, n_edges: int, batch: int, weighted: bool) -> Iterator[Arcs]:
     """Yield both arcs of each edge of this rank's share; as many batches on every rank."""
     share = -(-n_edges // ranks.size)
     begin, end = min(ranks.rank * share, n_edges), min((ranks.rank + 1) * share, n_edges)

@@ -9,13 +9,13 @@
 // them do so in the same level, and any of their parents will do.
 //
 // Top-down and bottom-up as in ../bfs/hybrid.cu, which one GPU with the whole graph runs: the frontier as a
-// list of pieces of rows with an exact bitmap; one packed neighbour of each open vertex probed first, then the
-// rows of those that it does not settle, which every warp keeps on a list of its own. There it is one launch a
-// search, here several a level, since ranks exchange their finds between levels.
+// list of pieces of rows with an exact bitmap; one packed neighbour of each open vertex probed first, then
+// the rows of those that it does not settle, which every warp keeps on a list of its own. There it is one
+// launch a search, here several a level, since ranks exchange their finds between levels.
 //
-// Bytes a level moves beside messages, n_h heads and n_t tails: top-down n_t / 8 for the frontier's bitmap, 20
-// for each of its vertices and 4 an arc; the first bottom-up level n_h / 8 and 4 for each open head, and 36
-// for a row that is searched.
+// Bytes a level moves beside messages, n_h heads and n_t tails: top-down n_t / 8 for the frontier's bitmap,
+// 20 for each of its vertices and 4 an arc; the first bottom-up level n_h / 8 and 4 for each open head, and
+// 36 for a row that is searched.
 
 #include "../bfs/_pieces.cuh"
 
@@ -165,9 +165,9 @@ __device__ u32 search_listed(const i64* offsets, const u32* targets, u32 long_ro
     return kept;
 }
 
-// Step 2, bottom-up. `listed` has room for `room` vertices a warp and `lengths` says how many there are: every
-// launch of a search has the same grid. With `first` the heads are scanned and listed; else the lists of the
-// level before are gone on with, and `found` is empty at the beginning.
+// Step 2, bottom-up. `listed` has room for `room` vertices a warp and `lengths` says how many there are:
+// every launch of a search has the same grid. With `first` the heads are scanned and listed; else the lists
+// of the level before are gone on with, and `found` is empty at the beginning.
 extern "C" __global__ void bottom_up(u32 n_words, u32 first, const i64* __restrict__ offsets,
                                      const u32* __restrict__ targets, const u32* __restrict__ probes,
                                      u32 long_row, const u32* __restrict__ closed,
@@ -231,10 +231,11 @@ extern "C" __global__ void settle(u32 n_words, u32 depth, const u32* __restrict_
     }
 }
 
-// Behind step 7: closes what any rank found, notes what this one found, and clears `found` for the next level.
-// The pieces of the heads come in the places of `arrived` that `slots` says, `piece_words` each.
+// Behind step 7: closes what any rank found, notes what this one found, and clears `found` for the next
+// level. The pieces of the heads come in the places of `arrived` that `slots` says, `piece_words` each.
 extern "C" __global__ void close_found(u32 n_words, u32 piece_words, const u32* __restrict__ arrived,
-                                 const u32* __restrict__ slots, u32* closed, u32* found, u32* candidates)
+                                       const u32* __restrict__ slots, u32* closed, u32* found,
+                                       u32* candidates)
 {
     for (u32 word = thread_id(); word < n_words; word += thread_count()) {
         u32 slot = slots[word / piece_words];
@@ -292,8 +293,8 @@ extern "C" __global__ void mark_empty(u32 n_words, const i64* __restrict__ offse
 // Chooses the tail that the scan probes for each head: the one with the most arcs of the rank, the smallest
 // among equals.
 extern "C" __global__ void choose_probes(u32 n_heads, const i64* __restrict__ offsets,
-                                         const u32* __restrict__ targets,
-                                         const i64* __restrict__ out_offsets, u32* probes)
+                                         const u32* __restrict__ targets, const i64* __restrict__ out_offsets,
+                                         u32* probes)
 {
     u32 lane = threadIdx.x % 32;
     for (u64 v = thread_id() / 32; v < n_heads; v += thread_count() / 32) {

@@ -260,7 +260,10 @@ class _DeviceSearch:
         xp, block = self._device.xp, self._block
         self._empty = xp.empty(self._head_words, dtype=np.uint32)
         mark = module.get_function("mark_empty")
-        mark(*self._over(WORD * self._head_words), (np.uint32(self._head_words), block.into.offsets, self._empty))
+        mark(
+            *self._over(WORD * self._head_words),
+            (np.uint32(self._head_words), block.into.offsets, self._empty),
+        )
         self._probes = xp.empty(block.heads.size, dtype=np.uint32)
         choose = module.get_function("choose_probes")
         rows = np.uint32(block.heads.size), block.into.offsets, block.into.targets, block.out.offsets
@@ -426,7 +429,9 @@ class _Routes:
         piece = self._block.layout.piece
         for k, (folded, (through, _), values) in enumerate(zip(self._folded, counted, arrived, strict=True)):
             own = predecessor[k * piece : (k + 1) * piece]
-            self._launch(self._write_parents, len(folded), (np.uint32(self._words), folded, through, values, own))  # 12
+            self._launch(
+                self._write_parents, len(folded), (np.uint32(self._words), folded, through, values, own)
+            )  # 12
 
     def _through(self, bitmap: Any) -> tuple[Any, list[int]]:
         """Return how many bits a bitmap has up to the end of each word, and as numbers of each piece."""

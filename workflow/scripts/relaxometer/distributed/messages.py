@@ -82,9 +82,7 @@ def exchange_bitmaps(
         ranks.exchange(kind, sends, receives)
         return
     xp = ranks.device.xp
-    outgoing = [
-        (peer, words if peer == ranks.rank else encoded(xp, words)) for peer, words in sends
-    ]
+    outgoing = [(peer, words if peer == ranks.rank else encoded(xp, words)) for peer, words in sends]
     lengths = ranks.exchange_lengths(outgoing, [peer for peer, _ in receives])
     incoming = [
         (peer, words if peer == ranks.rank else xp.empty(length, dtype=np.uint8))

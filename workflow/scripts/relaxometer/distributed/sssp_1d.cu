@@ -3,9 +3,9 @@
 //
 // A rank owns some vertices and has all arcs that leave them. `best` holds for every vertex of the graph the
 // shortest distance that this rank knows of, in the high word, and the predecessor that it comes from, in the
-// low one; for an owned vertex that is the search's state, for others it is what the rank last proposed to the
-// owner, and saves proposing anything longer. `changed` is a bitmap of the vertices whose word has improved
-// since it was told to the owner, or, for an owned one, since it was taken note of.
+// low one; for an owned vertex that is the search's state, for others it is what the rank last proposed to
+// the owner, and saves proposing anything longer. `changed` is a bitmap of the vertices whose word has
+// improved since it was told to the owner, or, for an owned one, since it was taken note of.
 //
 // A word only changes for a shorter distance, never for another predecessor at the same one: along arcs of
 // weight zero two vertices could otherwise become each other's predecessors.

@@ -48,9 +48,7 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
     return build_block(metadata["name"], ranks, layout, batches, simple=False, metadata=metadata)
 
 
-def _batches(
-    ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int
-) -> Iterator[Arcs]:
+def _batches(ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int) -> Iterator[Arcs]:
     """Yield this rank's share of the arcs; as many batches on every rank."""
     share = -(-n_arcs // ranks.size)
     begin, end = min(ranks.rank * share, n_arcs), min((ranks.rank + 1) * share, n_arcs)
