@@ -14,7 +14,7 @@ import numpy as np
 
 from relaxometer.datasets import graph500
 from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.distributed import hybrid_2d, sssp_1d
+from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, ending_together, share_cores
 from relaxometer.distributed.graph500 import kronecker_block
@@ -93,7 +93,9 @@ def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str)
     block = block_of(ranks, graph_name, folder, scheme, weighted=False)
     graph = whole(graph_name, folder)
     check_block(ranks, block, graph)
-    solver = hybrid_2d.Solver(ranks, block, hybrid_2d.Parameters(**dict(o.split("=") for o in options)))
+    chosen = dict(option.split("=") for option in options)
+    engine = hybrid_peers if chosen.pop("engine", "") == "peers" else hybrid_2d
+    solver = engine.Solver(ranks, block, engine.Parameters(**chosen))
     certifier = Certifier(ranks, block, "bfs")
     for source in sources_of(graph):
         answer = solver.solve(source)

@@ -100,6 +100,25 @@ class Tally:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Memory that every rank of a host lends the others, for kernels that write to it directly.
+
+    Parameters
+    ----------
+    own : device array of shape (n_words,), uint32
+        This rank's part.
+    addresses : device array of shape (n_ranks,), uint64
+        Where this rank's kernels find each rank's part.
+    keep : object
+        What must live as long.
+    """
+
+    own: Any
+    addresses: Any
+    keep: Any
+
+
 class Traffic:
     """Counts messages and bytes by kind, and where asked also times them.
 
@@ -178,8 +197,7 @@ class Ranks:
 
     def _open_nccl(self, transport: Transport) -> Any:
         """Return NCCL's communicator of all ranks, or None if arrays travel by MPI."""
-        own_gpu = self.device.kind == "cuda" and self.gpu == self.local_rank
-        all_own = self.reduce([int(own_gpu)], "min")[0] == 1
+        all_own = self._all_own_gpus()
         if transport == "nccl" and not all_own:
             raise UserError("transport nccl: every rank needs a GPU of its own; use transport mpi")
         if transport == "mpi" or not all_own or self.size == 1:
@@ -187,6 +205,12 @@ class Ranks:
         nccl = importlib.import_module("cupy.cuda.nccl")
         unique = self.world.bcast(nccl.get_unique_id() if self.rank == 0 else None)
         return nccl.NcclCommunicator(self.size, unique, self.rank)
+
+    def _all_own_gpus(self) -> bool:
+        """Whether every rank has a GPU that no other rank of its host has."""
+        gpus = self._host.allgather(self.gpu)
+        own = None not in gpus and len(set(gpus)) == len(gpus)
+        return bool(self.reduce([int(own)], "min")[0])
 
     # ------------------------------------------------------------------------------------ numbers and objects
 
@@ -222,6 +246,53 @@ class Ranks:
             return self.device.module(path, cooperative=cooperative)
 
     # ------------------------------------------------------------------------------------------------- arrays
+
+    def lend(self, n_words: int) -> Region:
+        """Allocate memory of so many 32-bit words, zeros, on every rank, that all ranks can write to.
+
+        Raises
+        ------
+        UserError
+            If the ranks are not on one host, or some have no GPU of their own, or GPUs cannot reach each other.
+        """
+        if self.local_size != self.size:
+            raise UserError("ranks on several hosts cannot write into each other's memory")
+        if self.device.kind == "host":
+            return self._lend_host(n_words)
+        if not self._all_own_gpus():
+            raise UserError("ranks that write into each other's memory need a GPU each")
+        return self._lend_cuda(n_words)
+
+    def _lend_host(self, n_words: int) -> Region:
+        page = 4096
+        window = self._mpi.Win.Allocate_shared((-(-4 * n_words // page) + 1) * page, 1, comm=self.world)
+        parts = [window.Shared_query(rank)[0] for rank in range(self.size)]
+        # MPI aligns a part to no more than its elements; every mapping of a page begins at a page.
+        addresses = [-(-part.address // page) * page for part in parts]
+        begin = addresses[self.rank] - parts[self.rank].address
+        own = np.ndarray((n_words,), dtype=np.uint32, buffer=parts[self.rank], offset=begin)
+        own[...] = 0
+        self.barrier()
+        return Region(own, np.array(addresses, dtype=np.uint64), window)
+
+    def _lend_cuda(self, n_words: int) -> Region:
+        """Allocate past CuPy's pool, whose blocks another process cannot map one by one."""
+        cupy = self.device.xp
+        runtime = cupy.cuda.runtime
+        pointer = runtime.malloc(4 * n_words)
+        memory = cupy.cuda.UnownedMemory(pointer, 4 * n_words, self)
+        own = cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
+        own.fill(0)
+        handles = self.gather(runtime.ipcGetMemHandle(pointer))
+        try:
+            addresses = [
+                pointer if rank == self.rank else runtime.ipcOpenMemHandle(handle)
+                for rank, handle in enumerate(handles)
+            ]
+        except runtime.CUDARuntimeError as error:
+            raise UserError(f"the GPUs of this host cannot write into each other's memory: {error}") from None
+        self.barrier()
+        return Region(own, cupy.asarray(np.array(addresses, dtype=np.uint64)), memory)
 
     def exchange(self, kind: str, sends: Sequence[Message], receives: Sequence[Message]) -> None:
         """Send arrays to ranks and receive arrays from ranks.
@@ -350,8 +421,11 @@ def _bytes(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
-def _take_gpu(kind: str, local_rank: int) -> int | None:
-    """Make one of the host's GPUs the current one, before anything is allocated; return its number."""
+def _take_gpu(kind: str, local_rank: int) -> str | None:
+    """Make one of the host's GPUs the current one, before anything is allocated; return its place on the bus.
+
+    A scheduler may show each rank one GPU only, which every rank then calls the first.
+    """
     from relaxometer.device import cuda
 
     if kind == "host" or cuda.obstacle() is not None:
@@ -359,7 +433,7 @@ def _take_gpu(kind: str, local_rank: int) -> int | None:
     runtime = importlib.import_module("cupy").cuda.runtime
     number = local_rank % int(runtime.getDeviceCount())
     runtime.setDevice(number)
-    return number
+    return str(runtime.deviceGetPCIBusId(number))
 
 
 def share_cores(local_size: int) -> None:

@@ -17,9 +17,7 @@
 // 20 for each of its vertices and 4 an arc; the first bottom-up level n_h / 8 and 4 for each open head, and
 // 36 for a row that is searched.
 
-#include "../bfs/_pieces.cuh"
-
-const u32 GROUP = 128;
+#include "_search.cuh"
 
 // Words that the ranks add up after a level: vertices found and arcs that leave them.
 enum Count { FOUND, ARCS };
@@ -39,130 +37,10 @@ extern "C" __global__ void expand(const u64* __restrict__ list, const u64* __res
                                   const i64* __restrict__ offsets, const u32* __restrict__ targets,
                                   const u32* __restrict__ closed, u32* found, u32* parent, u64* examined)
 {
-    u32 lane = threadIdx.x % 32;
     u64 looks = 0;
-    for (u64 k = thread_id() / 32; k < *length; k += thread_count() / 32) {
-        Piece piece = piece_of(list[k], offsets);
-        u32 heads[DEEP];
-        u32 fresh = 0;
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            i64 i = piece.begin + 32 * j + lane;
-            bool inside = i < piece.end;
-            heads[j] = inside ? targets[i] : 0;
-            fresh |= inside << j;
-            looks += inside;
-        }
-        // The bits are looked at together, ahead of any atomic, so that the reads overlap.
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            if ((fresh >> j & 1) && (contains(closed, heads[j]) || contains_now(found, heads[j]))) {
-                fresh &= ~(1u << j);
-            }
-        }
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            if ((fresh >> j & 1) && claim(found, heads[j])) parent[heads[j]] = piece.vertex;
-        }
-    }
+    expand_pieces(list, *length, offsets, targets, closed, found, parent, &looks);
     looks = warp_sum(looks);
-    if (lane == 0 && looks) atomicAdd(examined, looks);
-}
-
-// Looks for a parent in a row, several neighbours in flight.
-__device__ __forceinline__ u32 search_row(const u32* row, u32 length, const u32* frontier, u64* looks)
-{
-    for (u32 i = 0; i < length; i += DEEP) {
-        u32 found = NO_PREDECESSOR;
-#pragma unroll
-        for (u32 j = DEEP; j > 0; --j) {
-            u32 u = row[min(i + j, length) - 1];
-            if (contains(frontier, u)) found = u;
-        }
-        *looks += min(length - i, DEEP);
-        if (found != NO_PREDECESSOR) return found;
-    }
-    return NO_PREDECESSOR;
-}
-
-// Probes one neighbour of every open vertex and lists those that it does not settle; returns how many.
-__device__ u32 scan(u32 n_words, const u32* closed, const u32* probes, const u32* frontier, u32* found,
-                    u32* parent, u32* listed, u64* looks)
-{
-    u32 lane = threadIdx.x % 32;
-    u32 n_listed = 0;
-    for (u32 group = thread_id() / 32; group < n_words / DEEP; group += thread_count() / 32) {
-        u32 open[DEEP];
-        u32 probed[DEEP];
-        u32 hits = 0;
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) open[j] = ~closed[group * DEEP + j];
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            u32 v = group * GROUP + 32 * j + lane;
-            probed[j] = open[j] >> lane & 1 ? probes[v] : 0;
-        }
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            hits |= ((open[j] >> lane & 1) && contains(frontier, probed[j])) << j;
-        }
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            u32 v = group * GROUP + 32 * j + lane;
-            if (hits >> j & 1) parent[v] = probed[j];
-            u32 settled = __ballot_sync(ALL_LANES, hits >> j & 1);
-            if (lane == j) {
-                found[group * DEEP + j] = settled;
-                *looks += __popc(open[j]);
-            }
-            u32 rest = open[j] & ~settled;
-            if (rest >> lane & 1) listed[n_listed + __popc(rest & ((1u << lane) - 1))] = v;
-            n_listed += __popc(rest);
-        }
-    }
-    // The list is read, and `found` is added to, by other lanes than those that wrote them.
-    __syncwarp();
-    return n_listed;
-}
-
-// Searches the rows of listed vertices that are still open, and keeps those that found no parent.
-__device__ u32 search_listed(const i64* offsets, const u32* targets, u32 long_row, const u32* closed,
-                             const u32* frontier, u32* found, u32* parent, u32* listed, u32 n_listed,
-                             u64* looks)
-{
-    u32 lane = threadIdx.x % 32;
-    u32 kept = 0;
-    for (u32 k = 0; k < n_listed; k += 32) {
-        u32 v = k + lane < n_listed ? listed[k + lane] : 0;
-        bool own = k + lane < n_listed && !contains(closed, v);
-        i64 begin = own ? offsets[v] : 0;
-        u32 length = own ? static_cast<u32>(offsets[v + 1] - begin) : 0;
-        bool is_long = own && length >= long_row;
-        u32 from = NO_PREDECESSOR;
-        if (own && !is_long) from = search_row(&targets[begin], length, frontier, looks);
-        u32 longer = __ballot_sync(ALL_LANES, is_long);
-        while (longer) {
-            u32 owner = __ffs(longer) - 1;
-            longer &= longer - 1;
-            i64 row = __shfl_sync(ALL_LANES, begin, owner);
-            i64 end = row + __shfl_sync(ALL_LANES, length, owner);
-            u32 examined = 0;
-            u32 hit = search_row_by_warp(targets, row, end, frontier, &examined);
-            *looks += examined;
-            if (lane == owner) from = hit;
-        }
-        if (from != NO_PREDECESSOR) {
-            parent[v] = from;
-            atomicOr(&found[v / 32], bit_of(v));
-        }
-        u32 stay = __ballot_sync(ALL_LANES, own && from == NO_PREDECESSOR);
-        // All have read their entries before any is written over, and written before the next are read.
-        __syncwarp();
-        if (stay >> lane & 1) listed[kept + __popc(stay & ((1u << lane) - 1))] = v;
-        kept += __popc(stay);
-        __syncwarp();
-    }
-    return kept;
+    if (threadIdx.x % 32 == 0 && looks) atomicAdd(examined, looks);
 }
 
 // Step 2, bottom-up. `listed` has room for `room` vertices a warp and `lengths` says how many there are:
@@ -179,7 +57,8 @@ extern "C" __global__ void bottom_up(u32 n_words, u32 first, const i64* __restri
     u64 looks = 0;
     u32 n_listed = 0;
     if (first) {
-        n_listed = scan(n_words, closed, probes, frontier, found, parent, listed, &looks);
+        Groups groups = groups_of_warp(n_words);
+        n_listed = scan(groups.first, groups.end, closed, probes, frontier, found, parent, listed, &looks);
     } else {
         n_listed = lengths[warp];
     }

@@ -8,7 +8,6 @@ wait until the last level is over: it is needed for the answer only, and is then
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -64,13 +63,18 @@ class Answer:
     ----------
     level, predecessor : device array of shape (owned.size,), uint32
         Of the owned vertices, as in :class:`relaxometer.bfs.Answer`.
-    phases : int
+    rounds : int or device array of shape (1,), uint32
         Levels that were searched from, the last one, from which nothing new was found, included.
     """
 
     level: Any
     predecessor: Any
-    phases: int
+    rounds: Any
+
+    @property
+    def phases(self) -> int:
+        """Levels that were searched from, as a number."""
+        return self.rounds if isinstance(self.rounds, int) else int(self.rounds[0])
 
     @property
     def columns(self) -> dict[str, Any]:

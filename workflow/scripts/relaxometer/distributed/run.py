@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from relaxometer import measure
 from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.distributed import hybrid_2d, sssp_1d
+from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, ending_together, load_mpi, share_cores
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
@@ -39,6 +39,7 @@ TIMES = pa.schema(
     [
         *measure.RUNS,
         ("ranks", pa.int32()),
+        ("engine", pa.string()),
         ("scheme", pa.string()),
         ("device_kind", pa.string()),
         ("teps", pa.float64()),
@@ -63,6 +64,14 @@ LEVELS = pa.schema(
 """A row a level of an instrumented search: see :class:`relaxometer.distributed.hybrid_2d.Level`."""
 
 
+ENGINES: dict[str, tuple[str, Any]] = {
+    "hybrid-2d": ("bfs", hybrid_2d),
+    "hybrid-peers": ("bfs", hybrid_peers),
+    "sssp-1d": ("sssp", sssp_1d),
+}
+"""The problem and the module of each engine; the first of a problem is its default."""
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are a user's mistakes like any other."""
 
@@ -79,6 +88,11 @@ def parser() -> argparse.ArgumentParser:
         required=True,
         help="kron:SCALE or kron:SCALE:SEED (Graph500's, user seeds SEED and SEED + 1, 2 by default), or the "
         "folder of a graph",
+    )
+    result.add_argument(
+        "--engine",
+        choices=tuple(ENGINES),
+        help="how: hybrid-2d (default for bfs), hybrid-peers (one host, GPUs that reach each other's memory), sssp-1d",
     )
     result.add_argument("--scheme", help="RxC or paired; by default Px1 for bfs and 1xP for sssp, P ranks")
     result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
@@ -112,6 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     make_block = _graph_maker(options)
+    options.engine = options.engine or next(k for k, v in ENGINES.items() if v[0] == options.problem)
+    if ENGINES[options.engine][0] != options.problem:
+        raise UserError(f"engine {options.engine} is one of {ENGINES[options.engine][0]}, not of {options.problem}")
     ranks = Ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = options.scheme or (f"{ranks.size}x1" if options.problem == "bfs" else f"1x{ranks.size}")
@@ -123,7 +140,7 @@ def _run(options: argparse.Namespace) -> None:
     ranks.barrier()
     prepared = time.perf_counter()
     roots = _roots(ranks, block, options)
-    searches = Searches(ranks, block, solver, options.problem)
+    searches = Searches(ranks, block, solver, options.engine)
     fixed = {"upload_ms": (built - before) * 1e3, "prepare_ms": (prepared - built) * 1e3}
     for root in np.resize(roots, options.warmup if roots else 0).tolist():
         solver.solve(root)
@@ -178,7 +195,7 @@ def _graph_maker(options: argparse.Namespace) -> Any:
 
 def _solver(ranks: Ranks, block: Block, options: argparse.Namespace) -> Any:
     """Return the problem's solver with the parameters that ``--set`` gives."""
-    module: Any = hybrid_2d if options.problem == "bfs" else sssp_1d
+    module = ENGINES[options.engine][1]
     given = {}
     for text in options.set:
         name, equals, value = text.partition("=")
@@ -231,24 +248,25 @@ class Searches:
     ----------
     ranks : Ranks
     block : Block
-    solver : hybrid_2d.Solver or sssp_1d.Solver
-    problem : {"bfs", "sssp"}
+    solver : Solver
+        Of an engine.
+    engine : str
     """
 
-    def __init__(self, ranks: Ranks, block: Block, solver: Any, problem: str) -> None:
-        self._ranks, self._block, self._solver, self._problem = ranks, block, solver, problem
+    def __init__(self, ranks: Ranks, block: Block, solver: Any, engine: str) -> None:
+        self._ranks, self._block, self._solver, self._engine = ranks, block, solver, engine
+        problem = self._problem = ENGINES[engine][0]
         self._certifier = Certifier(ranks, block, problem)
         self.times: list[dict[str, Any]] = []
         self.certificates: list[dict[str, Any]] = []
         self.levels: list[dict[str, Any]] = []
 
     def time(self, root: int, repetition: int, fixed: dict[str, float]) -> None:
-        """Search once, from a common start to the last rank's end, and prove the answer."""
+        """Search once, and prove the answer; its time is that of the rank that took longest."""
         self._ranks.barrier()
-        begin = time.perf_counter()
-        answer = self._solver.solve(root)
-        self._ranks.device.synchronize()
-        elapsed = self._ranks.reduce([(time.perf_counter() - begin) * 1e3], "max")[0]
+        with self._ranks.device.timer() as search:
+            answer = self._solver.solve(root)
+        elapsed = self._ranks.reduce([float(search.ms)], "max")[0]
         columns = answer.columns
         certificate = self._certifier.check(root, **_named(columns))
         key = {"source": root, "repetition": repetition}
@@ -265,7 +283,7 @@ class Searches:
             edges = int(totals["reached_arcs"] or 0) // (1 if directed else 2)
         row = key | fixed | totals | {"time_ms": elapsed, "phases": answer.phases, "status": status}
         row |= {"reason": reason, "teps": edges / (elapsed * 1e-3), "ranks": self._ranks.size}
-        row |= {"scheme": self._block.layout.scheme, "device_kind": self._ranks.device.kind}
+        row |= {"engine": self._engine, "scheme": self._block.layout.scheme, "device_kind": self._ranks.device.kind}
         self.times.append(row)
 
     def instrument(self, root: int) -> None:
