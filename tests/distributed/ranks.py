@@ -14,7 +14,7 @@ import numpy as np
 
 from relaxometer.datasets import graph500
 from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
+from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, ending_together, share_cores
 from relaxometer.distributed.graph500 import kronecker_block
@@ -113,6 +113,9 @@ def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str)
         solver.solve(source, levels)
         assert sum(one.updated for one in levels) == reached.sum() - 1
         assert all(one.sent_bytes <= one.plain_bytes for one in levels)
+        if engine is hybrid_2d and "parents" not in chosen:
+            predicted = ranks.size * (model.fold(block.layout).bytes + model.share(block.layout).bytes)
+            assert {one.plain_bytes for one in levels[:-1]} == {predicted}
 
 
 def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
