@@ -18,6 +18,7 @@ from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, ending_together, share_cores
 from relaxometer.distributed.graph500 import kronecker_block
+from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graph import Graph, read_graph
@@ -65,7 +66,7 @@ def assembled(ranks: Ranks, block: Block, column: np.ndarray, beyond: int = UNRE
 
 
 def sources_of(graph: Graph) -> list[int]:
-    """The first vertex and the last, among them isolated ones, and one in the middle of a Graph500 list of keys."""
+    """The first vertex and the last, some of them isolated, and one of a Graph500 list of keys."""
     keys = graph.metadata.get("search_keys", [])
     return sorted({0, graph.n_vertices - 1, *keys[3:4]})
 
@@ -109,7 +110,7 @@ def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str)
         assert totals["reached_arcs"] == graph.degrees[reached].sum()
         if graph.input_degrees is not None:
             assert totals["input_edges"] == graph.input_degrees[reached].sum() // 2
-        levels: list[hybrid_2d.Level] = []
+        levels: list[Level] = []
         solver.solve(source, levels)
         assert sum(one.updated for one in levels) == reached.sum() - 1
         assert all(one.sent_bytes <= one.plain_bytes for one in levels)
@@ -183,7 +184,7 @@ def corrupt_bfs(ranks: Ranks, folder: Path, scheme: str) -> None:
 
 
 def corrupt_sssp(ranks: Ranks, folder: Path) -> None:
-    """Each rule of shortest paths fails for an answer that breaks it; zero-weights is a circle with a tail."""
+    """Each rule of shortest paths fails for an answer that breaks it; the graph is a circle with a tail."""
     block = block_of(ranks, "zero-weights", folder, f"1x{ranks.size}", weighted=True)
     certifier = Certifier(ranks, block, "sssp")
     answer = sssp_1d.Solver(ranks, block, sssp_1d.Parameters()).solve(60)

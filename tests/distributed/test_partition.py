@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from relaxometer.distributed.messages import decode, encoded
 from relaxometer.distributed.partition import Layout, Numbering
-from relaxometer.distributed.stored import read_slice
 from relaxometer.distributed.stored import _tails as tails_of_slice
+from relaxometer.distributed.stored import read_slice
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph, write_graph
 from sample_graphs import sample_graphs

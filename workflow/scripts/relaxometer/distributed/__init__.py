@@ -4,10 +4,11 @@
     the ranks of a job, and what they send each other;
 ``partition``
     which rank has which vertices and arcs;
-``graph500``, ``stored``
-    blocks of a graph, made or read by the rank that keeps them: none ever holds the whole graph;
-``hybrid_2d``, ``sssp_1d``
-    the searches;
+``graph500``, ``stored``, ``build``
+    blocks of a graph, made or read in parts and sent to the rank that keeps them: none ever holds the
+    whole graph;
+``hybrid_2d``, ``hybrid_peers``, ``sssp_1d``
+    the searches, and ``levels``, what they record of each level;
 ``certify``
     proof of their answers, without gathering graph or answer;
 ``run``

@@ -86,7 +86,7 @@ def _routed(ranks: Ranks, layout: Layout, batch: Arcs) -> Arcs:
     to = layout.rank_of_arcs(batch.tails, batch.heads).astype(np.uint16)
     order = xp.argsort(to, kind="stable") if xp is np else xp.argsort(to)
     bounds = ranks.device.asnumpy(xp.cumsum(xp.bincount(to, minlength=ranks.size)))[:-1].tolist()
-    columns = []
+    columns: list[Any] = []
     for column in (batch.tails, batch.heads, batch.weights):
         if column is None:
             columns.append(None)

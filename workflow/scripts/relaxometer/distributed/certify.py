@@ -1,8 +1,8 @@
 """Certificates of distributed answers: the rules of one device, checked where graph and answer are.
 
 A rank knows its block of the graph, and gets from the owners the values of its heads and tails and the
-predecessors of its heads. Every arc is in one block, that from a vertex's predecessor too, so that each rule is
-checked once; the ranks add up how often they are broken.
+predecessors of its heads. Every arc is in one block, that from a vertex's predecessor too, so that each rule
+is checked once; the ranks add up how often they are broken.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 from relaxometer import certify, certify_bfs
 from relaxometer.certify import Certificate
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.levels import over
 from relaxometer.distributed.partition import Block
 
 NONE = np.uint32(2**32 - 1)
 """An unreached vertex, or no predecessor."""
 
-BLOCK = 256
+WARP = 32
 IS_ARC, IS_TIGHT = 1, 2
 LEFT_OUT, OVERSTRETCHED = 0, 1
 
@@ -134,11 +135,10 @@ class Certifier:
         marks = xp.zeros(block.heads.size, dtype=np.uint32)
         report = xp.zeros((2, 2), dtype=np.uint64)
         report[:, 1] = block.heads.size
-        out, most = block.out, 1 << 16 if self._ranks.device.kind == "cuda" else 8
-        rows = np.uint32(block.tails.size), out.offsets, out.targets
-        rows += (out.weights if self._problem == "sssp" else None,)
+        out, weights = block.out, block.out.weights if self._problem == "sssp" else None
+        rows = np.uint32(block.tails.size), out.offsets, out.targets, weights
         values = of_tails, of_heads, local.astype(np.uint32), marks, report
-        self._check_arcs(min(-(-block.tails.size * 32 // BLOCK), most), BLOCK, (*rows, *values))
+        self._check_arcs(*over(self._ranks.device, WARP * block.tails.size), (*rows, *values))
         arcs = self._reported(report)
         reached = of_heads != NONE
         parent_value = of_tails[xp.where(mine, local, 0)].astype(np.int64)
@@ -238,8 +238,8 @@ def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier)
     Returns
     -------
     dict
-        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: the tuples of the edge list
-        among them, where the graph was made of one; else None.
+        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: the tuples of the edge
+        list among them, where the graph was made of one; else None.
     """
     reached = value != NONE
     arcs = int(block.degrees[reached].astype(np.int64).sum())

@@ -46,8 +46,8 @@ def load_mpi() -> Any:
     except (ImportError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(
-            f"searches over several ranks need MPI: install Open MPI (Debian: openmpi-bin libopenmpi-dev) and "
-            f"relaxometer's extra mpi ({reason})"
+            "searches over several ranks need MPI: install Open MPI (Debian: openmpi-bin libopenmpi-dev) "
+            f"and relaxometer's extra mpi ({reason})"
         ) from None
 
 
@@ -253,7 +253,8 @@ class Ranks:
         Raises
         ------
         UserError
-            If the ranks are not on one host, or some have no GPU of their own, or GPUs cannot reach each other.
+            If the ranks are not on one host, or some have no GPU of their own, or GPUs cannot reach each
+            other.
         """
         if self.local_size != self.size:
             raise UserError("ranks on several hosts cannot write into each other's memory")
@@ -340,7 +341,7 @@ class Ranks:
         return incoming
 
     def exchange_lengths(self, sends: Sequence[Message], sources: Sequence[int]) -> list[int]:
-        """Tell receivers how long the arrays are that they will get; return the lengths of those from `sources`.
+        """Tell receivers how long their arrays will be; return the lengths of those from `sources`.
 
         Parameters
         ----------

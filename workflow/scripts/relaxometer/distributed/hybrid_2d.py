@@ -1,13 +1,13 @@
 """BFS over a matrix in blocks: each rank searches its block, and ranks tell each other what they found.
 
-A level has the twelve steps of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", figure 8, whose
-numbers stand beside the code. Where they end a level with an exchange of parents (8 to 12), that exchange can
-wait until the last level is over: it is needed for the answer only, and is then one exchange of long messages.
+A level has the twelve steps of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", figure 8,
+whose numbers stand beside the code. Where they end a level with an exchange of parents (8 to 12), that
+exchange can wait until the last level is over: it is needed for the answer only, and is then one exchange of
+long messages.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +17,11 @@ from pydantic import NonNegativeInt
 
 from relaxometer.bfs._switching import SwitchingParameters
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.levels import BLOCK, Level, LevelClock, over
 from relaxometer.distributed.messages import exchange_bitmaps
 from relaxometer.distributed.partition import WORD, Block
 
 UNREACHED = NO_PREDECESSOR = np.uint32(2**32 - 1)
-
-BLOCK = 256
-"""Threads a block."""
 
 PIECE = 128
 """Most arcs of an entry of the list; the same as in ``../bfs/_pieces.cuh``."""
@@ -82,67 +80,6 @@ class Answer:
         return {"level": self.level, "predecessor": self.predecessor}
 
 
-@dataclass(frozen=True)
-class Level:
-    """One level of an instrumented search, over all ranks.
-
-    Parameters
-    ----------
-    mode : str
-        ``"top-down"`` or ``"bottom-up"``; ``"parents"`` for the exchange behind the last level.
-    updated, relaxed_arcs : int
-        Vertices found and arcs looked at, by all ranks together.
-    time_ms : float
-        Of the level.
-    computing_ms, communication_ms : float
-        Of the rank that took longest; waiting for other ranks is in neither.
-    sent_bytes, plain_bytes : int
-        Sent by all ranks together; and what that would have been as plain bitmaps.
-    """
-
-    mode: str
-    updated: int
-    relaxed_arcs: int
-    time_ms: float
-    computing_ms: float
-    communication_ms: float
-    sent_bytes: int
-    plain_bytes: int
-
-
-class LevelClock:
-    """Appends a :class:`Level` for each level of an instrumented run; does nothing without a list."""
-
-    def __init__(self, ranks: Ranks, levels: list[Level] | None) -> None:
-        self._ranks, self._levels = ranks, levels
-        self.wanted = levels is not None
-        self._ranks.traffic.timed = self.wanted
-        self._begin()
-
-    def _begin(self) -> None:
-        if self.wanted:
-            self._ranks.barrier()
-            self._ranks.traffic.reset()
-            self._start = time.perf_counter()
-
-    def end(self, mode: str, updated: int, relaxed_arcs: int) -> None:
-        """Record a level and begin the next; `relaxed_arcs` are this rank's."""
-        if self._levels is None:
-            return
-        self._ranks.device.synchronize()
-        elapsed = time.perf_counter() - self._start
-        traffic = self._ranks.traffic
-        computing = elapsed - traffic.seconds - traffic.waiting_s
-        times = self._ranks.reduce([elapsed * 1e3, computing * 1e3, traffic.seconds * 1e3], "max")
-        relaxed, sent, plain = self._ranks.reduce([relaxed_arcs, traffic.bytes, traffic.plain_bytes])
-        self._levels.append(Level(mode, updated, relaxed, *times, sent, plain))
-        self._begin()
-
-    def close(self) -> None:
-        """Leave the instruments off."""
-        self._ranks.traffic.timed = False
-
-
 class Solver:
     """Distributed BFS.
 
@@ -180,8 +117,8 @@ class Solver:
         ----------
         source : int
         levels : list, optional
-            If given, the run is instrumented and a :class:`Level` is appended for each level; such a run is not
-            for timing.
+            If given, the run is instrumented and a :class:`Level` is appended for each level; such a run is
+            not for timing.
         """
         search, routes, each_level = self._search, self._routes, self._parameters.parents == "level"
         level, predecessor = self._begin(source)
@@ -265,18 +202,13 @@ class _DeviceSearch:
         self._empty = xp.empty(self._head_words, dtype=np.uint32)
         mark = module.get_function("mark_empty")
         mark(
-            *self._over(WORD * self._head_words),
+            *over(self._device, WORD * self._head_words),
             (np.uint32(self._head_words), block.into.offsets, self._empty),
         )
         self._probes = xp.empty(block.heads.size, dtype=np.uint32)
         choose = module.get_function("choose_probes")
         rows = np.uint32(block.heads.size), block.into.offsets, block.into.targets, block.out.offsets
-        choose(*self._over(WORD * block.heads.size), (*rows, self._probes))
-
-    def _over(self, threads: int) -> tuple[int, int]:
-        """Return grid and block for so many threads, or fewer that take several items each."""
-        most = 1 << 16 if self._device.kind == "cuda" else 8
-        return min(-(-threads // BLOCK), most), BLOCK
+        choose(*over(self._device, WORD * block.heads.size), (*rows, self._probes))
 
     def start(self, source: int) -> None:
         """Begin a search from a head, or from none of this rank's if it is below 0."""
@@ -298,41 +230,43 @@ class _DeviceSearch:
         if direction == "top-down":
             self._length.fill(0)
             bits = np.uint32(self._tail_words), self.frontier
-            launch = self._over(self._tail_words)
+            launch = over(self._device, self._tail_words)
             self._kernels["list_frontier"](*launch, (*bits, block.out.offsets, self._list, self._length))
             rows = block.out.offsets, block.out.targets
             results = self.found, self.parent, self._examined
             self._kernels["expand"](
-                *self._over(1 << 18), (self._list, self._length, *rows, self._closed, *results)
+                *over(self._device, 1 << 18), (self._list, self._length, *rows, self._closed, *results)
             )
             return
         first = np.uint32(self._scans)
         self._scans = False
-        rows = block.into.offsets, block.into.targets, self._probes, self._threshold
+        into = block.into.offsets, block.into.targets, self._probes, self._threshold
         bitmaps = self._closed, self.frontier, self.found, self.parent
         lists = self._listed, self._room, self._lengths, self._examined
         self._kernels["bottom_up"](
-            self._blocks, BLOCK, (np.uint32(self._head_words), first, *rows, *bitmaps, *lists)
+            self._blocks, BLOCK, (np.uint32(self._head_words), first, *into, *bitmaps, *lists)
         )
 
     def settle(self, merged: Any, depth: int, level: Any) -> None:
         """Write the levels of the owned vertices that were found, and count them and their arcs."""
         n_words = len(merged)
         arguments = np.uint32(n_words), np.uint32(depth), merged, self._block.degrees, level, self.counts
-        self._kernels["settle"](*self._over(WORD * n_words), arguments)
+        self._kernels["settle"](*over(self._device, WORD * n_words), arguments)
 
     def close_found(self, arrived: Any, slots: Any) -> None:
         """Close what any rank found, and clear `found`."""
         words = np.uint32(self._head_words), np.uint32(self._block.layout.words)
         bitmaps = self._closed, self.found, self.candidates
-        self._kernels["close_found"](*self._over(self._head_words), (*words, arrived, slots, *bitmaps))
+        self._kernels["close_found"](
+            *over(self._device, self._head_words), (*words, arrived, slots, *bitmaps)
+        )
 
     def packed_parents(self, bitmap: Any, through: Any, size: int) -> Any:
         """Return the parents of the heads in a bitmap, as vertices, in their order."""
         packed = self._device.xp.empty(size, dtype=np.uint32)
         bits = np.uint32(self._head_words), bitmap, through, self.parent
         tails = self._block.tails.first, np.uint32(self._block.layout.piece)
-        self._kernels["pack_parents"](*self._over(self._head_words), (*bits, *tails, packed))
+        self._kernels["pack_parents"](*over(self._device, self._head_words), (*bits, *tails, packed))
         return packed
 
     def examined(self) -> int:
@@ -370,8 +304,7 @@ class _Routes:
         self._write_parents = module.get_function("write_parents")
 
     def _launch(self, kernel: Any, n_words: int, arguments: tuple[Any, ...]) -> None:
-        most = 1 << 16 if self._ranks.device.kind == "cuda" else 8
-        kernel(min(-(-n_words // BLOCK), most), BLOCK, (np.uint32(n_words), *arguments))
+        kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
 
     def _pieces(self, bitmap: Any) -> list[Any]:
         """Return the parts of a bitmap that belong to one piece each."""
@@ -384,7 +317,7 @@ class _Routes:
             self.arrived[source // WORD] = np.uint32(1 << source % WORD)
 
     def fold(self, found: Any) -> None:
-        """Steps 3 and 5: bring what was found to its owners; a piece of the bitmap goes to each."""
+        """Bring what was found to its owners, a piece of the bitmap to each (steps 3 and 5)."""
         sends = list(zip(self._owners, self._pieces(found), strict=True))
         receives = [
             message
@@ -394,12 +327,12 @@ class _Routes:
         exchange_bitmaps(self._ranks, "fold", sends, receives, compressed=self._compressed)
 
     def merge(self) -> None:
-        """Steps 4 and 6: merge what came, and decide who sends the parent of each vertex."""
+        """Merge what came, and decide who sends the parent of each vertex (steps 4 and 6)."""
         for merged, folded, group in zip(self._pieces(self.merged), self._folded, self._seekers, strict=True):
             self._launch(self._merge, self._words, (np.uint32(len(group)), folded, merged))
 
     def share(self) -> None:
-        """Step 7: bring the merged bitmaps from their owners to all who need them."""
+        """Bring the merged bitmaps from their owners to all who need them (step 7)."""
         sends = [
             (reader, merged)
             for merged, readers in zip(self._pieces(self.merged), self._readers, strict=True)
@@ -409,7 +342,7 @@ class _Routes:
         exchange_bitmaps(self._ranks, "share", sends, receives, compressed=self._compressed)
 
     def send_parents(self, search: _DeviceSearch, found: Any, predecessor: Any) -> None:
-        """Steps 8 to 12: bring the parents of what was merged last from those who are to send them."""
+        """Bring the parents of what was merged last from those who are to send them (steps 8 to 12)."""
         winners = found
         if max(len(group) for group in self._seekers) > 1:
             winners = self._winners

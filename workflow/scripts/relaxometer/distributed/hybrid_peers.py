@@ -1,7 +1,7 @@
 """BFS over the GPUs of one host in one persistent kernel each, which write into each other's memory.
 
-The scheme is Px1: each rank looks for its own vertices and knows their parents. ``hybrid_peers.cu`` says how a
-level goes without messages, and what it costs.
+The scheme is Px1: each rank looks for its own vertices and knows their parents. ``hybrid_peers.cu`` says how
+a level goes without messages, and what it costs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pydantic import NonNegativeInt
 
 from relaxometer.bfs._switching import SwitchingParameters
 from relaxometer.distributed.comm import Ranks
-from relaxometer.distributed.hybrid_2d import GROUP, PIECE, Answer, Level
+from relaxometer.distributed.hybrid_2d import GROUP, PIECE, Answer
+from relaxometer.distributed.levels import Level, over
 from relaxometer.distributed.partition import WORD, Block
 from relaxometer.errors import UserError
 
@@ -23,7 +24,7 @@ BLOCK = {"cuda": 512, "host": 64}
 """Threads a block: as the launch bounds say, or what the emulation can do quickly."""
 
 COUNTS, ENTRIES, STATE, TOLD = 5, 7, 2, 2
-"""Words of what a rank counts in a level, of an entry of the log, of the state, and of what others are told; the
+"""Words of a rank's counts of a level, of an entry of the log, of the state, and of what others are told; the
 same as in ``hybrid_peers.cu``."""
 
 
@@ -86,16 +87,17 @@ class Solver:
         ranks.barrier()
 
     def _prepared(self) -> tuple[Any, Any]:
-        """Return the vertices that no arc enters, as a bitmap, and the neighbour that each other probes first."""
+        """Return the bitmap of vertices that no arc enters, and which neighbour each other probes first."""
         block, device = self._block, self._ranks.device
         module = self._ranks.module(Path(__file__).with_name("hybrid_2d.cu"))
-        blocks = (1 << 14) if device.kind == "cuda" else 8
         empty = device.xp.empty(self._own_words, dtype=np.uint32)
         into = block.into
-        module.get_function("mark_empty")(blocks, 256, (np.uint32(self._own_words), into.offsets, empty))
+        module.get_function("mark_empty")(
+            *over(device, WORD * self._own_words), (np.uint32(self._own_words), into.offsets, empty)
+        )
         probes = device.xp.empty(block.heads.size, dtype=np.uint32)
         rows = np.uint32(block.heads.size), into.offsets, into.targets, block.out.offsets
-        module.get_function("choose_probes")(blocks, 256, (*rows, probes))
+        module.get_function("choose_probes")(*over(device, WORD * block.heads.size), (*rows, probes))
         return empty, probes
 
     @property
@@ -109,11 +111,11 @@ class Solver:
         }
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
-        """Find the levels of all vertices from `source`; see :class:`relaxometer.distributed.hybrid_2d.Solver`.
+        """Find the levels from `source`; see :meth:`relaxometer.distributed.hybrid_2d.Solver.solve`.
 
-        An instrumented run searches twice: the first time to learn how many levels there are. Its communication
-        is the time from this rank's first block having searched and sent to the end of the meeting, waiting for
-        slower blocks and ranks included.
+        An instrumented run searches twice: the first time to learn how many levels there are. Its
+        communication is the time from this rank's first block having searched and sent to the end of the
+        meeting, waiting for slower blocks and ranks included.
         """
         answer = self._search(source, None)
         if levels is None:
@@ -143,9 +145,21 @@ class Solver:
         first = ranks.rank * block.layout.piece
         own = source - first if first <= source < first + block.layout.piece else int(NOWHERE)
         limits = self._parameters.limits(block.n_vertices, block.n_arcs)
-        place = np.uint32(self._own_words), self._region.addresses, np.uint32(ranks.rank), np.uint32(ranks.size)
+        place = (
+            np.uint32(self._own_words),
+            self._region.addresses,
+            np.uint32(ranks.rank),
+            np.uint32(ranks.size),
+        )
         start = np.uint32(source), np.uint32(own), *(np.uint64(limit) for limit in limits)
         results = level, predecessor, rounds, None if log is None else log.reshape(-1)
-        arguments = (*place, *self._graph, *start, np.uint32(self._parameters.threshold), *self._work, *results)
+        arguments = (
+            *place,
+            *self._graph,
+            *start,
+            np.uint32(self._parameters.threshold),
+            *self._work,
+            *results,
+        )
         self._kernel(self._blocks, self._threads, arguments)
         return Answer(level, predecessor, rounds)

@@ -1,9 +1,9 @@
-"""Starts `relaxometer.distributed.run` on several ranks of this machine, and says in one line what went wrong.
+"""Starts `relaxometer.distributed.run` on several ranks of this machine; says in one line what went wrong.
 
 ``python -m relaxometer.distributed.launch --ranks 4 --problem bfs --graph kron:20 --out results/run``
 
-What follows ``--ranks`` and ``--oversubscribe`` goes to the program on every rank. On a cluster, call the program
-under the scheduler's own launcher.
+What follows ``--ranks`` and ``--oversubscribe`` goes to the program on every rank. On a cluster, call the
+program under the scheduler's own launcher.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def obstacle() -> str | None:
 def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False) -> int:
     """Run the program on so many ranks of this machine and return its exit code.
 
-    What the ranks write to stderr is passed on, but for the launcher's framed messages: if the ranks said nothing
-    of their own before they failed, the first line of these is.
+    What the ranks write to stderr is passed on, but for the launcher's framed messages: if the ranks said
+    nothing of their own before they failed, the first line of these is.
 
     Parameters
     ----------

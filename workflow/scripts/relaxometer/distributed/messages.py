@@ -1,8 +1,8 @@
 """Bitmaps on their way: as they are, or as the distances between their bits, whichever is shorter.
 
 A compressed message holds, for each bit that is set, how many bits are not set between it and the one before,
-seven bits to a byte, low ones first, the eighth saying that more follow. It is sent where it is shorter than the
-bitmap, so the length of a message tells which of the two it is.
+seven bits to a byte, low ones first, the eighth saying that more follow. It is sent where it is shorter than
+the bitmap, so the length of a message tells which of the two it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a distributed breadth-first search costs, by counting: bytes exactly, seconds from a machine's rates.
 
-``python -m relaxometer.distributed.model`` prints the tables of ``docs/scaling.md``, which says where every rate
-comes from and what the predictions rest on.
+``python -m relaxometer.distributed.model`` prints the tables of ``docs/scaling.md``, which says where every
+rate comes from and what the predictions rest on.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def share(layout: Layout) -> Messages:
 def profile(scale: int) -> list[float]:
     """Return the share of all vertices that each level finds.
 
-    From SCALE to SCALE the shares of the large levels stay, and the search gets a level longer for every eight:
-    a small one, which finds as much as the last.
+    From SCALE to SCALE the shares of the large levels stay, and the search gets a level longer for every
+    eight: a small one, which finds as much as the last.
     """
     n = 1 << PROFILE_SCALE
     more = max(0, (scale - PROFILE_SCALE + 7) // 8)
@@ -161,7 +161,9 @@ def message_bytes(plain: float, filled: float) -> float:
     return min(plain, plain * 8 * filled * digits)
 
 
-def level_cost(machine: Machine, layout: Layout, found: float, *, compressed: bool, peers: bool = False) -> Cost:
+def level_cost(
+    machine: Machine, layout: Layout, found: float, *, compressed: bool, peers: bool = False
+) -> Cost:
     """Return what a level costs beside the work that grows with the vertices.
 
     Parameters
@@ -270,7 +272,9 @@ def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> str:
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
-def _row(name: str, scale: int, scheme: str, n_ranks: int, cost: Cost, base: Cost | None = None) -> tuple[str, ...]:
+def _row(
+    name: str, scale: int, scheme: str, n_ranks: int, cost: Cost, base: Cost | None = None
+) -> tuple[str, ...]:
     ms = (cost.computing, cost.latency, cost.volume, cost.seconds)
     gteps = edges_per_second(scale, cost) / 1e9
     efficiency = f"{base.seconds / cost.seconds:.0%}" if base else ""
@@ -317,7 +321,7 @@ def weak_scaling(machine: Machine, first_scale: int, doublings: int) -> str:
 
 
 def projection(machine: Machine, scale: int, n_ranks: int) -> str:
-    """Return the table of schemes on many GPUs, as they are and with messages compressed or links as fast as near."""
+    """Return the table of schemes on many GPUs, with and without compressed messages."""
     side = 1 << n_ranks.bit_length() // 2
     rows = []
     for scheme in (f"{n_ranks}x1", f"{4 * side}x{n_ranks // side // 4}", f"{side}x{n_ranks // side}"):

@@ -158,7 +158,7 @@ class Layout:
 
     def readers(self, piece: int) -> list[int]:
         """Return the ranks that need to know the frontier, or what is visited, of a piece."""
-        row, column = divmod(piece, self.columns)
+        column = piece % self.columns
         seeking = self.seekers(piece)
         if self.is_paired:
             return seeking

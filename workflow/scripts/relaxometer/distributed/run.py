@@ -1,17 +1,16 @@
-"""The program that an MPI launcher starts on every rank: searches a graph from some roots, and proves the answers.
+"""The program that an MPI launcher starts on every rank: searches a graph and proves the answers.
 
-``mpirun -n 4 python -m relaxometer.distributed.run --problem bfs --graph kron:20 --scheme 2x2 --out results/run``
+``mpirun -n 4 python -m relaxometer.distributed.run --problem bfs --graph kron:20 --scheme 2x2 --out runs/a``
 
 Rank 0 writes into the folder, when every rank has succeeded, ``times.parquet`` (a row a search),
-``certificates.parquet`` (how often each answer breaks each rule), with ``--levels`` ``levels.parquet`` (a row a
-level of each search, instrumented), and last ``run.json`` (the machine, the graph, the parameters in force).
+``certificates.parquet`` (how often each answer breaks each rule), with ``--levels`` ``levels.parquet`` (a row
+a level of each search, instrumented), and last ``run.json`` (the machine, the graph, the parameters).
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -29,6 +28,7 @@ from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, ending_together, load_mpi, share_cores
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
+from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.stored import stored_block
 from relaxometer.errors import UserError
@@ -61,7 +61,7 @@ LEVELS = pa.schema(
         ("plain_bytes", pa.int64()),
     ]
 )
-"""A row a level of an instrumented search: see :class:`relaxometer.distributed.hybrid_2d.Level`."""
+"""A row a level of an instrumented search: see :class:`relaxometer.distributed.levels.Level`."""
 
 
 ENGINES: dict[str, tuple[str, Any]] = {
@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--engine",
         choices=tuple(ENGINES),
-        help="how: hybrid-2d (default for bfs), hybrid-peers (one host, GPUs that reach each other's memory), sssp-1d",
+        help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d",
     )
     result.add_argument("--scheme", help="RxC or paired; by default Px1 for bfs and 1xP for sssp, P ranks")
     result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
@@ -128,7 +128,8 @@ def _run(options: argparse.Namespace) -> None:
     make_block = _graph_maker(options)
     options.engine = options.engine or next(k for k, v in ENGINES.items() if v[0] == options.problem)
     if ENGINES[options.engine][0] != options.problem:
-        raise UserError(f"engine {options.engine} is one of {ENGINES[options.engine][0]}, not of {options.problem}")
+        solves = ENGINES[options.engine][0]
+        raise UserError(f"engine {options.engine} solves {solves}, not {options.problem}")
     ranks = Ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = options.scheme or (f"{ranks.size}x1" if options.problem == "bfs" else f"1x{ranks.size}")
@@ -212,7 +213,7 @@ def _solver(ranks: Ranks, block: Block, options: argparse.Namespace) -> Any:
 
 
 def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]:
-    """Return where the searches start: as the file says, the graph's search keys, or drawn among vertices with arcs."""
+    """Return the roots: those of a file, the graph's search keys, or drawn among vertices with arcs."""
     if options.sources is not None:
         try:
             sources = pq.read_table(options.sources, columns=["source"])["source"].to_pylist()[
@@ -223,7 +224,8 @@ def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]
         for source in sources:
             if not 0 <= source < block.n_vertices:
                 raise UserError(
-                    f"{options.sources}: source {source} is out of range; expected 0 to {block.n_vertices - 1}"
+                    f"{options.sources}: source {source} is out of range; "
+                    f"expected 0 to {block.n_vertices - 1}"
                 )
         return sources
     if keys := block.metadata.get("search_keys"):
@@ -283,12 +285,16 @@ class Searches:
             edges = int(totals["reached_arcs"] or 0) // (1 if directed else 2)
         row = key | fixed | totals | {"time_ms": elapsed, "phases": answer.phases, "status": status}
         row |= {"reason": reason, "teps": edges / (elapsed * 1e-3), "ranks": self._ranks.size}
-        row |= {"engine": self._engine, "scheme": self._block.layout.scheme, "device_kind": self._ranks.device.kind}
+        row |= {
+            "engine": self._engine,
+            "scheme": self._block.layout.scheme,
+            "device_kind": self._ranks.device.kind,
+        }
         self.times.append(row)
 
     def instrument(self, root: int) -> None:
         """Record the levels of one more search, and their sums in the rows of the timed ones."""
-        levels: list[hybrid_2d.Level] = []
+        levels: list[Level] = []
         self._solver.solve(root, levels)
         for number, level in enumerate(levels, start=1):
             self.levels.append({"source": root, "phase": number, **asdict(level)})
@@ -315,4 +321,4 @@ def _named(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

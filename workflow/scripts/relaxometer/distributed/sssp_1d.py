@@ -1,8 +1,9 @@
-"""Shortest paths over several ranks: near-far search, each rank relaxing the arcs that leave its own vertices.
+"""Shortest paths over several ranks: near-far search, each relaxing the arcs that leave its own vertices.
 
-The distances between vertices of different ranks travel as requests: a rank that finds a shorter way to another's
-vertex tells the owner once a phase, with the shortest it has found until then. All ranks take the vertices nearer
-than a common limit; when nobody has any, the limit goes to the nearest of all that wait, plus delta.
+The distances between vertices of different ranks travel as requests: a rank that finds a shorter way to
+another's vertex tells the owner once a phase, with the shortest it has found until then. All ranks take the
+vertices nearer than a common limit; when nobody has any, the limit goes to the nearest of all that wait, plus
+delta.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from pydantic import PositiveInt
 
 from relaxometer import variants
 from relaxometer.distributed.comm import Ranks
-from relaxometer.distributed.hybrid_2d import Level, LevelClock
+from relaxometer.distributed.levels import Level, LevelClock, over
 from relaxometer.distributed.partition import WORD, Block
 from relaxometer.errors import UserError
 
 UNREACHED = 2**32 - 1
-BLOCK = 256
 PIECE = 128
 """Most arcs of an entry of the list; the same as in ``../bfs/_pieces.cuh``."""
 
@@ -97,8 +97,8 @@ class Solver:
 
     References
     ----------
-    Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003; near and far in place of
-    buckets: Davidson et al. above.
+    Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003; near and far in place
+    of buckets: Davidson et al. above.
     """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
@@ -149,8 +149,8 @@ class Solver:
         ----------
         source : int
         levels : list, optional
-            If given, the run is instrumented and a :class:`Level` is appended for each phase, of mode ``"near"``;
-            such a run is not for timing.
+            If given, the run is instrumented and a :class:`Level` is appended for each phase, of mode
+            ``"near"``; such a run is not for timing.
         """
         self._begin(source)
         clock = LevelClock(self._ranks, levels)
@@ -173,17 +173,12 @@ class Solver:
         return Answer((own >> np.uint64(32)).astype(np.uint32), own.astype(np.uint32), phases, overflowed)
 
     def _begin(self, source: int) -> None:
-        self._best.fill(2**64 - 1)
+        self._best.fill(np.uint64(2**64 - 1))
         for array in (self._changed, self._pending, self._counts):
             array.fill(0)
         if self._own.start <= source < self._own.stop:
             self._best[source] = source
             self._changed[source // WORD] = np.uint32(1 << source % WORD)
-
-    def _over(self, threads: int) -> tuple[int, int]:
-        """Return grid and block for so many threads, or fewer that take several items each."""
-        most = 1 << 16 if self._ranks.device.kind == "cuda" else 8
-        return max(1, min(-(-threads // BLOCK), most)), BLOCK
 
     def _take_near(self, limit: int) -> tuple[int, int]:
         """List the near vertices; return how many there are, and the distance of the nearest other."""
@@ -193,7 +188,9 @@ class Solver:
         owned = self._changed[begin:end], self._pending, self._best[self._own]
         rows = self._block.out.offsets, self._list, self._length, self._counts
         n_words = np.uint32(end - begin)
-        self._kernels["take_near"](*self._over(end - begin), (n_words, np.uint64(limit), *owned, *rows))
+        self._kernels["take_near"](
+            *over(self._ranks.device, end - begin), (n_words, np.uint64(limit), *owned, *rows)
+        )
         near, least, *_ = self._ranks.device.asnumpy(self._counts).tolist()
         return near, least
 
@@ -207,13 +204,15 @@ class Solver:
             if not near:
                 break
             rows = self._list, self._length, first, out.offsets, out.targets, out.weights
-            self._kernels["relax"](*self._over(1 << 18), (*rows, self._best, self._changed, self._counts))
+            self._kernels["relax"](
+                *over(self._ranks.device, 1 << 18), (*rows, self._best, self._changed, self._counts)
+            )
         return int(self._ranks.device.item(self._counts, RELAXED))
 
     def _exchange_requests(self) -> int:
-        """Tell the owners of shorter ways to their vertices, and take what others tell; return how much came."""
+        """Tell owners of shorter ways to their vertices, and take what others tell; return how much came."""
         device, words = self._ranks.device, self._block.layout.words
-        launch = self._over(self._n_words)
+        launch = over(self._ranks.device, self._n_words)
         bounds = np.uint32(self._n_words), *(np.uint32(word) for word in self._own_words)
         self._kernels["count_requests"](*launch, (*bounds, self._changed, self._bits))
         through = device.xp.cumsum(self._bits, dtype=np.int64)
@@ -228,5 +227,5 @@ class Solver:
             came += count
             if count:
                 arguments = np.uint32(count), array, self._best, self._changed
-                self._kernels["apply_requests"](*self._over(count), arguments)
+                self._kernels["apply_requests"](*over(self._ranks.device, count), arguments)
         return came

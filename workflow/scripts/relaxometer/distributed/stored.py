@@ -91,7 +91,8 @@ def read_slice(path: Path, columns: list[str], first: int, stop: int) -> dict[st
     file = _open(path)
     if first >= stop:
         return {name: np.empty(0, dtype=np.uint32) for name in columns}
-    groups, row, offset = [], 0, 0
+    groups: list[int] = []
+    row = offset = 0
     for group in range(file.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
         if row < stop and row + rows > first:
