@@ -140,16 +140,18 @@ __device__ u32 search_listed(const i64* offsets, const u32* targets, u32 long_ro
     return kept;
 }
 
-// The groups of a warp: as many as another's, one behind the other, so that what it finds is, too.
+// The groups of a warp, out of those of some words: as many as another's, one behind the other, so that what
+// it finds is, too.
 struct Groups {
     u32 first;
     u32 end;
 };
 
-__device__ __forceinline__ Groups groups_of_warp(u32 n_words)
+__device__ __forceinline__ Groups groups_of_warp(u32 first_word, u32 n_words)
 {
-    u32 n_groups = n_words / DEEP;
-    u32 share = (n_groups + thread_count() / 32 - 1) / (thread_count() / 32);
-    u32 first = min(thread_id() / 32 * share, n_groups);
-    return {first, min(first + share, n_groups)};
+    u32 begin = first_word / DEEP;
+    u32 end = n_words / DEEP;
+    u32 share = (end - begin + thread_count() / 32 - 1) / (thread_count() / 32);
+    u32 first = min(begin + thread_id() / 32 * share, end);
+    return {first, min(first + share, end)};
 }

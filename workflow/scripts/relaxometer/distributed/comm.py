@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,6 +161,26 @@ class Traffic:
         return sum(tally.seconds for tally in self.kinds.values())
 
 
+class Pending:
+    """An exchange that was begun.
+
+    Parameters
+    ----------
+    finish : callable
+        Waits for it.
+    keep : object
+        What must live until then.
+    """
+
+    def __init__(self, finish: Callable[[], None], keep: Any = None) -> None:
+        self._finish, self._keep = finish, keep
+
+    def finish(self) -> None:
+        """Wait until everything has come and gone."""
+        self._finish()
+        self._keep = None
+
+
 class Ranks:
     """All ranks of the job.
 
@@ -189,6 +209,7 @@ class Ranks:
         self.device: Device = get_device(kind)
         self.traffic = Traffic()
         self._nccl = self._open_nccl(transport)
+        self._beside: Any = None
 
     @property
     def transport(self) -> str:
@@ -202,6 +223,9 @@ class Ranks:
             raise UserError("transport nccl: every rank needs a GPU of its own; use transport mpi")
         if transport == "mpi" or not all_own or self.size == 1:
             return None
+        return self._new_nccl()
+
+    def _new_nccl(self) -> Any:
         nccl = importlib.import_module("cupy.cuda.nccl")
         unique = self.world.bcast(nccl.get_unique_id() if self.rank == 0 else None)
         return nccl.NcclCommunicator(self.size, unique, self.rank)
@@ -308,13 +332,35 @@ class Ranks:
         """
         self._count(kind, sends)
         with self._timed(kind):
-            self._copy_own(sends, receives)
-            outgoing = [(peer, array) for peer, array in sends if peer != self.rank and array.nbytes]
-            incoming = [(peer, array) for peer, array in receives if peer != self.rank and array.nbytes]
+            outgoing, incoming = self._to_others(sends, receives)
             if self._nccl is not None:
-                self._exchange_nccl(outgoing, incoming)
+                self._send_nccl(self._nccl, self._stream(), outgoing, incoming)
             else:
-                self._exchange_mpi(outgoing, incoming)
+                self._start_mpi(outgoing, incoming).finish()
+
+    def start(self, kind: str, sends: Sequence[Message], receives: Sequence[Message]) -> Pending:
+        """Begin an exchange and go on; as :meth:`exchange`.
+
+        No array may be written, and none that comes be read, before the result's `finish` was called. Timed
+        traffic is over when this returns.
+        """
+        if self.traffic.timed:
+            self.exchange(kind, sends, receives)
+            return Pending(lambda: None)
+        self._count(kind, sends)
+        outgoing, incoming = self._to_others(sends, receives)
+        if self._nccl is None:
+            return self._start_mpi(outgoing, incoming)
+        return self._start_nccl(outgoing, incoming)
+
+    def _to_others(
+        self, sends: Sequence[Message], receives: Sequence[Message]
+    ) -> tuple[list[Message], list[Message]]:
+        """Copy what stays on this rank; return what goes to others and comes from them."""
+        self._copy_own(sends, receives)
+        outgoing = [(peer, array) for peer, array in sends if peer != self.rank and array.nbytes]
+        incoming = [(peer, array) for peer, array in receives if peer != self.rank and array.nbytes]
+        return outgoing, incoming
 
     def sum_counts(self, counts: Any) -> list[int]:
         """Return the sums of a small device array over all ranks, shape (n,), uint64."""
@@ -361,17 +407,31 @@ class Ranks:
         self._mpi.Request.Waitall(requests)
         return [int(length) for length in lengths]
 
-    def _exchange_nccl(self, outgoing: list[Message], incoming: list[Message]) -> None:
-        nccl, stream = importlib.import_module("cupy.cuda.nccl"), self._stream()
+    def _send_nccl(
+        self, communicator: Any, stream: int, outgoing: list[Message], incoming: list[Message]
+    ) -> None:
+        nccl = importlib.import_module("cupy.cuda.nccl")
         nccl.groupStart()
         for peer, array in outgoing:
-            self._nccl.send(array.data.ptr, array.nbytes, nccl.NCCL_UINT8, peer, stream)
+            communicator.send(array.data.ptr, array.nbytes, nccl.NCCL_UINT8, peer, stream)
         for peer, array in incoming:
-            self._nccl.recv(array.data.ptr, array.nbytes, nccl.NCCL_UINT8, peer, stream)
+            communicator.recv(array.data.ptr, array.nbytes, nccl.NCCL_UINT8, peer, stream)
         nccl.groupEnd()
 
-    def _exchange_mpi(self, outgoing: list[Message], incoming: list[Message]) -> None:
-        """Exchange by MPI; arrays of a GPU go through host memory, since MPI may know nothing of GPUs."""
+    def _start_nccl(self, outgoing: list[Message], incoming: list[Message]) -> Pending:
+        """Send on a stream and by a communicator of its own, behind what the current stream was asked for."""
+        cuda = self.device.xp.cuda
+        if self._beside is None:
+            self._beside = self._new_nccl(), cuda.Stream(non_blocking=True)
+        communicator, beside = self._beside
+        current = cuda.get_current_stream()
+        beside.wait_event(current.record())
+        self._send_nccl(communicator, beside.ptr, outgoing, incoming)
+        done = beside.record()
+        return Pending(lambda: current.wait_event(done), (outgoing, incoming))
+
+    def _start_mpi(self, outgoing: list[Message], incoming: list[Message]) -> Pending:
+        """Send by MPI; arrays of a GPU go through host memory, since MPI may know nothing of GPUs."""
         staged = self.device.kind == "cuda"
         landing = [np.empty(array.shape, array.dtype) if staged else array for _, array in incoming]
         requests = [
@@ -380,10 +440,14 @@ class Ranks:
         ]
         for peer, array in outgoing:
             requests.append(self.world.Isend(_bytes(self.device.asnumpy(array) if staged else array), peer))
-        self._mpi.Request.Waitall(requests)
-        if staged:
-            for (_, array), landed in zip(incoming, landing, strict=True):
-                array.set(landed)
+
+        def finish() -> None:
+            self._mpi.Request.Waitall(requests)
+            if staged:
+                for (_, array), landed in zip(incoming, landing, strict=True):
+                    array.set(landed)
+
+        return Pending(finish, (outgoing, incoming))
 
     def _copy_own(self, sends: Sequence[Message], receives: Sequence[Message]) -> None:
         own = [array for peer, array in sends if peer == self.rank]

@@ -22,11 +22,11 @@
 // Words that the ranks add up after a level: vertices found and arcs that leave them.
 enum Count { FOUND, ARCS };
 
-// Step 2, top-down: the frontier's bitmap as a list of pieces of rows; `length` is 0 before.
-extern "C" __global__ void list_frontier(u32 n_words, const u32* __restrict__ frontier,
+// Step 2, top-down: the frontier's bitmap, from a word on, as a list of pieces of rows; `length` is 0 before.
+extern "C" __global__ void list_frontier(u32 first_word, u32 n_words, const u32* __restrict__ frontier,
                                          const i64* __restrict__ offsets, u64* list, u64* length)
 {
-    for (u32 first = 0; first < n_words; first += thread_count()) {
+    for (u32 first = first_word; first < n_words; first += thread_count()) {
         u32 word = first + thread_id();
         append_word(word < n_words ? frontier[word] : 0, word, offsets, list, length);
     }
@@ -45,8 +45,9 @@ extern "C" __global__ void expand(const u64* __restrict__ list, const u64* __res
 
 // Step 2, bottom-up. `listed` has room for `room` vertices a warp and `lengths` says how many there are:
 // every launch of a search has the same grid. With `first` the heads are scanned and listed; else the lists
-// of the level before are gone on with, and `found` is empty at the beginning.
-extern "C" __global__ void bottom_up(u32 n_words, u32 first, const i64* __restrict__ offsets,
+// of the level before are gone on with, and `found` is empty at the beginning. Heads before `first_word` are
+// left to the CPU.
+extern "C" __global__ void bottom_up(u32 first_word, u32 n_words, u32 first, const i64* __restrict__ offsets,
                                      const u32* __restrict__ targets, const u32* __restrict__ probes,
                                      u32 long_row, const u32* __restrict__ closed,
                                      const u32* __restrict__ frontier, u32* found, u32* parent,
@@ -57,7 +58,7 @@ extern "C" __global__ void bottom_up(u32 n_words, u32 first, const i64* __restri
     u64 looks = 0;
     u32 n_listed = 0;
     if (first) {
-        Groups groups = groups_of_warp(n_words);
+        Groups groups = groups_of_warp(first_word, n_words);
         n_listed = scan(groups.first, groups.end, closed, probes, frontier, found, parent, listed, &looks);
     } else {
         n_listed = lengths[warp];
@@ -68,6 +69,16 @@ extern "C" __global__ void bottom_up(u32 n_words, u32 first, const i64* __restri
     if (threadIdx.x % 32 == 0) {
         lengths[warp] = n_listed;
         if (looks) atomicAdd(examined, looks);
+    }
+}
+
+// Steps 3 and 4, where CPU and GPU share a level: adds what the CPU found, and its parents where the GPU did
+// not find the same.
+extern "C" __global__ void adopt(u32 n_vertices, const u32* __restrict__ vertices,
+                                 const u32* __restrict__ parents, u32* found, u32* parent)
+{
+    for (u32 k = thread_id(); k < n_vertices; k += thread_count()) {
+        if (claim(found, vertices[k])) parent[vertices[k]] = parents[k];
     }
 }
 

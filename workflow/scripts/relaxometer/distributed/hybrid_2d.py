@@ -8,12 +8,13 @@ long messages.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import NonNegativeInt
+from pydantic import Field, NonNegativeInt
 
 from relaxometer.bfs._switching import SwitchingParameters
 from relaxometer.distributed.comm import Ranks
@@ -39,17 +40,21 @@ class Parameters(SwitchingParameters):
     ----------
     alpha, beta, way_back
         See :class:`SwitchingParameters`.
+    cpu_share : float
+        Share of the heads (bottom-up) and tails (top-down) that each rank's CPU searches beside its device;
+        the source's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5, and 1 is the CPU alone.
     threshold : int
         Vertices with at least so many incoming arcs in a block are searched by a warp, others by a thread.
-    parents : {"end", "level"}
+    parents : {"end", "level", "overlapped"}
         Whether owners learn the parents of their vertices when the search is over, or after every level as in
-        the source.
+        the source, or while the next level is searched.
     messages : {"bitmap", "compressed"}
         How the sets of vertices found are sent: see :mod:`relaxometer.distributed.messages`.
     """
 
+    cpu_share: float = Field(0.0, ge=0, le=1)
     threshold: NonNegativeInt = 32
-    parents: Literal["end", "level"] = "end"
+    parents: Literal["end", "level", "overlapped"] = "end"
     messages: Literal["bitmap", "compressed"] = "bitmap"
 
 
@@ -93,7 +98,7 @@ class Solver:
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         self._ranks, self._block, self._parameters = ranks, block, parameters
         self._limits = parameters.limits(block.n_vertices, block.n_arcs)
-        self._search = _DeviceSearch(ranks, block, parameters.threshold)
+        self._search = _DeviceSearch(ranks, block, parameters.threshold, parameters.cpu_share)
         self._routes = _Routes(ranks, block, compressed=parameters.messages == "compressed")
         self._level = self._predecessor = None
 
@@ -120,7 +125,7 @@ class Solver:
             If given, the run is instrumented and a :class:`Level` is appended for each level; such a run is
             not for timing.
         """
-        search, routes, each_level = self._search, self._routes, self._parameters.parents == "level"
+        search, routes, parents = self._search, self._routes, self._parameters.parents
         level, predecessor = self._begin(source)
         clock = LevelClock(self._ranks, levels)
         vertices, arcs, depth, direction = 1, 0, 0, "top-down"
@@ -130,22 +135,26 @@ class Solver:
                 search.scan_next()
             elif direction == "bottom-up" and vertices < self._limits[1]:
                 direction = "top-down"
-            search.run(direction)  # 1, 2
-            routes.fold(search.found)  # 3, 5
-            routes.merge()  # 4, 6
+            search.run(direction)  # 1 to 4
+            routes.write_parents(predecessor)  # 11, 12 of the level before, if they are overlapped
+            routes.fold(search.found)  # 5
+            routes.merge()  # 6
             search.settle(routes.merged, depth, level)
             routes.share()  # 7
-            if each_level:
-                routes.send_parents(search, search.found, predecessor)  # 8 to 12
+            if parents != "end":
+                routes.send_parents(search, search.found)  # 8 to 11
+            if parents == "level":
+                routes.write_parents(predecessor)  # 12
             search.close_found(routes.arrived, routes.head_slots)
             vertices, arcs = self._ranks.sum_counts(search.counts)
             clock.end(direction, vertices, search.examined() if clock.wanted else 0)
             depth += 1
-        if not each_level:
+        if parents == "end":
             routes.fold(search.candidates)
             routes.merge()
-            routes.send_parents(search, search.candidates, predecessor)
-            clock.end("parents", 0, 0)
+            routes.send_parents(search, search.candidates)
+        routes.write_parents(predecessor)
+        clock.end("parents", 0, 0)
         clock.close()
         return Answer(level, predecessor, depth)
 
@@ -166,14 +175,24 @@ class Solver:
 class _DeviceSearch:
     """A rank's part of the levels, on its device."""
 
-    def __init__(self, ranks: Ranks, block: Block, threshold: int) -> None:
+    def __init__(self, ranks: Ranks, block: Block, threshold: int, cpu_share: float) -> None:
         device, xp = ranks.device, ranks.device.xp
         self._device, self._block, self._threshold = device, block, np.uint32(threshold)
         module = ranks.module(Path(__file__).with_name("hybrid_2d.cu"))
         self._kernels = {
             name: module.get_function(name)
-            for name in ("list_frontier", "expand", "bottom_up", "settle", "close_found", "pack_parents")
+            for name in (
+                "list_frontier",
+                "expand",
+                "bottom_up",
+                "settle",
+                "close_found",
+                "pack_parents",
+                "adopt",
+            )
         }
+        self._cpu = _load_cpu(ranks, block, cpu_share) if cpu_share else None
+        self._cuts = (self._cpu.tail_words, self._cpu.head_words) if self._cpu else (0, 0)
         self._head_words, self._tail_words = block.heads.size // WORD, block.tails.size // WORD
         self._prepare(module)
         bottom_up = self._kernels["bottom_up"]
@@ -224,12 +243,29 @@ class _DeviceSearch:
         self._scans = True
 
     def run(self, direction: str) -> None:
-        """Search a level from `frontier`; what it finds goes into `found` and `parent`."""
-        block = self._block
+        """Search a level from `frontier`; what it finds goes into `found` and `parent`.
+
+        The device works on its part while the CPU works on its own.
+        """
         self.counts.fill(0)
+        if self._cpu is None:
+            self._run_device(direction)
+            return
+        frontier, closed = (self._device.asnumpy(bitmap) for bitmap in (self.frontier, self._closed))  # 1
+        self._run_device(direction)  # 2
+        heads, tails = self._cpu.run(direction, frontier, closed)  # 2
+        if len(heads):
+            arguments = *(self._device.asarray(column) for column in (heads, tails)), self.found, self.parent
+            launch = over(self._device, len(heads))
+            self._kernels["adopt"](*launch, (np.uint32(len(heads)), *arguments))  # 3, 4
+
+    def _run_device(self, direction: str) -> None:
+        """Search the device's part of a level."""
+        block = self._block
+        tail_cut, head_cut = (np.uint32(cut) for cut in self._cuts)
         if direction == "top-down":
             self._length.fill(0)
-            bits = np.uint32(self._tail_words), self.frontier
+            bits = tail_cut, np.uint32(self._tail_words), self.frontier
             launch = over(self._device, self._tail_words)
             self._kernels["list_frontier"](*launch, (*bits, block.out.offsets, self._list, self._length))
             rows = block.out.offsets, block.out.targets
@@ -244,7 +280,7 @@ class _DeviceSearch:
         bitmaps = self._closed, self.frontier, self.found, self.parent
         lists = self._listed, self._room, self._lengths, self._examined
         self._kernels["bottom_up"](
-            self._blocks, BLOCK, (np.uint32(self._head_words), first, *into, *bitmaps, *lists)
+            self._blocks, BLOCK, (head_cut, np.uint32(self._head_words), first, *into, *bitmaps, *lists)
         )
 
     def settle(self, merged: Any, depth: int, level: Any) -> None:
@@ -273,7 +309,23 @@ class _DeviceSearch:
         """Return the arcs looked at since this was last asked."""
         looks = int(self._device.item(self._examined))
         self._examined.fill(0)
+        if self._cpu:
+            looks += self._cpu.examined
+            self._cpu.examined = 0
         return looks
+
+
+def _load_cpu(ranks: Ranks, block: Block, share: float) -> Any:
+    """Return the CPU's part, compiled; Numba is needed by it alone."""
+    cpu = importlib.import_module("relaxometer.distributed._cpu").CpuSearch(block, share)
+    with ranks.first_on_host():
+        nothing = (
+            np.zeros(block.tails.size // WORD, dtype=np.uint32),
+            np.zeros(block.heads.size // WORD, np.uint32),
+        )
+        for direction in DIRECTIONS:
+            cpu.run(direction, nothing[0], ~nothing[1])
+    return cpu
 
 
 class _Routes:
@@ -302,6 +354,7 @@ class _Routes:
         self._merge = module.get_function("merge")
         self._count_bits = module.get_function("count_bits")
         self._write_parents = module.get_function("write_parents")
+        self._in_flight: tuple[Any, list[Any], list[Any]] | None = None
 
     def _launch(self, kernel: Any, n_words: int, arguments: tuple[Any, ...]) -> None:
         kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
@@ -341,8 +394,11 @@ class _Routes:
         receives = list(zip(self._read_from, self._pieces(self.arrived), strict=True))
         exchange_bitmaps(self._ranks, "share", sends, receives, compressed=self._compressed)
 
-    def send_parents(self, search: _DeviceSearch, found: Any, predecessor: Any) -> None:
-        """Bring the parents of what was merged last from those who are to send them (steps 8 to 12)."""
+    def send_parents(self, search: _DeviceSearch, found: Any) -> None:
+        """Begin to bring the parents of what was merged last from those who are to send them (steps 8 to 11).
+
+        What is in flight, and what was merged, stays untouched until `write_parents`.
+        """
         winners = found
         if max(len(group) for group in self._seekers) > 1:
             winners = self._winners
@@ -362,13 +418,21 @@ class _Routes:
         for group, (_, ends), values in zip(self._seekers, counted, arrived, strict=True):
             bounds = zip([0, *ends], ends, strict=False)
             receives += [(rank, values[a:b]) for rank, (a, b) in zip(group, bounds, strict=True)]
-        self._ranks.exchange("parents", list(zip(self._owners, parts, strict=True)), receives)  # 11
+        sends = list(zip(self._owners, parts, strict=True))
+        self._in_flight = self._ranks.start("parents", sends, receives), counted, arrived  # 11
+
+    def write_parents(self, predecessor: Any) -> None:
+        """Wait for the parents that are in flight, if any are, and write them (step 12)."""
+        if self._in_flight is None:
+            return
+        pending, counted, arrived = self._in_flight
+        self._in_flight = None
+        pending.finish()
         piece = self._block.layout.piece
         for k, (folded, (through, _), values) in enumerate(zip(self._folded, counted, arrived, strict=True)):
             own = predecessor[k * piece : (k + 1) * piece]
-            self._launch(
-                self._write_parents, len(folded), (np.uint32(self._words), folded, through, values, own)
-            )  # 12
+            arguments = np.uint32(self._words), folded, through, values, own
+            self._launch(self._write_parents, len(folded), arguments)
 
     def _through(self, bitmap: Any) -> tuple[Any, list[int]]:
         """Return how many bits a bitmap has up to the end of each word, and as numbers of each piece."""

@@ -182,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 {
     cg::grid_group grid = cg::this_grid();
     Peers peers = {regions, rank, n_ranks, own_words * n_ranks};
-    Groups groups = groups_of_warp(own_words);
+    Groups groups = groups_of_warp(0, own_words);
     u32* listed = all_listed + static_cast<u64>(thread_id() / 32) * room;
     u32 epoch = static_cast<u32>(load_relaxed(&state[EPOCH]));
     bool is_first = thread_id() == 0;
