@@ -113,7 +113,7 @@ def test_answers_are_those_of_one_process_and_certified(folder, n_ranks):
 def test_the_program_writes_whole_tables(tmp_path, capfd):
     out = tmp_path / "out"
     arguments = ["--problem", "bfs", "--graph", "kron:9", "--roots", "3", "--device", "host", "--levels"]
-    assert launch(2, [*arguments, "--scheme", "paired", "--out", str(out)]) == 0
+    assert launch(2, [*arguments, "--scheme", "paired", "--out", str(out)], oversubscribe=True) == 0
     times = pq.read_table(out / "times.parquet").to_pylist()
     assert [row["status"] for row in times] == ["ok"] * 3
     assert all(row["teps"] == pytest.approx(row["input_edges"] / row["time_ms"] * 1e3) for row in times)
@@ -169,7 +169,7 @@ def children(pid: int) -> list[int]:
     [
         (["--scheme", "3x2"], "scheme 3x2: it needs 6 ranks, given 2"),
         (["--scheme", "diagonal"], "scheme 'diagonal': expected paired or rows x columns"),
-        (["--set", "parents=never"], "--set parents=never: Input should be 'end' or 'level'"),
+        (["--set", "parents=never"], "--set parents=never: Input should be 'end', 'level' or 'overlapped'"),
         (["--graph", "nowhere"], "graph nowhere: expected kron:SCALE, kron:SCALE:SEED or a folder"),
     ],
 )

@@ -108,10 +108,12 @@ __device__ u32 search_listed(const i64* offsets, const u32* targets, u32 long_ro
     u32 lane = threadIdx.x % 32;
     u32 kept = 0;
     for (u32 k = 0; k < n_listed; k += 32) {
-        u32 v = k + lane < n_listed ? listed[k + lane] : 0;
-        bool own = k + lane < n_listed && !contains(closed, v);
+        bool own = k + lane < n_listed;
+        u32 v = own ? listed[k + lane] : 0;
+        // All three are read at once, whether the vertex is still open or not.
         i64 begin = own ? offsets[v] : 0;
         u32 length = own ? static_cast<u32>(offsets[v + 1] - begin) : 0;
+        own = own && !contains(closed, v);
         bool is_long = own && length >= long_row;
         u32 from = NO_PREDECESSOR;
         if (own && !is_long) from = search_row(&targets[begin], length, frontier, looks);

@@ -135,36 +135,66 @@ struct Tally {
     u64 sent;
 };
 
-// Settles what was found in the warp's groups, and writes it into the next frontier of every rank.
-__device__ void tell(const Peers& peers, Groups groups, u32 depth, const u32* degrees, u32* closed,
-                     u32* found, u32* level, Tally* tally)
+__device__ __forceinline__ u32 any_of(const Four& four)
+{
+    return four.words[0] | four.words[1] | four.words[2] | four.words[3];
+}
+
+// Settles what was found in the warp's groups, and writes it into the next frontier of every rank. A lane
+// loads a group, so that empty ones, which most are in most levels, are passed over 32 at a time.
+__device__ void tell(const Peers& peers, Groups groups, u32 depth, const u32* __restrict__ degrees,
+                     u32* closed, u32* found, u32* __restrict__ level, Tally* tally)
 {
     u32 lane = threadIdx.x % 32;
-    for (u32 word = groups.first * DEEP; word < groups.end * DEEP; ++word) {
-        if (found[word] >> lane & 1) {
-            u32 v = word * 32 + lane;
-            level[v] = depth + 1;
-            tally->arcs += degrees[v];
-            ++tally->found;
-        }
-    }
-    __syncwarp();
     u32 own_words = peers.n_words / peers.n_ranks;
-    for (u32 group = groups.first + lane; group < groups.end; group += 32) {
-        Four* place = reinterpret_cast<Four*>(found) + group;
-        Four bits = *place;
-        if (!(bits.words[0] | bits.words[1] | bits.words[2] | bits.words[3])) continue;
-        for (u32 step = 0; step < peers.n_ranks; ++step) {
+    for (u32 base = groups.first; base < groups.end; base += 32) {
+        u32 group = base + lane;
+        Four bits = {0, 0, 0, 0};
+        if (group < groups.end) bits = reinterpret_cast<const Four*>(found)[group];
+        bool has = any_of(bits) != 0;
+        for (u32 step = 0; has && step < peers.n_ranks; ++step) {
             // Each rank begins with another, so that none is written to by all at once.
             u32 peer = (peers.rank + step) % peers.n_ranks;
             u32* next = peers.frontier(peer, depth + 1) + peers.rank * own_words;
             reinterpret_cast<Four*>(next)[group] = bits;
         }
-        tally->sent += (peers.n_ranks - 1) * sizeof(Four);
-        for (u32 k = 0; k < DEEP; ++k) closed[group * DEEP + k] |= bits.words[k];
-        *place = {0, 0, 0, 0};
+        if (has) {
+            tally->sent += (peers.n_ranks - 1) * sizeof(Four);
+            Four* seen = reinterpret_cast<Four*>(closed) + group;
+            Four before = *seen;
+            for (u32 k = 0; k < DEEP; ++k) before.words[k] |= bits.words[k];
+            *seen = before;
+            reinterpret_cast<Four*>(found)[group] = {0, 0, 0, 0};
+        }
+        u32 left = __ballot_sync(ALL_LANES, has);
+        while (left) {
+            u32 owner = __ffs(left) - 1;
+            left &= left - 1;
+#pragma unroll
+            for (u32 k = 0; k < DEEP; ++k) {
+                u32 word = __shfl_sync(ALL_LANES, bits.words[k], owner);
+                if (word >> lane & 1) {
+                    u32 v = (base + owner) * GROUP + k * 32 + lane;
+                    level[v] = depth + 1;
+                    tally->arcs += degrees[v];
+                    ++tally->found;
+                }
+            }
+        }
     }
     __syncwarp();
+}
+
+// Turns the frontier into a list of pieces of rows.
+__device__ void list_frontier(const u32* frontier, u32 n_words, const i64* offsets, u64* list, u64* length)
+{
+    for (u32 first = 0; first < n_words / DEEP; first += thread_count()) {
+        u32 group = first + thread_id();
+        Four bits = {0, 0, 0, 0};
+        if (group < n_words / DEEP) bits = reinterpret_cast<const Four*>(frontier)[group];
+        if (!__any_sync(ALL_LANES, any_of(bits))) continue;
+        for (u32 k = 0; k < DEEP; ++k) append_word(bits.words[k], group * DEEP + k, offsets, list, length);
+    }
 }
 
 // The search, a cooperative launch on every rank. `own_words` are those of the rank's vertices; `source` is
@@ -215,10 +245,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         top_down = top_down ? !scans : vertices < few_vertices;
 
         if (top_down) {
-            for (u32 first = 0; first < peers.n_words; first += thread_count()) {
-                u32 word = first + thread_id();
-                append_word(word < peers.n_words ? frontier[word] : 0, word, out_offsets, list, &now[PIECES]);
-            }
+            list_frontier(frontier, peers.n_words, out_offsets, list, &now[PIECES]);
             grid.sync();
             u64 n_pieces = load_relaxed(&now[PIECES]);
             expand_pieces(list, n_pieces, out_offsets, out_targets, closed, found, predecessor,
@@ -233,8 +260,9 @@ extern "C" __global__ void __launch_bounds__(512, 2)
                                      listed, n_listed, &tally.examined);
             __syncwarp();
         }
-        for (u32 word = thread_id(); word < peers.n_words; word += thread_count()) {
-            peers.frontier(rank, depth + 2)[word] = 0;
+        Four* cleared = reinterpret_cast<Four*>(peers.frontier(rank, depth + 2));
+        for (u32 group = thread_id(); group < peers.n_words / DEEP; group += thread_count()) {
+            cleared[group] = {0, 0, 0, 0};
         }
         tell(peers, groups, depth, degrees, closed, found, level, &tally);
         add_up(tally.found, tally.arcs, tally.examined, tally.sent, now);
