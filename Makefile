@@ -7,14 +7,17 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test report results lint format lock bench-host bench-data clean
+.PHONY: run test sanitize report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	$(BIN)/python workflow/scripts/unlock_stale.py
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
 test: .venv/ready  ## all tests that this machine can run
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+sanitize: .venv/ready  ## every GPU variant under compute-sanitizer; needs a GPU and the CUDA toolkit
+	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
