@@ -68,13 +68,25 @@ def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
     return table["source"].to_numpy()
 
 
-def run_all(plan: Plan, limit_s: float) -> list[Run]:
-    """Run everything, graph by graph, until the limit has passed; return the runs that were left out."""
+def folder_of(run: Run) -> Path:
+    """Return where the results of a run lie."""
+    return Path("results/runs", run.problem, run.graph, run.variant)
+
+
+def run_all(plan: Plan, limit_s: float, missing: bool) -> list[Run]:
+    """Run everything, graph by graph, until the limit has passed; return the runs that were left out.
+
+    With `missing`, runs that have results already are passed over, whatever made them.
+    """
     device = get_device(plan.config.device)
     start = time.monotonic()
     left = []
     for name in [*plan.graphs, *plan.batches]:
         runs = [run for run in plan.runs.values() if run.graph == name]
+        if missing:
+            runs = [run for run in runs if not (folder_of(run) / "context.json").is_file()]
+        if not runs:
+            continue
         if time.monotonic() - start > limit_s:
             left += runs
             continue
@@ -86,7 +98,7 @@ def run_all(plan: Plan, limit_s: float) -> list[Run]:
                 continue
             count = run.timing.sources
             result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
-            write_measurement(result, run.problem, Path("results/runs", run.problem, name, run.variant))
+            write_measurement(result, run.problem, folder_of(run))
             statuses = ", ".join(sorted({row["status"] for row in result.runs}))
             print(
                 f"{time.monotonic() - start:6.1f} s {run.problem} {name} {run.variant}: {statuses}",
@@ -105,9 +117,10 @@ def main() -> None:
     parser.add_argument(
         "--limit-s", type=float, default=float("inf"), help="start nothing after so many seconds"
     )
+    parser.add_argument("--missing", action="store_true", help="pass over runs that have results")
     arguments = parser.parse_args()
     try:
-        left = run_all(load_plan(arguments.configfiles), arguments.limit_s)
+        left = run_all(load_plan(arguments.configfiles), arguments.limit_s, arguments.missing)
     except UserError as error:
         sys.exit(f"error: {error}")
     for run in left:
