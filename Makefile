@@ -7,14 +7,17 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test report results lint format lock bench-host bench-data clean
+.PHONY: run test test-slurm report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	$(BIN)/python workflow/scripts/unlock_stale.py
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
-test: .venv/ready  ## all tests that this machine can run
-	$(BIN)/python -m pytest
+test: .venv/ready  ## all tests that this machine can run, but for those of test-slurm
+	$(BIN)/python -m pytest -m "not slurm"
+
+test-slurm: .venv/ready  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
+	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
@@ -38,7 +41,7 @@ format: .venv/ready
 
 lock:  ## needs uv
 	uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
-		--no-header --extra dev pyproject.toml -o requirements.lock
+		--no-header --extra dev --extra slurm pyproject.toml -o requirements.lock
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench

@@ -1,0 +1,119 @@
+"""The workflow on a real cluster of one node: each job a job of SLURM, and the answers those of a local run."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from datetime import datetime
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from slurm_cluster import PROCESSORS, CannotStart, one_node_cluster
+from tiny_workflow import TINY, Workflow
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+VARIANTS = ["selection", "dijkstra-cpu"]
+CONFIG = {
+    **TINY,
+    "sssp": {"graphs": ["tiny"], "variants": {"conventional": False, "adaptive": False}},
+    "report": {"sources": [], "maps": []},
+}
+# The cluster has no accounting, so squeue says what became of a job; and nobody waits for a busy node's files.
+OPTIONS = (
+    *("--slurm-status-command", "squeue"),
+    *("--slurm-init-seconds-before-status-checks", "1"),
+    *("--latency-wait", "5"),
+)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The folder and the environment of a running cluster."""
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("snakemake-executor-plugin-slurm is not installed")
+    folder = tmp_path_factory.mktemp("slurm")
+    try:
+        with one_node_cluster(folder) as environment:
+            yield folder, environment
+    except CannotStart as reason:
+        pytest.skip(f"no cluster can be started: {reason}")
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """What a local run computes."""
+    workflow = Workflow(tmp_path_factory.mktemp("local"))
+    workflow.configure(CONFIG)
+    workflow.run("--", "all")
+    return workflow
+
+
+@pytest.fixture(scope="module")
+def remote(cluster, tmp_path_factory):
+    """What the same run computes on the cluster."""
+    _, environment = cluster
+    workflow = Workflow(tmp_path_factory.mktemp("remote"))
+    workflow.configure(CONFIG)
+    command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm", "--configfile", "tiny.yaml"]
+    done = subprocess.run(
+        [*command, *OPTIONS, "--", "all"],
+        cwd=workflow.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    if done.returncode:
+        logs = sorted(workflow.folder.glob(".snakemake/slurm_logs/**/*.log"))
+        ends = "\n".join(f"{path}:\n{path.read_text(errors='replace')[-2000:]}" for path in logs)
+        pytest.fail(f"snakemake failed:\n{done.stdout}\n{done.stderr}\n{ends}")
+    return workflow
+
+
+@pytest.fixture(scope="module")
+def jobs(cluster, remote):
+    """What SLURM recorded of each job."""
+    folder, _ = cluster
+    lines = (folder / "jobs.txt").read_text(encoding="utf-8").splitlines()
+    table = pd.DataFrame([dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines])
+    for column in ("StartTime", "EndTime"):
+        table[column] = table[column].map(datetime.fromisoformat)
+    return table
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_answers_are_certified_and_those_of_a_local_run(local, remote, variant):
+    folder = f"results/runs/sssp/tiny/{variant}"
+    assert pq.read_table(remote.path(f"{folder}/answer.parquet")) == pq.read_table(
+        local.path(f"{folder}/answer.parquet")
+    )
+    certificates = pq.read_table(remote.path(f"{folder}/certificates.parquet"))
+    assert certificates == pq.read_table(local.path(f"{folder}/certificates.parquet"))
+    assert all(certificates["holds"].to_pylist())
+
+
+def test_the_summaries_agree_in_all_but_times(local, remote):
+    columns = ["graph", "variant", "status", "sources", "repetitions", "phases", "certified"]
+    there, here = (pd.read_csv(run.path("results/summary.csv"))[columns] for run in (remote, local))
+    pd.testing.assert_frame_equal(there, here)
+    assert (there["status"] == "ok").all()
+    assert remote.path("results/verdict.txt").read_bytes() == local.path("results/verdict.txt").read_bytes()
+
+
+def test_every_job_was_a_job_of_slurm(local, jobs):
+    done = local.run("--dry-run", "--forceall", "--", "all").stdout
+    planned = re.search(r"^total\s+(\d+)$", done, re.MULTILINE)
+    assert len(jobs) == int(planned.group(1)) - 1, "all but the target itself"
+    assert set(jobs["JobState"]) == {"COMPLETED"}
+
+
+def test_nothing_ran_beside_a_timed_job(jobs):
+    alone = jobs["ProcCnt"].astype(int) == PROCESSORS
+    assert alone.sum() == len(VARIANTS)
+    for number, timed in jobs[alone].iterrows():
+        others = jobs.drop(index=number)
+        beside = (others["StartTime"] < timed["EndTime"]) & (others["EndTime"] > timed["StartTime"])
+        assert not beside.any()
