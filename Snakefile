@@ -17,6 +17,8 @@ include: "workflow/rules/report_edge_bf.smk"
 include: "workflow/rules/survey.smk"
 include: "workflow/rules/report_survey.smk"
 include: "workflow/rules/report_graphs.smk"
+include: "workflow/rules/distributed.smk"
+include: "workflow/rules/report_distributed.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -28,3 +30,4 @@ rule all:
         "results/claims.parquet",
         rules.judge_answers.output,
         report_figures(),
+        distributed_results(),

@@ -10,17 +10,21 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from relaxometer.distributed.launch import obstacle
 from slurm_cluster import PROCESSORS, CannotStart, one_node_cluster
 from tiny_workflow import TINY, Workflow
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 VARIANTS = ["selection", "dijkstra-cpu"]
+RANKS = {"weak-1": 1, "weak-2": 2}
 CONFIG = {
     **TINY,
     "sssp": {"graphs": ["tiny"], "variants": {"conventional": False, "adaptive": False}},
     "report": {"sources": [], "maps": []},
 }
+if obstacle() is None:
+    CONFIG["distributed"] = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
 # The cluster has no accounting, so squeue says what became of a job; and nobody waits for a busy node's files.
 OPTIONS = (
     *("--slurm-status-command", "squeue"),
@@ -43,34 +47,45 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory):
-    """What a local run computes."""
-    workflow = Workflow(tmp_path_factory.mktemp("local"))
-    workflow.configure(CONFIG)
-    workflow.run("--", "all")
-    return workflow
+def finished(cluster, tmp_path_factory):
+    """What the same run computes on this machine alone and, meanwhile, on the cluster."""
+    _, environment = cluster
+    local, remote = (Workflow(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
+    for workflow in (local, remote):
+        workflow.configure(CONFIG)
+    command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm", "--configfile", "tiny.yaml"]
+    output = remote.path("output.txt")
+    with output.open("w", encoding="utf-8") as stream:
+        process = subprocess.Popen(
+            [*command, *OPTIONS, "--", "all"],
+            cwd=remote.folder,
+            env=environment,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        local.run("--cores", "2", "--", "all")
+        code = process.wait(timeout=600)
+    finally:
+        process.terminate()
+        process.wait()
+    if code:
+        files = [output, *sorted(remote.folder.glob(".snakemake/slurm_logs/**/*.log"))]
+        ends = "\n".join(f"{file}:\n{file.read_text(errors='replace')[-2000:]}" for file in files)
+        pytest.fail(f"snakemake failed on the cluster:\n{ends}")
+    return local, remote
 
 
 @pytest.fixture(scope="module")
-def remote(cluster, tmp_path_factory):
-    """What the same run computes on the cluster."""
-    _, environment = cluster
-    workflow = Workflow(tmp_path_factory.mktemp("remote"))
-    workflow.configure(CONFIG)
-    command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm", "--configfile", "tiny.yaml"]
-    done = subprocess.run(
-        [*command, *OPTIONS, "--", "all"],
-        cwd=workflow.folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    if done.returncode:
-        logs = sorted(workflow.folder.glob(".snakemake/slurm_logs/**/*.log"))
-        ends = "\n".join(f"{path}:\n{path.read_text(errors='replace')[-2000:]}" for path in logs)
-        pytest.fail(f"snakemake failed:\n{done.stdout}\n{done.stderr}\n{ends}")
-    return workflow
+def local(finished):
+    """The run on this machine alone."""
+    return finished[0]
+
+
+@pytest.fixture(scope="module")
+def remote(finished):
+    """The run on the cluster."""
+    return finished[1]
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +118,20 @@ def test_the_summaries_agree_in_all_but_times(local, remote):
     assert remote.path("results/verdict.txt").read_bytes() == local.path("results/verdict.txt").read_bytes()
 
 
+@pytest.mark.parametrize("run", RANKS)
+def test_searches_over_ranks_are_certified_and_reach_what_a_local_run_does(local, remote, run):
+    if reason := obstacle():
+        pytest.skip(reason)
+    folder = f"results/runs/distributed/{run}"
+    certificates = pq.read_table(remote.path(f"{folder}/certificates.parquet"))
+    assert certificates == pq.read_table(local.path(f"{folder}/certificates.parquet"))
+    assert all(certificates["holds"].to_pylist())
+    columns = ["source", "repetition", "phases", "reached", "reached_arcs", "input_edges", "ranks", "scheme"]
+    there, here = (pq.read_table(r.path(f"{folder}/times.parquet"), columns=columns) for r in (remote, local))
+    assert there == here
+    assert set(there["ranks"].to_pylist()) == {RANKS[run]}
+
+
 def test_every_job_was_a_job_of_slurm(local, jobs):
     done = local.run("--dry-run", "--forceall", "--", "all").stdout
     planned = re.search(r"^total\s+(\d+)$", done, re.MULTILINE)
@@ -112,7 +141,7 @@ def test_every_job_was_a_job_of_slurm(local, jobs):
 
 def test_nothing_ran_beside_a_timed_job(jobs):
     alone = jobs["ProcCnt"].astype(int) == PROCESSORS
-    assert alone.sum() == len(VARIANTS)
+    assert alone.sum() == len(VARIANTS) + (len(RANKS) if obstacle() is None else 0)
     for number, timed in jobs[alone].iterrows():
         others = jobs.drop(index=number)
         beside = (others["StartTime"] < timed["EndTime"]) & (others["EndTime"] > timed["StartTime"])
