@@ -1,4 +1,4 @@
-"""A SLURM cluster of one node, started from Debian's packages in a folder of its own, without root and systemd."""
+"""A SLURM cluster of one node, started from Debian's packages in a folder of its own, without systemd."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PartitionName=all Nodes={host} Default=YES OverSubscribe=NO MaxTime=INFINITE Sta
 """
 
 
-class CannotStart(Exception):
+class ClusterError(Exception):
     """Why this machine has no cluster to test on."""
 
 
@@ -99,7 +99,7 @@ class Daemons:
             )
 
     def wait_until(self, *command: str, prints: str) -> None:
-        """Wait until a command succeeds and prints a word; raise `CannotStart` with the daemons' last lines."""
+        """Wait until a command prints a word; raise `ClusterError` with the daemons' last lines."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and all(process.poll() is None for process in self.processes):
             done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
@@ -110,7 +110,7 @@ class Daemons:
             f"{path.name}: {path.read_text(errors='replace').strip()[-300:]}"
             for path in sorted([*self.folder.glob("*.out"), *self.folder.glob("*.log")])
         ]
-        raise CannotStart(f"{command[0]} did not answer {prints!r}: " + " | ".join(ends))
+        raise ClusterError(f"{command[0]} did not answer {prints!r}: " + " | ".join(ends))
 
     def stop(self) -> None:
         """Stop what was started."""
@@ -129,11 +129,11 @@ def one_node_cluster(folder: Path) -> Iterator[dict[str, str]]:
 
     Raises
     ------
-    CannotStart
+    ClusterError
         If a program is missing or a daemon does not come up, with the reason.
     """
     if missing := missing_programs():
-        raise CannotStart(f"not installed: {', '.join(missing)} (Debian: slurm-wlm, munge)")
+        raise ClusterError(f"not installed: {', '.join(missing)} (Debian: slurm-wlm, munge)")
     for name in ("munge", "controller", "node"):
         (folder / name).mkdir(mode=0o755)
     key = folder / "munge/key"

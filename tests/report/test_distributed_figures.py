@@ -19,6 +19,7 @@ def run(series, ranks, scale):
         name=f"{series}-{ranks}",
         series=series,
         problem="bfs",
+        engine="hybrid-2d",
         graph=None,
         scale=scale,
         ranks=ranks,

@@ -1,4 +1,4 @@
-"""The workflow on a real cluster of one node: each job a job of SLURM, and the answers those of a local run."""
+"""The workflow on a real cluster of one node: each job one of SLURM, the answers those of a local run."""
 
 import importlib.util
 import re
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from relaxometer.distributed.launch import obstacle
-from slurm_cluster import PROCESSORS, CannotStart, one_node_cluster
+from slurm_cluster import PROCESSORS, ClusterError, one_node_cluster
 from tiny_workflow import TINY, Workflow
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -23,9 +23,11 @@ CONFIG = {
     "sssp": {"graphs": ["tiny"], "variants": {"conventional": False, "adaptive": False}},
     "report": {"sources": [], "maps": []},
 }
-if obstacle() is None:
-    CONFIG["distributed"] = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
-# The cluster has no accounting, so squeue says what became of a job; and nobody waits for a busy node's files.
+SERIES = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
+TRIED = "true"
+"""The program that tells whether the cluster starts ranks of MPI."""
+
+# The cluster has no accounting, so squeue says what became of a job.
 OPTIONS = (
     *("--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "1"),
@@ -42,17 +44,25 @@ def cluster(tmp_path_factory):
     try:
         with one_node_cluster(folder) as environment:
             yield folder, environment
-    except CannotStart as reason:
+    except ClusterError as reason:
         pytest.skip(f"no cluster can be started: {reason}")
 
 
 @pytest.fixture(scope="module")
-def finished(cluster, tmp_path_factory):
+def no_ranks(cluster):
+    """Why the cluster starts no ranks of MPI, or None if it does."""
+    _, environment = cluster
+    tried = subprocess.run(["srun", "--mpi=pmix", TRIED], env=environment, capture_output=True, text=True)
+    return obstacle() or (tried.stderr.strip() or "srun --mpi=pmix failed" if tried.returncode else None)
+
+
+@pytest.fixture(scope="module")
+def finished(cluster, no_ranks, tmp_path_factory):
     """What the same run computes on this machine alone and, meanwhile, on the cluster."""
     _, environment = cluster
     local, remote = (Workflow(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
     for workflow in (local, remote):
-        workflow.configure(CONFIG)
+        workflow.configure(CONFIG if no_ranks else {**CONFIG, "distributed": SERIES})
     command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm", "--configfile", "tiny.yaml"]
     output = remote.path("output.txt")
     with output.open("w", encoding="utf-8") as stream:
@@ -96,7 +106,7 @@ def jobs(cluster, remote):
     table = pd.DataFrame([dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines])
     for column in ("StartTime", "EndTime"):
         table[column] = table[column].map(datetime.fromisoformat)
-    return table
+    return table[table["Name"] != TRIED]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -119,9 +129,9 @@ def test_the_summaries_agree_in_all_but_times(local, remote):
 
 
 @pytest.mark.parametrize("run", RANKS)
-def test_searches_over_ranks_are_certified_and_reach_what_a_local_run_does(local, remote, run):
-    if reason := obstacle():
-        pytest.skip(reason)
+def test_searches_over_ranks_are_certified_and_reach_what_a_local_run_does(local, remote, no_ranks, run):
+    if no_ranks:
+        pytest.skip(no_ranks)
     folder = f"results/runs/distributed/{run}"
     certificates = pq.read_table(remote.path(f"{folder}/certificates.parquet"))
     assert certificates == pq.read_table(local.path(f"{folder}/certificates.parquet"))
@@ -139,9 +149,9 @@ def test_every_job_was_a_job_of_slurm(local, jobs):
     assert set(jobs["JobState"]) == {"COMPLETED"}
 
 
-def test_nothing_ran_beside_a_timed_job(jobs):
+def test_nothing_ran_beside_a_timed_job(jobs, no_ranks):
     alone = jobs["ProcCnt"].astype(int) == PROCESSORS
-    assert alone.sum() == len(VARIANTS) + (len(RANKS) if obstacle() is None else 0)
+    assert alone.sum() == len(VARIANTS) + (0 if no_ranks else len(RANKS))
     for number, timed in jobs[alone].iterrows():
         others = jobs.drop(index=number)
         beside = (others["StartTime"] < timed["EndTime"]) & (others["EndTime"] > timed["StartTime"])

@@ -6,31 +6,7 @@ so that Snakemake keeps the old ones until the job has finished.
 """
 
 
-def distributed_run(wildcards):
-    """The run over several ranks that a job's wildcards name."""
-    return PLAN.distributed[wildcards.run]
-
-
-def distributed_inputs(wildcards):
-    """The stored graph that is searched and its sources, unless the ranks make the graph."""
-    graph = distributed_run(wildcards).graph
-    if graph is None:
-        return {}
-    return {
-        "graph": graph_files(graph),
-        "sources": f"results/sources/{graph}.parquet",
-    }
-
-
-def distributed_gpus(wildcards):
-    """How many GPUs a run over several ranks asks for: one a rank, unless it is emulated."""
-    run = distributed_run(wildcards)
-    return 0 if run.device == "host" else run.ranks
-
-
-def names_of(runs):
-    """A pattern of these names alone."""
-    return "|".join(runs) or "(?!)"
+include: "distributed_inputs.smk"
 
 
 rule run_distributed:
@@ -46,7 +22,7 @@ rule run_distributed:
     benchmark:
         "logs/distributed/{run}.benchmark.tsv"
     wildcard_constraints:
-        run=names_of(name for name, run in PLAN.distributed.items() if run.ranks > 1),
+        run=ON_SEVERAL_RANKS,
     conda:
         "../envs/relaxometer.yaml"
     threads: lambda wildcards: workflow.cores
@@ -67,7 +43,7 @@ rule run_distributed:
 
 use rule run_distributed as run_on_one_rank with:
     wildcard_constraints:
-        run=names_of(name for name, run in PLAN.distributed.items() if run.ranks == 1),
+        run=ON_ONE_RANK,
     resources:
         gpu=distributed_gpus,
 

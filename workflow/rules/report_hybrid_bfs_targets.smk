@@ -17,9 +17,7 @@ def bfs_variants(graph):
 
 def bfs_sweeps(graph):
     """By parameter, the variants on a graph that differ in that parameter of the hybrid search alone."""
-    swept = [
-        run for run in bfs_runs(graph) if run.kernel == HYBRID and is_swept(run)
-    ]
+    swept = [run for run in bfs_runs(graph) if run.kernel == HYBRID and is_swept(run)]
     of_parameter = {
         name: [run.variant for run in swept if list(run.parameters) == [name]]
         for name in HYBRID_SWEPT

@@ -1,9 +1,9 @@
 """What holds for a whole run: one GPU at a time, names, and the line of a failed job."""
 
+
 # The nodes of a cluster often have no internet.
 localrules:
     download_file,
-
 
 
 # Two timed jobs on one GPU would disturb each other. The default holds whatever the command line says about

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,8 +16,8 @@ from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.errors import UserError
 from relaxometer.validation import nearest, validated
 
-DISTRIBUTED_KERNELS = {"bfs": "hybrid_2d", "sssp": "sssp_1d"}
-"""By problem, the module that searches over several ranks."""
+ENGINES = {"bfs": {"hybrid-2d": "", "hybrid-peers": "{}x1"}, "sssp": {"sssp-1d": "1x{}"}}
+"""By problem, what searches over several ranks, the default first, and the only scheme that it knows."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
@@ -96,11 +97,13 @@ class Problem(Section):
 class Series(Section):
     """Searches spread over ranks of MPI, as `distributed` names them: one run for each number of ranks.
 
-    Keys beyond these are parameters of the kernel, ``hybrid-2d`` for BFS and ``sssp-1d`` for SSSP.
+    Keys beyond these are parameters of the engine.
 
     Parameters
     ----------
     problem : {"bfs", "sssp"}
+    engine : str, optional
+        One of the problem's `ENGINES`; the first if left out.
     graph : str, optional
         A dataset.
     scale : int, optional
@@ -121,6 +124,7 @@ class Series(Section):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     problem: Literal["bfs", "sssp"] = "bfs"
+    engine: Name | None = None
     graph: Name | None = None
     scale: Annotated[int, Field(ge=1, le=40)] | None = None
     scale_per_rank: Annotated[int, Field(ge=1, le=40)] | None = None
@@ -201,7 +205,7 @@ class DistributedRun(Section):
 
     Parameters
     ----------
-    name, series, problem : str
+    name, series, problem, engine : str
     graph : str or None
         A dataset, or None for Graph500's graph of `scale`.
     scale : int or None
@@ -211,12 +215,13 @@ class DistributedRun(Section):
     roots : int
     device : str
     parameters : dict
-        Of the kernel, as given; the kernel's defaults are not filled in.
+        Of the engine, as given; its defaults are not filled in.
     """
 
     name: str
     series: str
     problem: str
+    engine: str
     graph: str | None
     scale: int | None
     ranks: int
@@ -317,19 +322,23 @@ class Plan:
             )
         if series.graph is not None:
             self._one_of(series.graph, self.datasets, f"{key}.graph", "dataset")
-        kernel = importlib.import_module(f"relaxometer.distributed.{DISTRIBUTED_KERNELS[series.problem]}")
+        engines = ENGINES[series.problem]
+        engine = series.engine or next(iter(engines))
+        self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
+        module = importlib.import_module(f"relaxometer.distributed.{engine.replace('-', '_')}")
         parameters = series.model_extra or {}
-        validated(kernel.Parameters, parameters, f"{self.origin}: {key}")
+        validated(module.Parameters, parameters, f"{self.origin}: {key}")
         is_list = isinstance(series.ranks, list)
         for ranks in series.ranks if isinstance(series.ranks, list) else [series.ranks]:
             yield DistributedRun(
                 name=f"{name}-{ranks}" if is_list else name,
                 series=name,
                 problem=series.problem,
+                engine=engine,
                 graph=series.graph,
                 scale=self._scale(series, ranks, key),
                 ranks=ranks,
-                scheme=self._scheme(series, ranks, key),
+                scheme=self._scheme(series.scheme, engines[engine], ranks, key),
                 roots=series.roots,
                 device=series.device or self.config.device,
                 parameters=parameters,
@@ -345,25 +354,25 @@ class Plan:
             )
         return series.scale_per_rank + ranks.bit_length() - 1
 
-    def _scheme(self, series: Series, ranks: int, key: str) -> str:
-        """Return how so many ranks share the arcs out; "auto" takes the source's scheme where it can be had."""
+    def _scheme(self, given: str, only: str, ranks: int, key: str) -> str:
+        """Return how so many ranks share out the arcs; "auto" takes the source's scheme where it fits."""
         can_pair = ranks & (ranks - 1) == 0 and ranks.bit_length() % 2 == 0
-        if series.scheme == "auto":
-            rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
-            in_blocks = "paired" if can_pair else f"{rows}x{ranks // rows}"
-            return in_blocks if series.problem == "bfs" else f"1x{ranks}"
-        if series.scheme == "paired":
+        rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
+        in_blocks = "paired" if can_pair else f"{rows}x{ranks // rows}"
+        if given == "auto":
+            return only.format(ranks) or in_blocks
+        if only and given != only.format(ranks):
+            raise UserError(
+                f"{self.origin}: {key}: its engine knows scheme {only.format(ranks)} alone, given {given}"
+            )
+        if given == "paired":
             fits, needed = can_pair, "2, 8, 32, ... ranks"
         else:
-            rows, columns = map(int, series.scheme.split("x"))
-            fits, needed = rows * columns == ranks, f"{rows * columns} ranks"
+            needed_ranks = math.prod(map(int, given.split("x")))
+            fits, needed = needed_ranks == ranks, f"{needed_ranks} ranks"
         if not fits:
-            raise UserError(f"{self.origin}: {key}: scheme {series.scheme} needs {needed}, given {ranks}")
-        if series.problem == "sssp" and series.scheme != f"1x{ranks}":
-            raise UserError(
-                f"{self.origin}: {key}: sssp shares out vertices, scheme 1x{ranks}, given {series.scheme}"
-            )
-        return series.scheme
+            raise UserError(f"{self.origin}: {key}: scheme {given} needs {needed}, given {ranks}")
+        return given
 
     def _timing(self, override: TimingOverride) -> Timing:
         """Return the common timing with a variant's own values in place."""

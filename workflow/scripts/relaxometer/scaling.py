@@ -30,12 +30,12 @@ def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns ``problem, graph, variant`` (the run's name), ``series``, ``weak`` (whether the graph
-        grows with the ranks), ``ranks, scheme, transport, device_kind, device, vertices, arcs, status, reason,
-        sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with ``gteps_low`` and
-        ``gteps_high`` (95%); of the instrumented searches the medians of `PARTS`, NaN where a run failed;
-        ``certified``, the share of answers proven right; and ``efficiency``, the rate a rank over that of the
-        run of the series with the fewest ranks.
+        With the columns ``problem, graph, variant`` (the run's name), ``series``, ``weak`` (whether the
+        graph grows with the ranks), ``engine, ranks, scheme, transport, device_kind, device, vertices, arcs,
+        status, reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
+        ``gteps_low`` and ``gteps_high`` (95%); of the instrumented searches the medians of `PARTS`, NaN where
+        a run failed; ``certified``, the share of answers proven right; and ``efficiency``, the rate a rank
+        over that of the run of the series with the fewest ranks.
     """
     table = pd.DataFrame([_line(run, folder / run.name) for run in runs])
     weak = table.groupby("series")["vertices"].transform("nunique") > 1
@@ -55,6 +55,7 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
         "graph": context["graph"]["name"],
         "variant": run.name,
         "series": run.series,
+        "engine": run.engine,
         "ranks": run.ranks,
         "scheme": run.scheme,
         "transport": context["parameters"]["transport"],

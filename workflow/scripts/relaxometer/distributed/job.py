@@ -41,8 +41,8 @@ def run_job(
     out : Path
         The folder that rank 0 writes into.
     launcher : str or None
-        What starts the ranks: ``"mpirun"`` on this machine, or the words of another command before its ``-n``,
-        such as ``"srun --mpi=pmix"``. None starts one rank, without a launcher.
+        What starts the ranks: ``"mpirun"`` on this machine, or the words of another command before its
+        ``-n``, such as ``"srun --mpi=pmix"``. None starts one rank, without a launcher.
     folder_of_graph : Path or None
         Of the stored graph; None has the ranks make Graph500's.
     sources : str or None
@@ -53,8 +53,8 @@ def run_job(
     Raises
     ------
     UserError
-        If the launcher is missing, if there are fewer GPUs than ranks, or if a rank failed; with the first line
-        that a rank or the launcher ended with.
+        If the launcher is missing, if there are fewer GPUs than ranks, or if a rank failed; with the first
+        line that a rank or the launcher ended with.
     """
     graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
     arguments = [

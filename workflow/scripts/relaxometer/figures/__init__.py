@@ -1,7 +1,7 @@
 """The report's figures: one module for each published source, and those that belong to none.
 
-What the workflow's rules ask for stands here: the modules import Matplotlib, which takes longer than all else that
-Snakemake does before its first job.
+What the workflow's rules ask for stands here: the modules import Matplotlib, which takes longer than all else
+that Snakemake does before its first job.
 """
 
 PHASE_SYNCHRONOUS = ("conventional", "selection", "adaptive")

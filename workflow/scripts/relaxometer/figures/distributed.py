@@ -60,7 +60,7 @@ def rates(table: pd.DataFrame) -> Figure:
     _over_ranks(axes, shown)
     axes.set(yscale="log", ylabel=f"Median rate [10⁹ edges/s{_note(shown)}]")
     _plain(axes)
-    fastest = shown.loc[shown["median_gteps"].idxmax()]
+    fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
     best = f"fastest: {fastest['variant']} with {fastest['median_gteps']:,.3g} on {fastest['ranks']} ranks"
     entitle(figure, title, f"{_machine(shown)}\n{best}" if not _is_emulated(shown) else NO_TIMES)
     return figure
@@ -100,7 +100,7 @@ def _part(table: pd.DataFrame, column: str, title: str, what: str) -> Figure:
     _plain(axes)
     both = shown["computing_ms"] + shown["communication_ms"]
     share = shown[column] / both
-    widest = shown.loc[share.idxmax()]
+    widest = shown.iloc[int(share.to_numpy().argmax())]
     largest = f"largest share of a search: {share.max():.0%}, {widest['variant']}"
     lines = [
         f"{_machine(shown)}; instrumented searches, in which ranks wait for each other at every exchange"
