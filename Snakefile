@@ -16,9 +16,12 @@ include: "workflow/rules/report_hybrid_bfs.smk"
 include: "workflow/rules/report_edge_bf.smk"
 include: "workflow/rules/survey.smk"
 include: "workflow/rules/report_survey.smk"
+include: "workflow/rules/throughput.smk"
+include: "workflow/rules/report_studies.smk"
 include: "workflow/rules/report_graphs.smk"
 include: "workflow/rules/distributed.smk"
 include: "workflow/rules/report_distributed.smk"
+include: "workflow/rules/report_dominators.smk"
 
 
 report: "workflow/report/workflow.rst"

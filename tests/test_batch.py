@@ -71,6 +71,7 @@ def same(found, expected):
 
 
 @given(batches)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_graphs_come_back_in_reverse_post_order(drawn):
     batch = Batch.from_graphs("drawn", drawn)
     assert len(batch) == len(drawn)

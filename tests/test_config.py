@@ -28,10 +28,36 @@ def merged(*files):
     return config
 
 
-def test_the_default_configuration_is_valid_and_names_every_variant_of_the_source():
+def test_the_default_configuration_is_valid_and_shows_two_problems():
     default = Plan(merged("config/config.yaml"), REGISTRY)
     assert default.graphs == ["japan-highways", "kanto-highways"]
-    assert {key[2] for key in default.runs} == {"conventional", "selection", "adaptive", "dijkstra-cpu"}
+    of_problem = {
+        problem: {key[2] for key in default.runs if key[0] == problem} for problem in ("sssp", "bfs")
+    }
+    sources = {"conventional", "selection", "adaptive"}
+    assert of_problem["sssp"] == sources | {"near-far", "tiled", "dijkstra-cpu"}
+    assert of_problem["bfs"] == {"top-down", "hybrid", "hybrid-cpu"}
+    assert {key[1] for key in default.runs if key[0] == "bfs"} == {"kanto-highways"}
+
+
+@pytest.mark.parametrize(
+    ("suite", "variants"),
+    [
+        ("adaptive", {"conventional", "selection", "adaptive", "dijkstra-cpu"}),
+        ("auto", {"auto", "near-far", "tiled", "push-pull", "adaptive-persistent"}),
+    ],
+)
+def test_a_suite_leaves_out_what_the_default_run_has_beside(suite, variants):
+    runs = Plan(merged("config/config.yaml", f"config/suites/{suite}.yaml"), REGISTRY).runs
+    of_one_graph = {key[2] for key in runs if key[1] in ("usa-ny", "usa-bay")}
+    assert of_one_graph == variants
+    assert {key[0] for key in runs} == {"sssp"}
+
+
+def test_auto_is_judged_on_ten_graphs_that_it_was_not_made_from():
+    auto = Plan(merged("config/config.yaml", "config/suites/auto.yaml"), REGISTRY)
+    assert len(auto.graphs) == 10
+    assert not {"usa-ny", "usa-ne-topology", "kanto-like", "rmat-20-d32", "rmat-22-d32"} & set(auto.graphs)
 
 
 @pytest.mark.parametrize("suite", sorted(path.name for path in (ROOT / "config/suites").glob("*.yaml")))
@@ -97,6 +123,12 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
         ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
         ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
         ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"]}, "throughput": {"graphs": ["usa-bay"]}},
+            ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
+        ),
+        ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
+        ({"throughput": {"searches": []}}, ["throughput.searches"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, parts):
@@ -115,10 +147,10 @@ def test_kernels_are_found_by_their_files():
 
 
 def test_config_readme_explains_every_key():
-    from relaxometer.config import Config, Problem, Report, Series, Timing
+    from relaxometer.config import Config, Problem, Report, Series, Throughput, Timing
 
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
-    for model in (Config, Timing, Problem, Series, Report):
+    for model in (Config, Timing, Problem, Series, Throughput, Report):
         for key in model.model_fields:
             assert f"`{key}`" in text, f"config/README.md does not explain {key}"
 

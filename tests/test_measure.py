@@ -1,5 +1,7 @@
 """What becomes of a variant that cannot or should not run."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,18 @@ def test_every_search_of_a_variant_that_fails_says_why(
     later = measured(host_device, monkeypatch, failure, at="search")
     assert [(row["source"], row["status"]) for row in later.runs][:2] == [(0, "ok"), (1, status)]
     assert len(later.runs) == 4
+
+
+def test_compiling_is_no_preparation(host_device, monkeypatch):
+    seconds = iter([0.5, 0.0])
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            time.sleep(next(seconds))
+            super().__init__(graph, parameters)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+    (row,) = measure(run, GRAPH, np.array([0]), host_device).runs
+    assert 0 < row["prepare_ms"] < 400

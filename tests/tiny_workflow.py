@@ -27,6 +27,7 @@ TINY = {
     },
     "timing": {"sources": 3, "repetitions": 2, "warmup": 1},
     "sssp": {"graphs": ["tiny"]},
+    "bfs": {"graphs": []},
     "report": {"maps": []},
 }
 

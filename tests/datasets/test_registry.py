@@ -18,7 +18,7 @@ from relaxometer.validation import validated
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "resources/datasets.yaml"
-LOCKED = ("usa", "kanto", "japan-railways")
+LOCKED = ("usa", "kanto", "japan-railways", "cfg-c-sqlite")
 SMALL = {"format": "dimacs", "path": "small.gr"}
 
 

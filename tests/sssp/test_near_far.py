@@ -18,6 +18,8 @@ WIDTHS = {
     "grid-thin-buckets": {"narrow": 0, "delta": 0.01, "grid_target": 4},
     "grid-one-bucket-a-phase": {"narrow": 0, "delta": 0.1, "grid_target": 1},
     "to-and-fro": {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
+    "crowds": {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
+    "crowds-and-blocks": {"narrow": 4, "wide": 4, "delta": 0.2, "grid_target": 6, "crowd": 6},
 }
 
 
@@ -89,6 +91,34 @@ def test_the_end_of_the_distances_is_a_bucket_like_any_other(device):
     for delta in (1e-9, 1e-3, 1.0, 100.0):
         answer = near_far.Solver(resident, near_far.Parameters(delta=delta)).solve(0)
         assert device.asnumpy(answer.distance).tolist() == [0, far, 2 * far, 3]
+
+
+def crowd_behind_a_corridor() -> Graph:
+    """While only a corridor is near, far leaves draw the threshold away; then 2000 vertices come at once."""
+    rng = np.random.default_rng(3)
+    crowd = rng.integers(0, 2000, (12000, 2))
+    corridor = np.stack([np.arange(2000, 2080), np.arange(2001, 2081)], axis=1)
+    leaves = np.stack([np.full(60, 2000), np.arange(2081, 2141)], axis=1)
+    arcs = np.concatenate([crowd, corridor, [[2080, 0]], leaves])
+    weights = [10 ** rng.uniform(1, 6, len(crowd)), np.ones(81), np.linspace(1e3, 1e7, 60)]
+    return Graph.from_arcs("corridor", 2141, arcs[:, 0], arcs[:, 1], np.concatenate(weights).astype(int))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_crowd_gives_way_to_nearer_vertices(seed):
+    resident = ResidentGraph.upload(get_device("host", order_seed=seed), crowd_behind_a_corridor())
+    expanded = {}
+    for crowd in (100, 10**6):
+        phases = []
+        parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=crowd, delta=0.01)
+        assert_solved(resident, 2000, near_far.Solver(resident, parameters).solve(2000, phases))
+        expanded[crowd] = sum(phase.updated for phase in phases)
+    assert expanded[100] < 0.8 * expanded[10**6]
+
+
+def test_a_crowd_below_the_target_is_refused():
+    with pytest.raises(ValueError, match="crowd is 10; it must be at least grid_target, which is 11"):
+        near_far.Parameters(crowd=10, grid_target=11)
 
 
 def test_a_search_that_no_width_would_take_is_refused():

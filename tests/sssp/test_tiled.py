@@ -59,12 +59,12 @@ class TestCut:
 
 
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize("delta", [0.01, 3.0, 1000.0])
+@pytest.mark.parametrize(("delta", "leash"), [(0.01, 0.01), (3.0, 0.5), (3.0, "auto"), (1000.0, "none")])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, graph):
+def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, leash, graph):
     device = get_device("host", order_seed=seed)
     resident = ResidentGraph.upload(device, graph)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta))
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta, leash=leash))
     certifier = SsspCertifier(resident)
     for source in (0, graph.n_vertices // 3):
         answer = solver.solve(source)
@@ -84,6 +84,15 @@ def test_a_queue_that_overflows_loses_nothing(device):
     resident = ResidentGraph.upload(device, graph)
     answer = tiled.Solver(resident, tiled.Parameters(tiles=1, delta=1e6)).solve(0)
     np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, 0))
+
+
+def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):
+    graph = sample_graphs()["grid"]
+    resident = ResidentGraph.upload(device, graph)
+    monkeypatch.setattr(tiled, "SHARED_BYTES", tiled.QUEUE_BYTES + 10 * tiled.BYTES_OF_VERTEX * 18)
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
+    assert not solver.resolved["arcs_in_shared_memory"]
+    np.testing.assert_array_equal(device.asnumpy(solver.solve(0).distance), reference_distances(graph, 0))
 
 
 def test_an_instrumented_search_is_one_record(device):

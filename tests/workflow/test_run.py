@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from relaxometer.graph import read_graph
 from sample_graphs import reference_distances, reference_phases
 from tiny_workflow import TINY, environment
 
-VARIANTS = ["conventional", "selection", "adaptive", "dijkstra-cpu"]
+VARIANTS = ["conventional", "selection", "adaptive", "near-far", "tiled", "dijkstra-cpu"]
+PHASE_SYNCHRONOUS = VARIANTS[:3]
 pytestmark = pytest.mark.slow
 
 
@@ -71,10 +73,13 @@ def test_every_search_is_a_row_with_the_right_counts(finished, graph, sources, v
     assert all(row["upload_ms"] > 0 and row["prepare_ms"] > 0 and row["download_ms"] > 0 for row in rows)
     if variant == "dijkstra-cpu":
         assert {row["relaxed_arcs"] for row in rows} == {graph.n_arcs}
-        assert {row["phases"] for row in rows} == {None}
     else:
+        assert all(row["relaxed_arcs"] >= graph.n_arcs for row in rows)
+    if variant in PHASE_SYNCHRONOUS:
         phases = {source: len(reference_phases(graph, source)) for source in sources}
         assert {row["source"]: row["phases"] for row in rows} == phases
+    if variant in ("dijkstra-cpu", "tiled"):
+        assert {row["phases"] for row in rows} == {None}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -92,10 +97,12 @@ def test_phases_are_recorded_for_every_source(finished, graph, sources):
 
 
 def test_a_second_run_does_nothing(finished):
-    start = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = finished.run("--", "all")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "Nothing to be done" in done.stdout + done.stderr
-    assert time.monotonic() - start < 5
+    # Time of the processor, which other tests that run meanwhile do not add to.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,7 @@ def test_a_second_run_does_nothing(finished):
     [
         ("adaptive.cu", {"adaptive"}),
         ("selection.cu", {"selection", "adaptive"}),
+        ("near_far.cu", {"near-far"}),
         ("dijkstra_cpu.py", {"dijkstra-cpu"}),
     ],
 )
@@ -126,7 +134,9 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     wrong = text.replace("propose(v, distance, Wa[i], overflow)", "propose(v, distance + 1, Wa[i], overflow)")
     assert wrong != text
     kernel.write_text(wrong, encoding="utf-8")
-    workflow.configure({**TINY, "sssp": {"graphs": ["tiny"], "variants": {"adaptive": False}}})
+    workflow.configure(
+        {**TINY, "sssp": {"graphs": ["tiny"], "variants": {"adaptive": False, "tiled": False}}}
+    )
     done = workflow.run("--", "all", check=False)
     assert done.returncode != 0
     assert "sssp selection on tiny: invalid (rule" in done.stderr
@@ -134,6 +144,7 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     assert summary["status"].to_dict() == {
         "conventional": "ok",
         "selection": "invalid",
+        "near-far": "ok",
         "dijkstra-cpu": "ok",
     }
     assert np.isnan(summary.loc["selection", "median_ms"])

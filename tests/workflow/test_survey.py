@@ -17,6 +17,8 @@ CONFIG = {
         "variants": {
             "selection": False,
             "adaptive": False,
+            "near-far": False,
+            "tiled": False,
             "scipy-dijkstra": {},
             "boost-dijkstra": {},
             "dijkstra": {},

@@ -42,6 +42,25 @@ def downloaded(name):
     )
 
 
+def batch_files(batch):
+    """The Parquet files and the metadata of a batch."""
+    return multiext(
+        f"results/batches/{batch}/",
+        "graphs.parquet",
+        "vertices.parquet",
+        "arcs.parquet",
+        "batch.json",
+    )
+
+
+def run_inputs(wildcards):
+    """What a variant is run on: a batch, or a graph and its sources."""
+    if PLAN.datasets[wildcards.graph].is_batch:
+        return {"graph": batch_files(wildcards.graph)}
+    sources = f"results/sources/{wildcards.graph}.parquet"
+    return {"graph": graph_files(wildcards.graph), "sources": sources}
+
+
 def file_inputs(entry):
     """The files that a dataset is made from, given or downloaded, if it is made from any."""
     files = [file.path or f"results/downloads/{file.file_name}" for file in entry.files]

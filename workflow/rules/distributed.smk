@@ -72,6 +72,7 @@ rule gather_distributed:
 use rule judge_answers as judge_distributed with:
     input:
         summary="results/distributed.csv",
+        throughput=[],
     output:
         "results/distributed_verdict.txt",
     log:

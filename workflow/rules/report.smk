@@ -5,6 +5,8 @@ include: "report_targets.smk"
 include: "report_edge_bf_targets.smk"
 include: "report_hybrid_bfs_targets.smk"
 include: "report_survey_targets.smk"
+include: "report_dominators_targets.smk"
+include: "report_studies_targets.smk"
 
 
 rule plot_summary:

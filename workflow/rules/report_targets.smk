@@ -53,7 +53,7 @@ def graph_pages():
     """The pages that describe the graphs of the run, and the batches."""
     kinds = {
         name: "batches" if PLAN.datasets[name].is_batch else "graphs"
-        for name in PLAN.graphs
+        for name in [*PLAN.graphs, *PLAN.batches]
     }
     return [f"results/report/{kind}/{name}.html" for name, kind in kinds.items()]
 
@@ -80,6 +80,8 @@ def report_figures():
         targets += edge_bf_figures()
     if "hybrid-bfs" in PLAN.config.report.sources:
         targets += hybrid_bfs_figures()
+    if "dominators" in PLAN.config.report.sources:
+        targets += dominator_figures()
     if "survey" in PLAN.config.report.sources:
         targets += survey_figures()
-    return targets + work_tables()
+    return targets + work_tables() + study_figures()

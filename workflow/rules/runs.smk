@@ -49,6 +49,8 @@ use rule run_sssp as run_bfs with:
 
 
 use rule run_sssp as run_dominators with:
+    input:
+        unpack(run_inputs),
     output:
         runs=update("results/runs/dominators/{graph}/{variant}/runs.parquet"),
         certificates=update(

@@ -30,6 +30,9 @@ rule gather_timings:
 rule judge_answers:
     input:
         summary="results/summary.csv",
+        throughput=expand(
+            "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
+        ),
     output:
         "results/verdict.txt",
     log:

@@ -9,13 +9,14 @@ import pyarrow as pa
 from relaxometer.claims import Evidence, compare_claims, load_claims, readable_claims
 from relaxometer.gather import gather
 from relaxometer.graph import write_table
-from relaxometer.samples import proven_phases
+from relaxometer.samples import proven, proven_phases
 from relaxometer.scripting import job
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)
     folders = [Path(file).parent for file in snakemake.input.phases]
-    phases = proven_phases(gather(folders, "phases.parquet").to_pandas(), timings)
+    recorded = gather(folders, "phases.parquet").to_pandas()
+    phases = proven_phases(recorded, timings)
     metadata = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]
     evidence = Evidence(
         timings,
@@ -23,6 +24,7 @@ with job(snakemake):
         {graph["name"]: graph for graph in metadata},
         snakemake.params.swept,
         *map(pd.read_parquet, snakemake.input.extract_min),
+        steps=proven(recorded, timings),
     )
     claims = load_claims(Path(snakemake.input.claims))
     compared = compare_claims([one for one in claims if one.source in snakemake.params.sources], evidence)

@@ -6,4 +6,5 @@ from relaxometer.gather import verdict
 from relaxometer.scripting import job
 
 with job(snakemake):
-    Path(snakemake.output[0]).write_text(verdict(Path(snakemake.input.summary)), encoding="utf-8")
+    text = verdict(Path(snakemake.input.summary), [Path(file) for file in snakemake.input.throughput])
+    Path(snakemake.output[0]).write_text(text, encoding="utf-8")

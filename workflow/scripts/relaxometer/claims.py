@@ -95,6 +95,8 @@ class Evidence:
         Variants that only stand in a sweep of a parameter.
     extract_min : DataFrame or None
         Trials as :data:`relaxometer.extract_min.TABLE`, if ExtractMin was timed.
+    steps : DataFrame or None
+        The gathered phases of all proven variants, by whose modes steps are timed.
     """
 
     timings: pd.DataFrame
@@ -102,6 +104,7 @@ class Evidence:
     graphs: Mapping[str, dict[str, Any]]
     swept: Sequence[str] = ()
     extract_min: pd.DataFrame | None = None
+    steps: pd.DataFrame | None = None
 
     def times(self, graph: str, variant: str) -> pd.DataFrame:
         """Return a variant's time from each source, in GPU or CPU seconds.
@@ -344,6 +347,34 @@ def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
     return Measured(float(best.removeprefix("reduction-")), _origin(reductions))
 
 
+def step_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the time of the step `key` of the variant `of`, in milliseconds."""
+    if evidence.steps is None or evidence.steps.empty:
+        raise NotMeasured("no steps were recorded")
+    rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of and mode == @claim.key")
+    if rows.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
+    if (rows["device_kind"] == EMULATED).any():
+        raise NotMeasured("emulated time")
+    return Measured(float(rows["time_ms"].mean()), _origin(rows))
+
+
+def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the median time of `over`, on the CPU, by that of `of`, from the one root that a flow graph has.
+
+    One is called faster if all its repetitions are faster than all of the other.
+    """
+    _, baseline = evidence.times(claim.graph, claim.of), evidence.times(claim.graph, claim.over)
+    if (baseline["device_kind"] != "cpu").any():
+        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    searches = evidence.timings.query("graph == @claim.graph and status == 'ok'")
+    ours, theirs = (searches[searches["variant"] == variant] for variant in (claim.of, claim.over))
+    faster = ours["time_ms"].max() < theirs["time_ms"].min()
+    slower = ours["time_ms"].min() > theirs["time_ms"].max()
+    value = float(theirs["time_ms"].median() / ours["time_ms"].median())
+    return Measured(value, _origin(ours), int(faster) - int(slower))
+
+
 def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     """Return the real times of an ExtractMin on as many values as the claim speaks of, by method."""
     if evidence.extract_min is None:
@@ -360,6 +391,7 @@ QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
         *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
         *(threshold_band, best_threshold),
         *(extract_min_speedup, extract_min_best_threads),
+        *(step_time, speedup_from_root),
     )
 }
 """What a claim may be about, by the name that it has in ``claims.yaml``."""

@@ -134,6 +134,24 @@ class Series(Section):
     device: Literal["auto", "cuda", "host"] | None = None
 
 
+class Throughput(Section):
+    """Searches per second of `batch`, which makes many shortest-path searches at once.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `sssp`, whose variants stand beside it.
+    searches : list of int
+        How many searches a launch makes.
+    repetitions : int
+        Launches of each number that are timed.
+    """
+
+    graphs: list[Name] = []
+    searches: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 16, 132, 264, 528, 1000]
+    repetitions: PositiveInt = 3
+
+
 class Report(Section):
     """What the report shows beyond the tables.
 
@@ -166,6 +184,7 @@ class Config(Section):
     sssp, bfs, dominators : Problem
     distributed : dict of str to Series or False
         Series of searches over several ranks by name; False leaves one out that an earlier file names.
+    throughput : Throughput
     report : Report
     """
 
@@ -178,6 +197,7 @@ class Config(Section):
     bfs: Problem = Problem()
     dominators: Problem = Problem()
     distributed: dict[Name, Series | Literal[False]] = {}
+    throughput: Throughput = Throughput()
     report: Report = Report()
 
 
@@ -275,18 +295,29 @@ class Plan:
                         f"{origin}: distributed.{name}: another series has a run {run.name!r} too"
                     )
                 self.distributed[run.name] = run
+        for graph in self.config.throughput.graphs:
+            self._one_of(graph, self.config.sssp.graphs, "throughput.graphs", "graph of sssp.graphs")
         for graph in self.config.report.maps:
             self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
 
     @property
     def graphs(self) -> list[str]:
         """The graphs that some run needs, in the order of the configuration."""
+        return [name for name in self._inputs if not self.datasets[name].is_batch]
+
+    @property
+    def batches(self) -> list[str]:
+        """The batches of graphs that some run needs, in the order of the configuration."""
+        return [name for name in self._inputs if self.datasets[name].is_batch]
+
+    @property
+    def _inputs(self) -> list[str]:
         return list(dict.fromkeys(run.graph for run in self.runs.values()))
 
     def _runs_of(self, name: str, problem: Problem) -> Iterable[Run]:
         for graph in problem.graphs:
             self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
-            if self.datasets[graph].is_batch:
+            if self.datasets[graph].is_batch and name not in problems.WITH_BATCHES:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
                 )
@@ -302,6 +333,8 @@ class Plan:
             for expanded, parameters in self._expand(variant, spec.model_extra or {}):
                 self._check_parameters(name, kernel, parameters, key)
                 for graph in spec.graphs or problem.graphs:
+                    if not self._takes(name, kernel, graph):
+                        continue
                     yield Run(
                         problem=name,
                         graph=graph,
@@ -393,6 +426,11 @@ class Plan:
     def _check_parameters(self, problem: str, kernel: str, parameters: dict[str, Any], key: str) -> None:
         model = variants.load_variant(problem, kernel).Parameters
         validated(model, parameters, f"{self.origin}: {key}")
+
+    def _takes(self, problem: str, kernel: str, graph: str) -> bool:
+        """Return whether a kernel is one for graphs or for batches, whichever `graph` is."""
+        takes = getattr(variants.load_variant(problem, kernel).Solver, "takes", "graph")
+        return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
 
     def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
         """Raise, naming the nearest one, unless `name` is among `known`."""

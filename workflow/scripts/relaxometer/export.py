@@ -18,6 +18,9 @@ EXTRAS = (
     "report/edge-bf-*.csv",
     "report/survey-*.csv",
     "report/sssp-work.csv",
+    "report/auto-regret.csv",
+    "report/preparation.csv",
+    "report/throughput.csv",
 )
 """What some suites have beside, as patterns."""
 

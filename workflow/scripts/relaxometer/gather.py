@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +119,15 @@ def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
     return {**line, **times, "certified": len(good) / len(rows)}
 
 
-def verdict(summary: Path) -> str:
+def verdict(summary: Path, throughput: Sequence[Path] = ()) -> str:
     """Say that every answer was proven right.
+
+    Parameters
+    ----------
+    summary : Path
+        ``summary.csv``.
+    throughput : sequence of Path
+        Tables of :data:`relaxometer.throughput.TABLE`.
 
     Raises
     ------
@@ -127,11 +135,13 @@ def verdict(summary: Path) -> str:
         If one was not, naming each such variant and graph with the reason.
     """
     table = pd.read_csv(summary, keep_default_na=False)
-    failed = table[table["status"].isin(FAILURES)]
-    if failed.empty:
-        return f"{len(table)} variants measured, every answer proven right\n"
-    named = "; ".join(
+    failed = [
         f"{row.problem} {row.variant} on {row.graph}: {row.status} ({row.reason})"
-        for row in failed.itertuples()
-    )
-    raise UserError(named)
+        for row in table[table["status"].isin(FAILURES)].itertuples()
+    ]
+    for launches in map(pd.read_parquet, throughput):
+        for row in launches[launches["status"].isin(FAILURES)].itertuples():
+            failed.append(f"{row.searches} searches at once on {row.graph}: {row.status} ({row.reason})")
+    if failed:
+        raise UserError("; ".join(failed))
+    return f"{len(table)} variants measured, every answer proven right\n"

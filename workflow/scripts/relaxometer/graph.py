@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ MAX_WEIGHT = 2**32 - 2
 """Largest weight: 2**32 - 1 stands for "unreached" in distances."""
 
 ROW_GROUP = 1 << 20
+
+HASHED_PIECE = 1 << 26
+"""Bytes of a column that are hashed in one go."""
 
 PIECE = 1 << 16
 """Vertices or arcs looked at in one go, for the sake of memory."""
@@ -274,7 +279,8 @@ def write_graph(graph: Graph, folder: Path) -> None:
     if graph.input_degrees is not None:
         columns["input_degree"] = graph.input_degrees
     write_table(pa.table(columns), folder / "vertices.parquet")
-    write_table(pa.table({"target": graph.targets, "weight": graph.weights}), folder / "arcs.parquet")
+    arcs = pa.table({"target": graph.targets, "weight": graph.weights})
+    write_table(arcs, folder / "arcs.parquet", dictionaries=["weight"])
     write_json(describe(graph), folder / "graph.json")
 
 
@@ -324,14 +330,24 @@ def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
 def content_hash(graph: Graph) -> str:
     """Return the SHA-256 of all columns as little-endian bytes.
 
-    They are offsets, targets, weights, coordinates and input degrees, those that there are.
+    They are offsets, targets, weights, coordinates and input degrees, those that there are. A column of more
+    than 64 MiB enters with the SHA-256s of its pieces of so many bytes, which several cores find at once.
     """
     digest = hashlib.sha256()
     columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
     for array in columns:
         if array is not None:
-            digest.update(np.ascontiguousarray(array).data)
+            digest.update(_pieces_hashed(np.ascontiguousarray(array).view(np.uint8)))
     return digest.hexdigest()
+
+
+def _pieces_hashed(content: npt.NDArray[np.uint8]) -> bytes | memoryview:
+    """Return the hashes of the pieces of a long column, or a short one as it is."""
+    if len(content) <= HASHED_PIECE:
+        return content.data
+    pieces = [content[start : start + HASHED_PIECE] for start in range(0, len(content), HASHED_PIECE)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return b"".join(pool.map(lambda piece: hashlib.sha256(piece).digest(), pieces))
 
 
 def describe(graph: Graph) -> dict[str, Any]:
@@ -358,11 +374,17 @@ def describe(graph: Graph) -> dict[str, Any]:
     }
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write `table` as zstd-compressed Parquet under a temporary name, then rename it to `path`."""
+def write_table(table: pa.Table, path: Path, dictionaries: bool | list[str] = True) -> None:
+    """Write `table` as zstd-compressed Parquet under a temporary name, then rename it to `path`.
+
+    `dictionaries` names the columns with few distinct values if not all are tried: building a dictionary of
+    many values in vain is half the time of writing.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
-    pq.write_table(table, temporary, compression="zstd", row_group_size=ROW_GROUP)
+    pq.write_table(
+        table, temporary, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=dictionaries
+    )
     temporary.replace(path)
 
 

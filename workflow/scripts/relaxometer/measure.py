@@ -20,15 +20,17 @@ import numpy as np
 import pyarrow as pa
 
 from relaxometer import variants
+from relaxometer.batch import Batch
 from relaxometer.certify import Certificate
 from relaxometer.config import Run
 from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.errors import UserError
-from relaxometer.graph import Graph
+from relaxometer.graph import Graph, write_json, write_table
 from relaxometer.phases import Phase
 from relaxometer.problems import Problem, load_problem
 from relaxometer.progress import Progress
 from relaxometer.resident import ResidentGraph
+from relaxometer.resident_batch import ResidentBatch
 
 UNREACHED = np.uint32(2**32 - 1)
 """What stands in the first column of an answer for a vertex that was not reached."""
@@ -95,7 +97,7 @@ class Measurement:
     context: dict[str, Any] = field(default_factory=dict)
 
 
-def measure(run: Run, graph: Graph, sources: np.ndarray, device: Device) -> Measurement:
+def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: Device) -> Measurement:
     """Run a variant from every source, prove every answer, and keep all samples.
 
     A failure of the variant is a result: its rows say so and the others go on.
@@ -103,8 +105,9 @@ def measure(run: Run, graph: Graph, sources: np.ndarray, device: Device) -> Meas
     Parameters
     ----------
     run : Run
-    graph : Graph
+    graph : Graph or Batch
     sources : ndarray of shape (n_sources,), integers
+        A batch, whose graphs have entries of their own, takes a single 0.
     device : Device
 
     Returns
@@ -144,6 +147,16 @@ def measure(run: Run, graph: Graph, sources: np.ndarray, device: Device) -> Meas
     return result
 
 
+def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
+    """Write ``runs``, ``certificates``, ``phases`` and ``answer`` as Parquet, and ``context.json``."""
+    certificates = certificates_schema(load_problem(problem))
+    write_table(pa.Table.from_pylist(result.runs, RUNS), folder / "runs.parquet")
+    write_table(pa.Table.from_pylist(result.certificates, certificates), folder / "certificates.parquet")
+    write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
+    write_table(pa.table(result.answer), folder / "answer.parquet")
+    write_json(result.context, folder / "context.json")
+
+
 def _fill_in(result: Measurement, run: Run, sources: np.ndarray, status: str, reason: str) -> None:
     """Add a row for every search that was not run."""
     done = {(row["source"], row["repetition"]) for row in result.runs}
@@ -157,18 +170,27 @@ def _fill_in(result: Measurement, run: Run, sources: np.ndarray, status: str, re
 class _Job:
     """One variant set up on one graph."""
 
-    def __init__(self, run: Run, problem: Problem, graph: Graph, device: Device) -> None:
+    def __init__(self, run: Run, problem: Problem, graph: Graph | Batch, device: Device) -> None:
         self._run = run
         self._device = device
+        self._has_source = isinstance(graph, Graph)
         with _stopwatch() as upload:
-            self._graph = ResidentGraph.upload(device, graph)
+            self._graph: ResidentGraph | ResidentBatch = (
+                ResidentGraph.upload(device, graph)
+                if isinstance(graph, Graph)
+                else ResidentBatch.upload(device, graph)
+            )
             device.synchronize()
         module = variants.load_variant(run.problem, run.kernel)
+        parameters = module.Parameters.model_validate(run.parameters)
+        # The first one compiles its kernels; that is no work on the graph, and kept for later runs.
+        module.Solver(self._graph, parameters)
+        device.synchronize()
         with _stopwatch() as prepare:
-            self.solver = module.Solver(self._graph, module.Parameters.model_validate(run.parameters))
+            self.solver = module.Solver(self._graph, parameters)
             device.synchronize()
         self._degrees = device.asarray(graph.degrees)
-        ends = graph.input_degrees
+        ends = graph.input_degrees if isinstance(graph, Graph) else None
         self._input_degrees = None if ends is None else device.asarray(ends)
         self._certifier = problem.certifier(self._graph)
         self._fixed = {"upload_ms": upload.ms, "prepare_ms": prepare.ms}
@@ -178,7 +200,7 @@ class _Job:
         timing = self._run.timing
         deadline = time.monotonic() + timing.timeout_s
         for source in np.resize(sources, timing.warmup).tolist():
-            self.solver.solve(source)
+            self._solve(source)
         what = f"{self._run.problem} {self._run.graph} {self._run.variant}"
         progress = Progress(f"{what}: searches", timing.repetitions * len(sources))
         for repetition in range(timing.repetitions):
@@ -194,11 +216,15 @@ class _Job:
             self._instrument(source, result)
             progress.step()
 
+    def _solve(self, source: int, phases: list[Phase] | None = None) -> Any:
+        """Solve from one source, or all graphs of a batch."""
+        return self.solver.solve(source if self._has_source else None, phases)
+
     def _search(self, source: int, repetition: int, result: Measurement) -> None:
         """Time one search, download its answer and certify it."""
         timer = _stopwatch() if self.solver.runs_on == "cpu" else self._device.timer()
         with timer as search:
-            answer = self.solver.solve(source)
+            answer = self._solve(source)
         with _stopwatch() as download:
             columns = {name: self._device.asnumpy(values) for name, values in answer.columns.items()}
         if not result.runs:
@@ -210,7 +236,7 @@ class _Job:
     def _certify(self, source: int, repetition: int, answer: Any, result: Measurement) -> dict[str, Any]:
         """Prove an answer; return what it reached and the status of its row."""
         columns = {name: self._device.asarray(values) for name, values in answer.columns.items()}
-        certificate = self._certifier.check(source, **columns)
+        certificate = self._certifier.check(source if self._has_source else None, **columns)
         key = {"source": source, "repetition": repetition}
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         result.certificates.append(key | {"holds": certificate.holds} | violations)
@@ -228,7 +254,7 @@ class _Job:
     def _instrument(self, source: int, result: Measurement) -> None:
         """Record the phases of one more search, and its relaxed arcs in the rows of the timed ones."""
         phases: list[Phase] = []
-        self.solver.solve(source, phases)
+        self._solve(source, phases)
         for number, phase in enumerate(phases, start=1):
             row = {"source": source, "phase": number, "mode": phase.mode, "updated": phase.updated}
             result.phases.append(row | {"relaxed_arcs": phase.relaxed_arcs, "time_ms": phase.time_ms})

@@ -10,6 +10,9 @@ from typing import Any
 NAMES = ("sssp", "bfs", "dominators")
 """The problems; each is a package of that name, with a `PROBLEM` and a module for each variant."""
 
+WITH_BATCHES = ("dominators",)
+"""The problems that are also asked of whole batches of graphs."""
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -27,6 +27,10 @@ class Purpose(IntEnum):
     ORDER = 3
     DIAGONALS = 4
     JITTER = 5
+    TREE = 6
+    BRANCHES = 7
+    LOOPS = 8
+    GOTOS = 9
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -408,6 +408,59 @@ class RoadParameters(GridParameters):
         return self
 
 
+class FlowRandomParameters(Section):
+    """Parameters of the format ``flow-random``.
+
+    Parameters
+    ----------
+    vertices : int
+    branches, loops, gotos : float, default=0.5, 0.15, 0.01
+        Arcs per vertex that lead forward, back, and anywhere: gotos enter loops past their heads.
+    reach : int, default=40
+        How far branches and loops lead, in vertices.
+    """
+
+    vertices: VertexCount
+    branches: float = Field(0.5, ge=0)
+    loops: float = Field(0.15, ge=0)
+    gotos: float = Field(0.01, ge=0)
+    reach: PositiveInt = 40
+
+
+class LadderParameters(Section):
+    """Parameters of the format ``ladder``.
+
+    Parameters
+    ----------
+    rungs : int
+    closed : bool, default=False
+        Whether the rails lead both ways and the root to their far ends too, without rungs: a ring, round
+        which local fixed points move by one vertex a round.
+    """
+
+    rungs: PositiveInt
+    closed: bool = False
+
+    @model_validator(mode="after")
+    def _has_32_bit_ids(self) -> LadderParameters:
+        _check_ids(1 + 2 * self.rungs)
+        return self
+
+
+class ListedArcsParameters(Section):
+    """Parameters of the format ``listed-arcs``.
+
+    Parameters
+    ----------
+    vertices : int
+    arcs : list of (tail, head)
+        Each of weight 1.
+    """
+
+    vertices: VertexCount
+    arcs: list[tuple[NonNegativeInt, NonNegativeInt]]
+
+
 class PythonCfgParameters(Section):
     """Parameters of the format ``python-cfgs``.
 
@@ -494,6 +547,9 @@ FORMATS = {
     "complete": Format(("shapes", "build_complete"), needs="seed", parameters=ShapeParameters),
     "binary-tree": Format(("shapes", "build_binary_tree"), needs="seed", parameters=ShapeParameters),
     "road-like": Format(("roads", "build"), needs="seed", parameters=RoadParameters),
+    "flow-random": Format(("flow_graphs", "build_random"), needs="seed", parameters=FlowRandomParameters),
+    "ladder": Format(("flow_graphs", "build_ladder"), parameters=LadderParameters),
+    "listed-arcs": Format(("flow_graphs", "build_listed"), parameters=ListedArcsParameters),
     "c-cfgs": Format(("c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
     "python-cfgs": Format(("python_cfgs", "build"), parameters=PythonCfgParameters, batch=True),
 }

@@ -168,12 +168,12 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Rank": [_whole(rank) for rank in lines["rank"]],
             "Variant": lines["variant"],
             "Clock": lines["device_kind"].map(CLOCKS),
-            "Median [ms]": [_rounded(value) for value in lines["median_ms"]],
+            "Median [ms]": [rounded(value) for value in lines["median_ms"]],
             "95% interval": [
-                f"{_rounded(low)} to {_rounded(high)}" if np.isfinite(low) else ""
+                f"{rounded(low)} to {rounded(high)}" if np.isfinite(low) else ""
                 for low, high in zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
             ],
-            "Million arcs/s": [_rounded(value) for value in lines["mteps"]],
+            "Million arcs/s": [rounded(value) for value in lines["mteps"]],
             "Phases": [_whole(phases) for phases in lines["phases"]],
             "Sources": lines["sources"],
             "Proven": [f"{share:.0%}" for share in lines["certified"]],
@@ -182,7 +182,8 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _rounded(value: float) -> str:
+def rounded(value: float) -> str:
+    """Write a number with three digits, or as a whole one from 1,000 on; nothing if there is none."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
 
 

@@ -60,12 +60,14 @@ const u32 BEYOND = 3;
 const u32 SLOT = 5;
 const u32 COUNTS = SLOT + SLOTS;
 
+const u32 NO_EPOCH = 0xffffffffu;
+
 struct State {
     u32 count[COUNTS];
     u32 least[2];    // distance in each pile beyond, or less
     u32 phase;       // phases done
     u32 last;        // near bucket
-    u32 epoch;       // of 32 buckets
+    u32 epoch;       // of 32 buckets, or NO_EPOCH while the slots are out of use
     u32 beyond;      // 0 or 1: which pile beyond is in use
     u32 overflowed;  // some path passed 2^32 - 2
     u32 full;        // some pile had no room: the answer is void
@@ -225,7 +227,7 @@ struct BlockSearch {
     // The arcs of an entry that are not among the vertex's first three.
     __device__ uint2 rest_of(const Entry& entry) const
     {
-        uint2 row = graph.rows[entry.vertex];
+        uint2 row = __ldg(&graph.rows[entry.vertex]);
         if (entry.piece == 0) return make_uint2(row.x + 3, row.y);
         u32 begin = row.x + entry.piece * PIECE;
         return make_uint2(begin, min(row.y, begin + PIECE));
@@ -258,7 +260,7 @@ struct BlockSearch {
         for (u32 i = threadIdx.x / 2; i < near_count + slot_count; i += blockDim.x / 2) {
             Entry entry = i < near_count ? near_entry(phase, i) : taken[i - near_count];
             u32 distance = load_relaxed(&tree.distance[entry.vertex]);
-            uint4 pair = graph.first[2 * static_cast<size_t>(entry.vertex) + half];
+            uint4 pair = __ldg(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
             if (distance != entry.distance) continue;
             if (entry.piece != 0) {
                 if (half == 0 && relax_rest(entry)) left = true;

@@ -4,6 +4,10 @@
 // number of phases are the same. What the source pays to the host goes: a barrier of the grid takes the place
 // of a launch, and the rule that chooses between selected and all vertices runs on the device.
 //
+// A CUDA graph of the source's kernels would leave the host out, too. It needs conditional nodes, since the
+// number of phases is not known beforehand; CuPy does not make those. Each kernel of a phase would still be
+// started and drained, by the device; a barrier of the grid costs about a microsecond.
+//
 // Deviations from the source, beyond those of conventional.cu and selection.cu:
 //   - threads are not created, but handed out: a fixed grid strides over the selected vertices or over all;
 //   - the time of a phase is that from the middle barrier of the phase before to its own, on the device's

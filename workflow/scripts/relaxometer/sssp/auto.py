@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Solver:
 
     Features of the graph say which variants are worth a try: `tiled` where degrees are small and there are no
     hubs, `push-pull` where there are; the others always. Each is prepared and timed in turn, and the fastest
-    kept. All of it counts as preparation.
+    kept. All of it counts as preparation; `probe_ms`, among what is resolved, is the time of the searches.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ class Solver:
         places = np.linspace(0, len(with_arcs) - 1, parameters.probes + 2)[1:-1]
         sources = with_arcs[places.astype(np.int64)].tolist()
         self._times: dict[str, float] = {}
+        self._probe_ms = 0.0
         self._kind, candidates = worth_a_try(graph)
         for name in candidates:
             self._try(name, graph, sources)
@@ -76,7 +78,9 @@ class Solver:
             solver = module.Solver(graph, module.Parameters())
         except (variants.Skipped, DeviceOutOfMemory):
             return
+        start = time.perf_counter()
         median = float(np.median([self._time(solver, source) for source in sources]))
+        self._probe_ms += (time.perf_counter() - start) * 1e3
         if not self._times or median < min(self._times.values()):
             self._chosen, self._solver = name, solver
         self._times[name] = median
@@ -90,9 +94,10 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the variant chosen with its parameters, what for, and the median of each in milliseconds."""
-        times = {f"{name}_ms": round(ms, 3) for name, ms in self._times.items()}
-        return {"chosen": self._chosen, "because": self._kind, **times, **self._solver.resolved}
+        """Return the variant chosen, what for, what the probes showed and took, and its own parameters."""
+        medians = ", ".join(f"{name} {ms:.3g} ms" for name, ms in self._times.items())
+        choice = {"chosen": self._chosen, "because": self._kind, "probed": medians}
+        return choice | {"probe_ms": round(self._probe_ms, 3)} | self._solver.resolved
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`."""

@@ -7,6 +7,10 @@
 // written. What a block has to push it collects in shared memory, and makes room for all of it in the piles
 // with one atomic add a pile.
 //
+// Where buckets were taken along while few vertices were near, too many may be near later. When all blocks
+// find a crowd, they lower the threshold to the mean bucket of a sample of it: everything farther goes to the
+// pile beyond. Work, not latency, decides then.
+//
 // Work is shared out by arcs: a warp takes a few entries and deals out all their arcs evenly to its lanes. A
 // vertex with many arcs is cut into pieces, and all but the first become near entries of the next phase.
 
@@ -130,7 +134,7 @@ struct GridPhase {
             u32 degree = 0;
             if (lane < share && i < total) {
                 entry = i < near_count ? near_entries[i] : taken[i - near_count];
-                uint2 row = graph.rows[entry.vertex];
+                uint2 row = __ldg(&graph.rows[entry.vertex]);
                 if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) {
                     if (entry.piece == 0) {
                         tree.predecessor[entry.vertex] = entry.predecessor;
@@ -187,7 +191,7 @@ struct GridPhase {
                 from[r].vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
                 from[r].predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
                 u32 i = k + __shfl_sync(ALL_LANES, shift, owner);
-                to[r] = k < total ? graph.arcs[i] : make_uint2(NO_ARC, 0);
+                to[r] = k < total ? __ldg(&graph.arcs[i]) : make_uint2(NO_ARC, 0);
             }
             relax_round(from, to);
         }
@@ -222,11 +226,9 @@ struct GridPhase {
         }
     }
 
-    // Moves the fresh entries of a pile beyond to the slots of the epoch, or to the other such pile.
-    __device__ void fill_slots(u32 from)
+    // Pushes the fresh ones of these entries again, to the piles that are theirs now.
+    __device__ void sort_again(const Entry* entries, u32 count)
     {
-        u32 count = min(known.count[BEYOND + from], piles.capacity);
-        const Entry* entries = piles.of(BEYOND + from, known.phase);
         for (u32 i = thread_id(); i < count; i += thread_count()) {
             Entry entry = entries[i];
             if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) push(entry);
@@ -250,56 +252,114 @@ __device__ void copy_near(Entry* to, const Entry* from, u32 count)
     }
 }
 
+// Numbers of entries at which the blocks change their ways; see near_far.py.
+struct Widths {
+    u32 block_target;
+    u32 grid_target;
+    u32 narrow;
+    u32 crowd;
+};
+
 // What the blocks do next. All find the same, from the same state.
 struct Decision {
     u32 near_count;
     u32 slot;  // to expand along; SLOTS for none
     u32 slot_count;
+    u32 last;  // near bucket, lowered if there is a crowd
     bool ended;
-    bool narrow;  // few enough entries for one block
-    bool turns;   // to the next epoch
+    bool narrow;   // few enough entries for one block
+    bool turns;    // to the next epoch
+    bool demotes;  // near entries beyond `last`
 
-    __device__ Decision(const State& known, const Piles& piles, u32 block_target, u32 grid_target, u32 most)
+    __device__ Decision(const State& known, const Piles& piles, const Widths& widths, u32 shift)
     {
         near_count = min(known.count[NEAR + known.phase % 3], piles.capacity);
         slot = next_slot(known, known.last, known.epoch);
         slot_count = slot == SLOTS ? 0 : min(known.count[SLOT + slot], piles.capacity);
         u32 beyond_count = known.count[BEYOND + known.beyond];
         u32 more = slot == SLOTS ? beyond_count : slot_count;
+        bool thin = near_count < widths.grid_target;
         ended = near_count + more == 0;
-        narrow = near_count + (near_count < block_target ? more : 0) < most;
-        turns = near_count < grid_target && slot == SLOTS && beyond_count != 0;
-        if (near_count >= grid_target) {
+        narrow = near_count + (near_count < widths.block_target ? more : 0) < widths.narrow;
+        turns = thin && slot == SLOTS && beyond_count != 0;
+        if (!thin) {
             slot = SLOTS;
             slot_count = 0;
         }
+        last = slot == SLOTS ? known.last : known.epoch * SLOTS + slot;
+        demotes = false;
+        if (!thin && near_count > widths.crowd) {
+            u32 mean = mean_bucket(piles.near_of(known.phase), shift);
+            demotes = mean < last;
+            last = min(last, mean);
+        }
+    }
+
+    // The mean bucket of 32 near entries spread over their pile, at least the least of theirs.
+    __device__ u32 mean_bucket(const Entry* near_entries, u32 shift) const
+    {
+        u32 place = static_cast<u32>(static_cast<u64>(threadIdx.x % 32) * near_count / 32);
+        u32 bucket = near_entries[place].distance >> shift;
+        u32 least = __reduce_min_sync(ALL_LANES, bucket);
+        u32 above = min(bucket - least, (1u << 27) - 1);
+        return least + __reduce_add_sync(ALL_LANES, above) / 32;
     }
 };
 
-// Goes on to the epoch of the least distance beyond.
-__device__ void next_epoch(const cg::grid_group& grid, GridPhase& phase, State& known, State& state,
-                           u32 shift)
+// Starts to sort entries into the other pile beyond, with new borders; slots are empty then.
+__device__ void begin_sorting(const cg::grid_group& grid, GridPhase& phase, State& known, State& state,
+                              u32 last, u32 epoch)
 {
-    u32 from = known.beyond;
-    u32 bucket = known.least[from] >> shift;
+    u32 to = known.beyond ^ 1;
     __syncthreads();
     if (blockIdx.x == 0) {
         if (threadIdx.x < SLOTS) state.count[SLOT + threadIdx.x] = 0;
         if (threadIdx.x == 0) {
-            state.count[BEYOND + (from ^ 1)] = 0;
-            state.least[from ^ 1] = UNREACHED;
-            state.epoch = bucket / SLOTS;
-            state.last = bucket - 1;
-            state.beyond = from ^ 1;
+            state.count[BEYOND + to] = 0;
+            state.least[to] = UNREACHED;
+            state.last = last;
+            state.epoch = epoch;
+            state.beyond = to;
         }
     }
     if (threadIdx.x == 0) {
-        known.epoch = bucket / SLOTS;
-        known.beyond = from ^ 1;
+        known.epoch = epoch;
+        known.beyond = to;
     }
-    phase.last = bucket - 1;
+    phase.last = last;
     grid.sync();
-    phase.fill_slots(from);
+}
+
+// Goes on to the epoch of the least distance beyond.
+__device__ void next_epoch(const cg::grid_group& grid, GridPhase& phase, State& known, State& state)
+{
+    u32 from = known.beyond;
+    u32 bucket = known.least[from] >> phase.rule.shift;
+    begin_sorting(grid, phase, known, state, bucket - 1, bucket / SLOTS);
+    phase.sort_again(phase.piles.of(BEYOND + from, known.phase),
+                     min(known.count[BEYOND + from], phase.piles.capacity));
+    phase.flush();
+}
+
+// Leaves only buckets up to `last` near; the rest and all that is far goes to the pile beyond, and there is
+// no epoch until the next turn. Counts as a phase, since near entries change their pile.
+__device__ void demote(const cg::grid_group& grid, GridPhase& phase, State& known, State& state, u32 last)
+{
+    u32 from = known.beyond;
+    u32 taken_up_to = known.last;
+    u32 epoch = known.epoch;
+    const Piles& piles = phase.piles;
+    begin_sorting(grid, phase, known, state, last, NO_EPOCH);
+    if (thread_id() == 0) {
+        state.count[NEAR + (known.phase + 2) % 3] = 0;
+        state.phase = known.phase + 1;
+    }
+    phase.sort_again(piles.near_of(known.phase), min(known.count[NEAR + known.phase % 3], piles.capacity));
+    for (u32 slot = 0; slot < SLOTS; ++slot) {
+        if (epoch == NO_EPOCH || epoch * SLOTS + slot <= taken_up_to) continue;
+        phase.sort_again(piles.of(SLOT + slot, known.phase), min(known.count[SLOT + slot], piles.capacity));
+    }
+    phase.sort_again(piles.of(BEYOND + from, known.phase), min(known.count[BEYOND + from], piles.capacity));
     phase.flush();
 }
 
@@ -307,7 +367,7 @@ __device__ void next_epoch(const cg::grid_group& grid, GridPhase& phase, State& 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     near_far(u32 n, const uint2* __restrict__ rows, const uint4* __restrict__ first,
              const uint2* __restrict__ arcs, u32* distance, u32* predecessor, uint4* entries, u32 capacity,
-             u32 source, u32 shift, u32 block_target, u32 grid_target, u32 narrow, u32 wide,
+             u32 source, u32 shift, u32 block_target, u32 grid_target, u32 narrow, u32 wide, u32 crowd,
              u32* shared_state, u64* records, u32 log_room, u64* result)
 {
     extern __shared__ uint4 memory[];
@@ -321,6 +381,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     Tree tree = {distance, predecessor};
     Piles piles = {reinterpret_cast<Entry*>(entries), capacity};
     Log log = {reinterpret_cast<LogRecord*>(records), log_room};
+    Widths widths = {block_target, grid_target, narrow, crowd};
     if (threadIdx.x == 0) stage.count = hubs.count = 0;
     clear_tree(tree, n, thread_id(), thread_count());
     grid.sync();
@@ -333,9 +394,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         copy_state(&known, &state);
         __syncthreads();
         if (wide_before && thread_id() == 0) log.end(known.phase - 1, GRID);
-        Decision next(known, piles, block_target, grid_target, narrow);
+        Decision next(known, piles, widths, shift);
         u32 phase = known.phase;
-        u32 last = known.last;
         grid.sync();
         if (next.ended) break;
         if (next.narrow && blockIdx.x == 0) {
@@ -350,16 +410,20 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         wide_before = !next.narrow && !next.turns;
         if (next.narrow) continue;
-        GridPhase all = {graph, tree, piles, {shift, grid_target, 0}, log, state, known, queue, stage, last};
+        GridPhase all = {graph, tree,  piles,    {shift, grid_target, 0}, log, state, known,
+                         queue, stage, next.last};
         if (next.turns) {
-            next_epoch(grid, all, known, state, shift);
+            next_epoch(grid, all, known, state);
             continue;
         }
-        if (next.slot != SLOTS) all.last = known.epoch * SLOTS + next.slot;
+        if (next.demotes) {
+            demote(grid, all, known, state, next.last);
+            continue;
+        }
         if (thread_id() == 0) {
             state.count[NEAR + (phase + 2) % 3] = 0;
             state.phase = phase + 1;
-            state.last = all.last;
+            state.last = next.last;
         }
         all.expand(next.near_count, next.slot, next.slot_count);
         all.flush();

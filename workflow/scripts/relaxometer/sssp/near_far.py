@@ -43,6 +43,10 @@ class Parameters(variants.Parameters):
         is less, on graphs of mean degree up to 8.
     wide : int
         With more entries to expand, all blocks take over; at least `narrow`.
+    crowd : int or "auto"
+        With more near entries, all blocks lower the threshold before they expand any; at least
+        `grid_target`. "auto": 16384, or `grid_target` if that is more, on graphs of mean degree up to 8;
+        never on others.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
@@ -50,11 +54,16 @@ class Parameters(variants.Parameters):
     grid_target: PositiveInt = 8192
     narrow: NonNegativeInt | Literal["auto"] = Field("auto")
     wide: PositiveInt = 4096
+    crowd: PositiveInt | Literal["auto"] = Field("auto")
 
     @model_validator(mode="after")
-    def _is_wider(self) -> Parameters:
+    def _widths_are_in_order(self) -> Parameters:
         if self.narrow != "auto" and self.narrow > self.wide:
             raise ValueError(f"wide is {self.wide}; it must be at least narrow, which is {self.narrow}")
+        if self.crowd != "auto" and self.crowd < self.grid_target:
+            raise ValueError(
+                f"crowd is {self.crowd}; it must be at least grid_target, which is {self.grid_target}"
+            )
         return self
 
 
@@ -78,15 +87,12 @@ class Solver:
         self._graph = graph
         device = graph.device
         xp = device.xp
-        narrow = parameters.narrow
-        if narrow == "auto":
-            narrow = min(1024, parameters.wide) if graph.n_arcs <= SPARSE * graph.n_vertices else 0
         delta = None if parameters.delta == "auto" else parameters.delta
         self._shift = bucket_shift(graph, delta)
-        self._rule = (self._shift, parameters.block_target, parameters.grid_target, narrow, parameters.wide)
+        self._widths = _widths(parameters, sparse=graph.n_arcs <= SPARSE * graph.n_vertices)
         packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
         # Only a block that goes on alone reads the lists of first arcs.
-        first = packed.first() if narrow else xp.zeros(4, dtype=xp.uint32)
+        first = packed.first() if self._widths["narrow"] else xp.zeros(4, dtype=xp.uint32)
         self._packed = (np.uint32(graph.n_vertices), packed.rows, first, packed.arcs)
         self._state = xp.zeros(STATE_WORDS, dtype=xp.uint32)
         self._result = xp.zeros(1, dtype=xp.uint64)
@@ -98,14 +104,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the rule in force: the width of a bucket in the graph's unit, and widths in entries."""
-        _, block_target, grid_target, narrow, wide = self._rule
-        return {
-            "bucket": 1 << self._shift,
-            "block_target": block_target,
-            "grid_target": grid_target,
-            "narrow": narrow,
-            "wide": wide,
-        }
+        return {"bucket": 1 << self._shift, **self._widths}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
@@ -138,7 +137,8 @@ class Solver:
             self._piles,
             np.uint32(self._capacity),
             np.uint32(source),
-            *map(np.uint32, self._rule),
+            np.uint32(self._shift),
+            *map(np.uint32, self._widths.values()),
             self._state,
             log,
             np.uint32(LOG_ROOM),
@@ -150,3 +150,16 @@ class Solver:
         if phases is not None and not full:
             phases += logged_phases(device.asnumpy(log)[: count + 1])
         return Answer(distance, predecessor, count, overflowed), full
+
+
+def _widths(parameters: Parameters, *, sparse: bool) -> dict[str, int]:
+    """Return the numbers of entries at which phases change, in the order of the kernel's arguments."""
+    narrow = min(1024, parameters.wide) if sparse else 0
+    crowd = max(16384, parameters.grid_target) if sparse else 2**32 - 1
+    return {
+        "block_target": parameters.block_target,
+        "grid_target": parameters.grid_target,
+        "narrow": narrow if parameters.narrow == "auto" else parameters.narrow,
+        "wide": parameters.wide,
+        "crowd": crowd if parameters.crowd == "auto" else parameters.crowd,
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
@@ -10,7 +10,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from relaxometer import variants
 from relaxometer.phases import Phase
 from relaxometer.sssp import Answer
-from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
+from relaxometer.sssp._packed_arcs import PackedArcs, kernels
 from relaxometer.sssp._tiles import cut
 from relaxometer.variants import Skipped
 
@@ -19,14 +19,26 @@ if TYPE_CHECKING:
 
 QUEUE_BYTES = 2 * 2048 * 8
 BYTES_OF_VERTEX = 8
+BYTES_OF_ARCS = 32
 SHARED_BYTES = 226 * 1024
-"""Shared memory of a block: its queue, two words for each vertex of the largest tile, and a few more."""
+"""Shared memory of a block: its queue, two words for each vertex, and its first arcs if there is room."""
+
+SMALL = 4096
+"""Vertices of a tile whose phases are too narrow to keep 1024 threads busy."""
 
 MOST_ARCS = 4096
 """Arcs of a vertex up to which the variant is run: one thread relaxes them all."""
 
-AHEAD = 32
+MOST_THREADS = 1024
+"""Of a block; one of so many, with all the shared memory, has a multiprocessor to itself."""
+
+AHEAD = 20
 """Mean weights that a tile runs ahead where weights vary little; with a heavy tail that is wasted work."""
+
+LEASH = 1.5
+"""By how much a tile may be above the last one, as a multiple of delta, where weights have a heavy tail."""
+
+NO_LEASH = 2**32 - 1
 
 LEAST_TILE = 64
 """Vertices below which cutting on is no use."""
@@ -42,13 +54,21 @@ class Parameters(variants.Parameters):
     ----------
     delta : float or "auto"
         How far above the least waiting distance the threshold of a tile is raised, in mean weights. "auto":
-        32, divided by the square of the weights' coefficient of variation where that is above 1.
+        20, divided by the square of the weights' coefficient of variation where that is above 1.
+    leash : float, "none" or "auto"
+        How far the threshold of a tile may be above the least distance that waits in any tile, in mean
+        weights. "auto": 1.5 times delta where the weights' coefficient of variation is above 1, else none.
     tiles : int or "auto"
-        "auto": as many as blocks run at once, but none of fewer than 64 vertices.
+        "auto": one for each multiprocessor, but none of fewer than 64 vertices.
+    threads : int or "auto"
+        Of a block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices, else 1024; 128 in
+        the emulation, which runs threads one after another.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
+    leash: PositiveFloat | Literal["none", "auto"] = Field("auto")
     tiles: PositiveInt | Literal["auto"] = Field("auto")
+    threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
 
 class Solver:
@@ -80,19 +100,27 @@ class Solver:
         if most_arcs > MOST_ARCS:
             raise Skipped(f"made for maps; a vertex has {most_arcs} arcs, more than {MOST_ARCS}")
         self._kernel = kernels(graph, "tiled.cu", cooperative=True).get_function("tiled")
-        self._threads = threads_per_block(device)
-        blocks = device.max_cooperative_blocks(self._kernel, self._threads, SHARED_BYTES)
-        if blocks == 0:
+        most_tiles = device.max_cooperative_blocks(self._kernel, MOST_THREADS, SHARED_BYTES)
+        if most_tiles == 0:
             raise Skipped(f"a block of this device has less than {SHARED_BYTES // 1024} KiB of shared memory")
-        wanted = graph.n_vertices // LEAST_TILE if parameters.tiles == "auto" else parameters.tiles
-        self._tiles = max(1, min(blocks, wanted, graph.n_vertices))
+        if parameters.tiles == "auto":
+            self._tiles = max(1, min(most_tiles, graph.n_vertices // LEAST_TILE))
+        else:
+            self._tiles = min(parameters.tiles, graph.n_vertices)
         tiling = cut(host, self._tiles)
+        self._threads = self._width_of_block(parameters.threads, tiling.largest)
         self._room = -(-tiling.largest // 4) * 4
         self._shared_bytes = QUEUE_BYTES + BYTES_OF_VERTEX * self._room
         if self._shared_bytes > SHARED_BYTES:
             most = (SHARED_BYTES - QUEUE_BYTES) // BYTES_OF_VERTEX * self._tiles
             raise Skipped(f"{graph.n_vertices} vertices; shared memory holds {most}")
-        self._delta = self._width(parameters.delta)
+        with_arcs = self._shared_bytes + BYTES_OF_ARCS * self._room
+        self._arcs_here = self._fits(with_arcs)
+        if self._arcs_here:
+            self._shared_bytes = with_arcs
+        elif not self._fits(self._shared_bytes):
+            raise Skipped(f"{self._tiles} tiles of {tiling.largest} vertices; not so many blocks run at once")
+        self._delta, self._leash = self._widths(parameters)
         self._place = tiling.place
         packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
         zero = np.flatnonzero(host.weights == 0)
@@ -108,24 +136,51 @@ class Solver:
             device.asarray(zero_arcs) if len(zero) else None,
             np.uint32(len(zero)),
             np.uint32(self._room),
+            np.uint32(self._arcs_here),
         )
         self._mail = xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=xp.uint32)
-        self._board = xp.empty(BOARD_WORDS + self._tiles, dtype=xp.uint64)
+        self._board = xp.empty(BOARD_WORDS + 2 * self._tiles, dtype=xp.uint64)
 
-    def _width(self, delta: float | Literal["auto"]) -> int:
-        """Return delta in the graph's unit."""
+    def _width_of_block(self, threads: int | Literal["auto"], largest: int) -> int:
+        if threads != "auto":
+            return threads
+        if self._graph.device.kind == "host":
+            return 128
+        return 512 if largest <= SMALL else 1024
+
+    def _fits(self, shared_bytes: int) -> bool:
+        """Return whether all tiles run at once with so much shared memory each."""
+        if shared_bytes > SHARED_BYTES:
+            return False
+        return (
+            self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
+            >= self._tiles
+        )
+
+    def _widths(self, parameters: Parameters) -> tuple[int, int]:
+        """Return delta and leash in the graph's unit."""
         if self._graph.n_arcs == 0:
-            return 1
+            return 1, NO_LEASH
         weights = self._graph.host.weights
         mean = max(float(weights.mean()), 1.0)
+        variation = float(weights.std()) / mean
+        delta, leash = parameters.delta, parameters.leash
         if delta == "auto":
-            delta = AHEAD / max(1.0, (float(weights.std()) / mean) ** 2)
-        return int(min(2**32 - 1, max(1, delta * mean)))
+            delta = AHEAD / max(1.0, variation**2)
+        if leash == "auto":
+            leash = LEASH * delta if variation > 1 else "none"
+        return _in_unit(delta * mean), NO_LEASH if leash == "none" else _in_unit(leash * mean)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the number of tiles and delta in the graph's unit."""
-        return {"tiles": self._tiles, "delta": self._delta}
+        """Return the tiles, delta in the graph's unit, a block's threads, and where it has its arcs."""
+        return {
+            "tiles": self._tiles,
+            "delta": self._delta,
+            "leash": "none" if self._leash == NO_LEASH else self._leash,
+            "threads": self._threads,
+            "arcs_in_shared_memory": self._arcs_here,
+        }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
@@ -137,7 +192,12 @@ class Solver:
         distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        where = (np.uint32(source), np.uint32(self._place[source]), np.uint32(self._delta))
+        where = (
+            np.uint32(source),
+            np.uint32(self._place[source]),
+            np.uint32(self._delta),
+            np.uint32(self._leash),
+        )
         arguments = (*self._search, *where, self._mail, self._board, distance, predecessor, log)
         self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         overflowed = bool(device.item(self._board, OVERFLOW_WORD) >> 32)
@@ -149,7 +209,11 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
 
-LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "idle_ns", "search_ns", "total_ns")
+def _in_unit(length: float) -> int:
+    return int(min(2**32 - 2, max(1, length)))
+
+
+LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "holds", "idle_ns", "search_ns", "total_ns")
 """What an instrumented run tells of each tile; `Solver.tile_log` holds the last one's."""
 
 OVERFLOW_WORD = 2

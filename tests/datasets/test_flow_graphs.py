@@ -1,0 +1,70 @@
+"""Generated flow graphs: what their root reaches, and the shapes that their names promise."""
+
+import numpy as np
+import pytest
+
+from dominator_samples import reference_by_removal
+from relaxometer.datasets import flow_graphs
+from relaxometer.datasets.registry import Dataset
+from relaxometer.errors import UserError
+
+
+def made(form, seed=None, **parameters):
+    build = {
+        "flow-random": flow_graphs.build_random,
+        "ladder": flow_graphs.build_ladder,
+        "listed-arcs": flow_graphs.build_listed,
+    }[form]
+    return build("made", Dataset(format=form, seed=seed, parameters=parameters), [], None)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 300])
+def test_the_root_of_a_random_flow_graph_reaches_all(n):
+    graph = made("flow-random", 3, vertices=n)
+    assert graph.n_vertices == n
+    assert (reference_by_removal(graph, 0) != 2**32 - 1).all()
+    assert graph.metadata["search_keys"] == [0]
+
+
+def test_arcs_of_a_random_flow_graph_lead_where_they_should():
+    graph = made("flow-random", 1, vertices=5000, branches=1, loops=0.5, gotos=0, reach=20)
+    steps = graph.targets.astype(int) - graph.sources.astype(int)
+    assert steps.min() == -20
+    assert steps.max() == 20
+    assert ((steps > 0).sum(), (steps < 0).sum()) == (
+        pytest.approx(10_000, rel=0.2),
+        pytest.approx(2500, rel=0.2),
+    )
+
+
+def test_gotos_lead_anywhere():
+    graph = made("flow-random", 1, vertices=5000, branches=0, loops=0, gotos=0.2)
+    steps = graph.targets.astype(int) - graph.sources.astype(int)
+    assert (np.abs(steps) > 1000).sum() > 400
+
+
+def test_another_seed_makes_another_graph():
+    one, same, other = (made("flow-random", seed, vertices=200) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.targets, same.targets)
+    assert one.n_arcs != other.n_arcs or (one.targets != other.targets).any()
+
+
+def test_the_root_alone_dominates_a_ladder():
+    graph = made("ladder", rungs=30)
+    assert (graph.n_vertices, graph.n_arcs) == (61, 120)
+    assert not reference_by_removal(graph, 0).any()
+
+
+def test_a_closed_ladder_is_a_ring():
+    graph = made("ladder", rungs=30, closed=True)
+    np.testing.assert_array_equal(graph.degrees, 2)
+    assert graph.component_labels()[0] == 1
+    assert not reference_by_removal(graph, 0).any()
+
+
+def test_listed_arcs_are_taken_as_they_are():
+    graph = made("listed-arcs", vertices=3, arcs=[[2, 0], [0, 1]])
+    assert graph.offsets.tolist() == [0, 1, 1, 2]
+    assert graph.targets.tolist() == [1, 0]
+    with pytest.raises(UserError, match="target of arc 0 is 3"):
+        made("listed-arcs", vertices=3, arcs=[[0, 3]])

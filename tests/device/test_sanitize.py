@@ -1,0 +1,157 @@
+"""What is made of compute-sanitizer's output, and what it is given to run."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import sanitize
+from relaxometer.sssp import batch, selection
+from sanitize import GRAPHS, Outcome, examine, exercise, gpu_variants, main, outcome, table
+
+CLEAN = """========= COMPUTE-SANITIZER
+grid: done
+========= ERROR SUMMARY: 0 errors
+"""
+OUT_OF_BOUNDS = """========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at relax+0x120
+=========     by thread (3,0,0) in block (0,0,0)
+========= ERROR SUMMARY: 5 errors
+"""
+ONE_HAZARD = """========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at relax+0x90 and Read access at relax+0xa0 [64 hazards]
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
+WARNINGS = """========= COMPUTE-SANITIZER
+========= Warning: Race reported between Write access at relax+0x90 and Write access at relax+0x90
+========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)
+"""
+CRASH = """========= COMPUTE-SANITIZER
+Traceback (most recent call last):
+AssertionError: grid, source 0: rule tree broken 3 times
+========= Target application returned an error
+========= ERROR SUMMARY: 0 errors
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "returncode", "expected"),
+    [
+        (CLEAN, 0, Outcome("ok", good=True)),
+        (OUT_OF_BOUNDS, 0, Outcome("5 errors", good=False, why="Invalid __global__ read of size 4 bytes")),
+        (CRASH, 1, Outcome("failed", False, "AssertionError: grid, source 0: rule tree broken 3 times")),
+        ("", 127, Outcome("failed", good=False, why="no output")),
+    ],
+)
+def test_the_summary_is_read(output, returncode, expected):
+    assert outcome(output, returncode) == expected
+
+
+def test_hazards_are_errors_and_warnings_are_not():
+    error = outcome(ONE_HAZARD, 0)
+    assert (error.text, error.good) == ("1 error", False)
+    assert error.why.startswith("Error: Race reported between Write access at relax+0x90")
+    warning = outcome(WARNINGS, 0)
+    assert (warning.text, warning.good) == ("2 warnings", True)
+
+
+def test_the_table_has_a_line_a_variant_and_a_line_a_finding():
+    outcomes = {
+        ("sssp", "near-far", "memcheck"): outcome(CLEAN, 0),
+        ("bfs", "hybrid", "memcheck"): outcome(OUT_OF_BOUNDS, 0),
+        ("sssp", "near-far", "racecheck"): outcome(ONE_HAZARD, 0),
+        ("bfs", "hybrid", "racecheck"): outcome(CLEAN, 0),
+    }
+    lines = [line.split() for line in table(outcomes)]
+    assert lines[:3] == [
+        ["memcheck", "racecheck"],
+        ["sssp/near-far", "ok", "1", "error"],
+        ["bfs/hybrid", "5", "errors", "ok"],
+    ]
+    assert lines[3][:3] == ["bfs/hybrid,", "memcheck:", "Invalid"]
+    assert lines[4][:3] == ["sssp/near-far,", "racecheck:", "Error:"]
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """A tool that finds something wrong with near-far, and says what it was asked to run."""
+    path = tmp_path / "compute-sanitizer"
+    path.write_text(
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        "errors = 2 if sys.argv[-1] == 'sssp/near-far' else 0\n"
+        "print('========= Barrier error', *sys.argv[1:3], *sys.argv[4:])\n"
+        "print(f'========= ERROR SUMMARY: {errors} errors')\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_a_variant_runs_under_the_tool_and_leaves_a_log(fake, tmp_path):
+    found = examine(str(fake), "synccheck", "sssp", "near-far", tmp_path)
+    assert (found.text, found.good) == ("2 errors", False)
+    assert found.why == f"Barrier error --tool synccheck {sanitize.__file__} --exercise sssp/near-far"
+    assert "ERROR SUMMARY: 2" in (tmp_path / "sssp-near-far-synccheck.log").read_text(encoding="utf-8")
+
+
+def test_errors_fail_the_whole(fake, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sanitize, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(sanitize, "obstacle", lambda: None)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    assert main(["sssp/tiled", "--tools", "memcheck", "--jobs", "1"]) == 0
+    assert main(["sssp/tiled", "sssp/near-far", "--tools", "memcheck", "racecheck", "--jobs", "2"]) == 1
+    assert "sssp/near-far, racecheck: Barrier error" in capsys.readouterr().out
+
+
+def test_without_a_gpu_or_the_tool_it_is_skipped_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(sanitize, "obstacle", lambda: "CuPy sees no GPU")
+    assert main([]) == 0
+    monkeypatch.setattr(sanitize, "obstacle", lambda: None)
+    monkeypatch.setenv("PATH", "")
+    assert main([]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "sanitize: skipped: CuPy sees no GPU",
+        "sanitize: skipped: compute-sanitizer is not on the path; the CUDA toolkit has it",
+    ]
+
+
+def test_all_gpu_variants_are_examined_and_no_others():
+    found = gpu_variants()
+    assert {("sssp", "batch"), ("sssp", "auto"), ("bfs", "hybrid"), ("bfs", "cooperative")} <= set(found)
+    assert not {("sssp", "dijkstra-cpu"), ("bfs", "hybrid-cpu")} & set(found)
+    assert gpu_variants(["bfs/hybrid"]) == [("bfs", "hybrid")]
+
+
+def test_what_is_run_covers_single_instrumented_and_many_searches(host_device, monkeypatch):
+    asked = []
+    solve, solve_many = batch.Solver.solve, batch.Solver.solve_many
+
+    def one(self, source, phases=None):
+        asked.append((source, phases is not None))
+        return solve(self, source, phases)
+
+    def many(self, sources):
+        asked.append(("many", len(sources)))
+        return solve_many(self, sources)
+
+    monkeypatch.setattr(batch.Solver, "solve", one)
+    monkeypatch.setattr(batch.Solver, "solve_many", many)
+    exercise("sssp", "batch", host_device)
+    assert asked[:5] == [(0, False), (0, True), (5, False), (5, True), ("many", 2)]
+    assert len(asked) == 5 * len(GRAPHS)
+    exercise("bfs", "hybrid", host_device)
+
+
+def test_a_wrong_answer_is_a_failure(host_device, monkeypatch):
+    solve = selection.Solver.solve
+
+    def wrong(self, source, phases=None):
+        answer = solve(self, source, phases)
+        answer.distance[np.argmax(answer.distance != 0)] += 1
+        return answer
+
+    monkeypatch.setattr(selection.Solver, "solve", wrong)
+    with pytest.raises(AssertionError, match="two-islands, source 0: rule"):
+        exercise("sssp", "selection", host_device)

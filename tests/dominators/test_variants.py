@@ -1,0 +1,291 @@
+"""Every dominators variant on every sample, on every device, against two references and the certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dominator_samples import (
+    Part,
+    all_graphs_of_four,
+    graph_of,
+    random_batch,
+    random_parts,
+    reference_by_removal,
+    reference_of_batch,
+    rooted_graphs,
+    semi_nca,
+    united,
+)
+from relaxometer.batch import Batch
+from relaxometer.certify_dominators import DominatorsCertifier
+from relaxometer.device import get_device
+from relaxometer.resident import ResidentGraph
+from relaxometer.resident_batch import ResidentBatch
+from relaxometer.variants import Skipped, kernel_names, load_variant
+
+VARIANTS = kernel_names("dominators")
+OF_GRAPHS = [name for name in VARIANTS if load_variant("dominators", name).Solver.takes != "batch"]
+OF_BATCHES = [name for name in VARIANTS if load_variant("dominators", name).Solver.takes != "graph"]
+ON_DEVICE = [name for name in VARIANTS if load_variant("dominators", name).Solver.runs_on == "device"]
+
+
+def make_solver(variant, resident, **parameters):
+    """The solver, or a skipped test where it is not meant for the graph or needs a package."""
+    module = load_variant("dominators", variant)
+    try:
+        return module.Solver(resident, module.Parameters(**parameters))
+    except Skipped as reason:
+        pytest.skip(str(reason))
+
+
+def answer_of(solver, device, source=None, phases=None):
+    return device.asnumpy(device.asarray(solver.solve(source, phases).idom))
+
+
+def test_the_variants_are_there():
+    assert set(OF_GRAPHS) >= {"persistent-warp", "multiword", "iterative-tree"}
+    assert set(OF_BATCHES) >= {"batch-warp", "batch-block"}
+    assert set(OF_GRAPHS) & set(OF_BATCHES) >= {"semi-nca", "lengauer-tarjan", "cooper-harvey-kennedy"}
+
+
+@pytest.mark.parametrize("graph", rooted_graphs().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("variant", OF_GRAPHS)
+def test_dominators_are_right_and_certified(device, variant, graph):
+    resident = ResidentGraph.upload(device, graph)
+    solver = make_solver(variant, resident)
+    certifier = DominatorsCertifier(resident)
+    for root in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
+        idom = answer_of(solver, device, root)
+        np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+        if graph.n_vertices < 1000:
+            np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
+        certificate = certifier.check(root, device.asarray(idom))
+        assert certificate.holds, certificate.reason
+
+
+@pytest.mark.parametrize("batch", [random_batch(), all_graphs_of_four()], ids=lambda batch: batch.name)
+@pytest.mark.parametrize("variant", OF_BATCHES)
+def test_dominators_of_thousands_of_graphs(device, variant, batch):
+    resident = ResidentBatch.upload(device, batch)
+    idom = answer_of(make_solver(variant, resident), device)
+    np.testing.assert_array_equal(idom, batch_reference(batch))
+    certificate = DominatorsCertifier(resident).check(None, device.asarray(idom))
+    assert certificate.holds, certificate.reason
+
+
+REFERENCES: dict[str, np.ndarray] = {}
+
+
+def batch_reference(batch: Batch) -> np.ndarray:
+    """The reference of a whole batch, found once."""
+    if batch.name not in REFERENCES:
+        REFERENCES[batch.name] = reference_of_batch(batch)
+    return REFERENCES[batch.name]
+
+
+def check_united(device, variant, parts):
+    """Solve the parts, as many in one graph as the variant takes, and compare with both references."""
+    most = 32 if variant == "persistent-warp" else None
+    for graph, root, expected in united(parts, most):
+        resident = ResidentGraph.upload(device, graph)
+        np.testing.assert_array_equal(answer_of(make_solver(variant, resident), device, root), expected)
+        np.testing.assert_array_equal(semi_nca(device, graph, root), expected)
+
+
+@pytest.mark.parametrize("variant", OF_GRAPHS)
+def test_thousands_of_random_graphs(device, variant):
+    check_united(device, variant, random_parts())
+
+
+@st.composite
+def rooted(draw):
+    n = draw(st.integers(1, 12))
+    vertex = st.integers(0, n - 1)
+    return n, draw(st.lists(st.tuples(vertex, vertex), max_size=36)), draw(vertex)
+
+
+@pytest.mark.parametrize("variant", OF_GRAPHS)
+@given(case=rooted())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_small_graph(variant, case):
+    n, arcs, root = case
+    graph = graph_of("drawn", n, arcs)
+    device = get_device("host")
+    resident = ResidentGraph.upload(device, graph)
+    idom = answer_of(make_solver(variant, resident), device, root)
+    np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
+    np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+    certificate = DominatorsCertifier(resident).check(root, idom)
+    assert certificate.holds, certificate.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", OF_GRAPHS)
+@given(cases=st.lists(rooted(), min_size=10, max_size=20))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_thousands_of_drawn_graphs(device, variant, cases):
+    check_united(device, variant, [Part.of(*case) for case in cases])
+
+
+@pytest.mark.slow
+@given(cases=st.lists(rooted(), min_size=10, max_size=20))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_batches_of_thousands_of_drawn_graphs(device, cases):
+    graphs = [
+        (str(k), n, [a for a, _ in arcs], [b for _, b in arcs], root)
+        for k, (n, arcs, root) in enumerate(cases)
+    ]
+    batch = Batch.from_graphs("drawn", graphs)
+    expected = reference_of_batch(batch)
+    resident = ResidentBatch.upload(device, batch)
+    for variant in OF_BATCHES:
+        module = load_variant("dominators", variant)
+        try:
+            solver = module.Solver(resident, module.Parameters())
+        except Skipped:
+            continue
+        np.testing.assert_array_equal(answer_of(solver, device), expected, err_msg=variant)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("variant", ON_DEVICE)
+def test_answers_do_not_depend_on_the_order_of_threads(variant, seed):
+    device = get_device("host", order_seed=seed)
+    if variant in OF_BATCHES:
+        resident, root = ResidentBatch.upload(device, random_batch()), None
+        expected = batch_reference(random_batch())
+    else:
+        graph = rooted_graphs()["of-lengauer-and-tarjan" if variant == "persistent-warp" else "ladder"]
+        resident, root = ResidentGraph.upload(device, graph), 0
+        expected = reference_by_removal(graph, 0)
+    np.testing.assert_array_equal(answer_of(make_solver(variant, resident), device, root), expected)
+
+
+@pytest.mark.parametrize("variant", OF_GRAPHS)
+def test_a_search_leaves_the_answer_before_alone(device, variant):
+    graph = rooted_graphs()["irreducible"]
+    solver = make_solver(variant, ResidentGraph.upload(device, graph))
+    first = solver.solve(0)
+    kept = device.asnumpy(device.asarray(first.idom)).copy()
+    solver.solve(3)
+    np.testing.assert_array_equal(device.asnumpy(device.asarray(first.idom)), kept)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_instrumented_run_gives_the_same_answer(device, variant):
+    phases = []
+    if variant in OF_GRAPHS:
+        graph = rooted_graphs()["irreducible"]
+        solver = make_solver(variant, ResidentGraph.upload(device, graph))
+        expected = reference_by_removal(graph, 0)
+        idom = answer_of(solver, device, 0, phases)
+    else:
+        solver = make_solver(variant, ResidentBatch.upload(device, random_batch()))
+        expected = batch_reference(random_batch())
+        idom = answer_of(solver, device, None, phases)
+    np.testing.assert_array_equal(idom, expected)
+    assert phases
+    assert all(phase.time_ms >= 0 for phase in phases)
+
+
+class TestBatches:
+    """Ways to move and to launch."""
+
+    @pytest.mark.parametrize("parameters", [{"streams": 1}, {"streams": 3}, {"replay": True}], ids=str)
+    @pytest.mark.parametrize("variant", ["batch-warp", "batch-block"])
+    def test_streams_and_replay_change_nothing(self, device, variant, parameters):
+        solver = make_solver(variant, ResidentBatch.upload(device, random_batch()), **parameters)
+        for _ in range(2):
+            np.testing.assert_array_equal(answer_of(solver, device), batch_reference(random_batch()))
+        if parameters.get("streams"):
+            device.synchronize()
+            np.testing.assert_array_equal(solver.downloaded, batch_reference(random_batch()))
+
+    def test_streams_and_replay_exclude_each_other(self):
+        module = load_variant("dominators", "batch-warp")
+        with pytest.raises(ValueError, match="exclude each other"):
+            module.Parameters(streams=2, replay=True)
+
+    @pytest.mark.parametrize("variant", ["batch-warp", "batch-block"])
+    def test_a_tree_that_does_not_fit_shared_memory(self, host_device, variant, monkeypatch):
+        monkeypatch.setattr("relaxometer.dominators._batch.TREE_WORDS", 100)
+        solver = make_solver(variant, ResidentBatch.upload(host_device, random_batch()))
+        np.testing.assert_array_equal(answer_of(solver, host_device), batch_reference(random_batch()))
+
+    @pytest.mark.parametrize("variant", OF_BATCHES)
+    def test_a_batch_of_one_graph_of_one_vertex(self, host_device, variant):
+        batch = Batch.from_graphs("one", [("only", 1, [0], [0], 0)])
+        solver = make_solver(variant, ResidentBatch.upload(host_device, batch))
+        assert answer_of(solver, host_device).tolist() == [0]
+
+
+class TestLimits:
+    """What a variant does not take."""
+
+    def test_a_warp_has_32_lanes(self, host_device):
+        graph = graph_of("chain-of-33", 33, [(v, v + 1) for v in range(32)])
+        module = load_variant("dominators", "persistent-warp")
+        with pytest.raises(Skipped, match=r"up to 32 vertices, the graph has 33"):
+            module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters())
+
+    def test_masks_have_a_limit(self, host_device):
+        module = load_variant("dominators", "multiword")
+        graph = rooted_graphs()["hub"]
+        with pytest.raises(Skipped, match=r"masks of 5,003 vertices take 3 MiB, memory_mib is 2"):
+            module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters(memory_mib=2))
+
+    def test_masks_in_global_memory(self, host_device, monkeypatch):
+        monkeypatch.setattr("relaxometer.dominators.multiword.SHARED_WORDS", 100)
+        graph = rooted_graphs()["ladder"]
+        solver = make_solver("multiword", ResidentGraph.upload(host_device, graph))
+        np.testing.assert_array_equal(answer_of(solver, host_device, 3), reference_by_removal(graph, 3))
+
+
+class TestIterativeTree:
+    """Out of core, and shortcuts up long chains."""
+
+    @pytest.mark.parametrize("name", sorted(set(rooted_graphs()) - {"hub", "one-vertex"}))
+    def test_arcs_in_pieces(self, device, name):
+        graph = rooted_graphs()[name]
+        resident = ResidentGraph.upload(device, graph)
+        solver = make_solver("iterative-tree", resident, resident_arcs=max(1, graph.n_arcs // 3))
+        assert solver.resolved["out_of_core"]
+        for root in (0, graph.n_vertices - 1):
+            phases = []
+            idom = answer_of(solver, device, root, phases)
+            np.testing.assert_array_equal(idom, reference_by_removal(graph, root))
+            assert {phase.mode for phase in phases} == {"round out of core"}
+
+    @pytest.mark.parametrize(
+        ("name", "serves"), [("deep-tree", True), ("ladder", True), ("grid", False), ("islands", False)]
+    )
+    def test_the_order_of_the_input_spares_the_search(self, device, name, serves):
+        solver = make_solver("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]))
+        assert solver.resolved["input_order"] == serves
+        phases = []
+        solver.solve(0, phases)
+        assert (phases[0].mode == "breadth-first") != serves
+        phases.clear()
+        solver.solve(1, phases)
+        assert phases[0].mode == "breadth-first"
+
+    def test_arcs_that_fit_stay(self, host_device):
+        resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
+        solver = make_solver("iterative-tree", resident, resident_arcs=10**6)
+        assert not solver.resolved["out_of_core"]
+
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_shortcuts_on_deep_random_graphs(self, seed):
+        """Trees of dominators some hundred deep, irreducible in places."""
+        rng = np.random.default_rng(seed)
+        n = 1500
+        chain = [(v, v + 1) for v in range(n - 1)]
+        near = [(int(v), int(max(0, v + d))) for v, d in rng.integers([0, -30], [n - 30, 30], (n // 9, 2))]
+        far = [(int(a), int(b)) for a, b in rng.integers(0, n, (4, 2))]
+        graph = graph_of("deep", n, chain + near + far)
+        device = get_device("host", order_seed=seed)
+        solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph))
+        np.testing.assert_array_equal(answer_of(solver, device, 0), semi_nca(device, graph, 0))

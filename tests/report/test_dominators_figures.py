@@ -1,0 +1,101 @@
+"""What stands in the figures and the table of dominators, read back from what was drawn."""
+
+import pandas as pd
+import pytest
+
+from relaxometer.claims import Claim, Evidence, NotMeasured, speedup_from_root, step_time
+from relaxometer.figures import dominators
+from synthetic_runs import phases, searches
+
+GRAPHS = [{"name": "small", "vertices": 30}, {"name": "large", "vertices": 10_000}]
+
+
+def rows(variant, graph, time_ms, device_kind="cuda"):
+    return searches(variant, [time_ms], graph=graph, device_kind=device_kind).assign(problem="dominators")
+
+
+def texts(figure):
+    return "\n".join(text.get_text() for text in figure.texts)
+
+
+MEASURED = pd.concat(
+    [
+        rows("iterative-tree", "small", 0.05),
+        rows("iterative-tree", "large", 0.2),
+        rows("semi-nca", "small", 0.01, "cpu"),
+        rows("semi-nca", "large", 3.0, "cpu"),
+        rows("dijkstra-cpu", "large", 0.001, "cpu").assign(problem="sssp"),
+    ]
+)
+
+
+def test_lines_are_medians_over_size_and_the_crossing_is_marked():
+    figure = dominators.over_size(MEASURED, GRAPHS)
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    assert list(lines["iterative-tree"].get_xdata()) == [30, 10_000]
+    assert list(lines["semi-nca"].get_ydata()) == [0.01, 3.0]
+    assert "dijkstra-cpu" not in lines
+    assert "from 10,000 vertices on the fastest kernel beats" in texts(figure)
+
+
+def test_no_crossing_where_the_cpu_wins_at_the_end():
+    slow = pd.concat([MEASURED, rows("lengauer-tarjan", "large", 0.1, "cpu")])
+    assert dominators.crossing(dominators.median_times(slow, {"small": 30, "large": 10_000})) is None
+    assert "on the largest graph a CPU is faster" in texts(dominators.over_size(slow, GRAPHS))
+
+
+def test_emulated_times_stand_alone():
+    emulated = pd.concat([MEASURED, rows("multiword", "small", 9.0, "host")])
+    figure = dominators.over_size(emulated, GRAPHS)
+    assert [line.get_label() for line in figure.axes[0].lines] == ["multiword"]
+    assert "no GPU times" in texts(figure)
+    assert "emulated" in figure.axes[0].get_ylabel()
+
+
+def test_throughput_is_graphs_a_second():
+    figure = dominators.throughput(rows("batch-warp", "cfg", 0.5), [{"name": "cfg", "graphs": 1000}])
+    (bar,) = figure.axes[0].patches
+    assert bar.get_width() == pytest.approx(2e6)
+    assert "1,000 graphs" in figure.axes[0].get_title(loc="left")
+
+
+def test_nothing_proven_says_so():
+    wrong = rows("batch-warp", "cfg", 0.5).assign(status="invalid")
+    assert dominators.NOTHING_PROVEN in texts(dominators.throughput(wrong, [{"name": "cfg", "graphs": 5}]))
+    assert dominators.NOTHING_PROVEN in texts(dominators.over_size(wrong, GRAPHS))
+
+
+def steps(device_kind="cuda"):
+    table = phases("persistent-warp", [5, 5, 5, 5], graph="flow-source", sources=1, device_kind=device_kind)
+    return table.assign(mode=["prepare", "initialize", "persistent", "total"], time_ms=[0.2, 0.01, 0.02, 0.3])
+
+
+def test_the_table_of_steps_stands_beside_the_sources():
+    table = dominators.steps_table(steps())
+    assert table["Source [ms]"].tolist() == ["0.849", "0.047", "0.031", "1.097"]
+    assert table["NVIDIA X [ms]"].tolist() == ["0.200", "0.010", "0.020", "0.300"]
+
+
+def claim(**keys):
+    common = {"id": "x", "source": "dominators", "where": "", "text": "", "graph": "flow-source"}
+    return Claim(**common, **keys)
+
+
+def test_the_claim_of_a_step():
+    one = claim(quantity="step_time", key="prepare", of="persistent-warp", claimed=0.849)
+    evidence = Evidence(pd.DataFrame(), pd.DataFrame(), {}, steps=steps())
+    assert step_time(one, evidence).value == pytest.approx(0.2)
+    with pytest.raises(NotMeasured, match="emulated time"):
+        step_time(one, Evidence(pd.DataFrame(), pd.DataFrame(), {}, steps=steps("host")))
+    with pytest.raises(NotMeasured, match="no steps"):
+        step_time(one, Evidence(pd.DataFrame(), pd.DataFrame(), {}))
+
+
+@pytest.mark.parametrize(("cpu_ms", "side"), [(3.0, 1), (0.1, -1)])
+def test_the_claim_of_a_speedup_from_one_root(cpu_ms, side):
+    one = claim(quantity="speedup_from_root", of="multiword", over="lengauer-tarjan")
+    timings = pd.concat(
+        [rows("multiword", "flow-source", 1.0), rows("lengauer-tarjan", "flow-source", cpu_ms, "cpu")]
+    )
+    found = speedup_from_root(one, Evidence(timings, pd.DataFrame(), {}))
+    assert (found.value, found.side) == (pytest.approx(cpu_ms), side)

@@ -1,0 +1,80 @@
+"""All runs of a configuration in one process write what the workflow's jobs would."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+OVERLAY = {
+    "timing": {"sources": 3, "repetitions": 2, "warmup": 0},
+    "sssp": {
+        "graphs": ["small-grid"],
+        "variants": {
+            "selection": False,
+            "adaptive": False,
+            "tiled": False,
+            "near-far": {"timing": {"sources": 2}},
+        },
+    },
+    "bfs": {"graphs": ["small-grid"], "variants": {"top-down": {}, "hybrid": False, "hybrid-cpu": False}},
+    "report": {"maps": []},
+    "datasets": {"small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("config", "resources"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def all_runs(folder, overlay, *arguments):
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(overlay))
+    command = [sys.executable, "-m", "relaxometer.all_runs", "tiny.yaml", *arguments]
+    environment = {"PYTHONPATH": str(ROOT / "workflow/scripts"), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_every_run_is_there_and_certified(folder):
+    done = all_runs(folder, OVERLAY)
+    assert done.returncode == 0, done.stderr
+    found = {
+        "/".join(path.parts[-4:-1]): pq.read_table(path).num_rows
+        for path in folder.glob("results/runs/*/*/*/runs.parquet")
+    }
+    assert found == {
+        "sssp/small-grid/conventional": 6,
+        "sssp/small-grid/dijkstra-cpu": 6,
+        "sssp/small-grid/near-far": 4,
+        "bfs/small-grid/top-down": 6,
+    }
+    for path in folder.glob("results/runs/*/*/*/certificates.parquet"):
+        assert all(pq.read_table(path)["holds"].to_pylist())
+
+
+def test_runs_left_out_are_named(folder):
+    done = all_runs(folder, OVERLAY, "--limit-s", "0")
+    assert done.returncode == 1
+    assert "not run: sssp small-grid near-far" in done.stdout
+    assert done.stderr == "error: 4 runs were left out after 0 s; raise --limit-s\n"
+
+
+@pytest.mark.parametrize(
+    ("overlay", "message"),
+    [
+        ({"sssp": {"graphs": ["usa-ny"]}, "bfs": {"graphs": []}}, "results/graphs/usa-ny is missing"),
+        ({"sssp": {"graphs": ["usa-nx"]}}, "'usa-nx' is no dataset; did you mean 'usa-ny'?"),
+    ],
+)
+def test_a_mistake_is_one_line(folder, overlay, message):
+    done = all_runs(folder, {**overlay, "report": {"maps": []}})
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1

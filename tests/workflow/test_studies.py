@@ -1,0 +1,69 @@
+"""Throughput, the choice of auto and preparation in a run of the workflow, on a tiny map."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from tiny_workflow import TINY, Workflow
+
+pytestmark = pytest.mark.slow
+
+CONFIG = {
+    **TINY,
+    "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+    "sssp": {
+        "graphs": ["tiny"],
+        "variants": {
+            "conventional": False,
+            "selection": False,
+            "adaptive": False,
+            "tiled": False,
+            "auto": {"probes": 1},
+        },
+    },
+    "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
+    "report": {"sources": [], "maps": []},
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run."""
+    workflow = Workflow(tmp_path_factory.mktemp("studies"))
+    workflow.configure(CONFIG)
+    workflow.run("--", "all")
+    return workflow
+
+
+def test_launches_are_rows_and_stand_beside_single_searches(finished):
+    launches = pd.read_parquet(finished.path("results/throughput/tiny.parquet"))
+    assert launches["searches"].tolist() == [1, 1, 5, 5]
+    assert (launches["proven"] == launches["searches"]).all()
+    table = pd.read_csv(finished.path("results/report/throughput.csv"))
+    assert set(table["Variant"]) >= {"batch", "near-far", "auto", "dijkstra-cpu"}
+    assert set(table["Proven"]) == {"100%"}
+    assert finished.path("results/figures/throughput/tiny.svg").stat().st_size > 1000
+
+
+def test_auto_says_what_it_chose_and_why(finished):
+    table = pd.read_csv(finished.path("results/report/auto-regret.csv"))
+    line = table.iloc[0]
+    assert line["Chosen"] in ("tiled", "near-far", "adaptive-persistent")
+    assert line["Why"].startswith("a map (mean degree 3.6")
+    assert "near-far" in line["Why"]
+    assert table["Graph"].tolist() == ["tiny", "No graph on which auto and another variant ran in real time"]
+    assert finished.path("results/figures/auto-regret.svg").stat().st_size > 1000
+
+
+def test_preparation_of_every_variant_is_told(finished):
+    table = pd.read_csv(finished.path("results/report/preparation.csv")).set_index("Variant")
+    assert {"near-far", "auto", "dijkstra-cpu"} <= set(table.index)
+    assert (table["Preparation [ms]"].astype(str).str.replace(",", "").astype(float) >= 0).all()
+    assert table.loc["dijkstra-cpu", "Pays after [searches]"] == "first from the start"
+
+
+def test_another_number_of_searches_measures_again(finished):
+    finished.configure({**CONFIG, "throughput": {"graphs": ["tiny"], "searches": [1, 6]}})
+    assert ("measure_throughput", "") in finished.jobs_to_run()
+    finished.configure(CONFIG)

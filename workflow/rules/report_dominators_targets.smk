@@ -1,0 +1,30 @@
+"""Which runs stand in the figures of the article on dominators, and which figures those are."""
+
+
+def dominator_runs(graph):
+    """The runs of dominators on a graph or a batch."""
+    return [
+        run
+        for run in PLAN.runs.values()
+        if (run.problem, run.graph) == ("dominators", graph)
+    ]
+
+
+FLOW_FAMILY = [
+    graph
+    for graph in PLAN.graphs
+    if PLAN.datasets[graph].format == "flow-random" and dominator_runs(graph)
+]
+FLOW_BATCHES = [batch for batch in PLAN.batches if dominator_runs(batch)]
+STEP_FOLDERS = [
+    "results/runs/{}/{}/{}".format(*key)
+    for key, run in PLAN.runs.items()
+    if run.kernel == "persistent-warp" and run.graph == "flow-source"
+]
+
+
+def dominator_figures():
+    """What the report shows of dominators."""
+    targets = ["results/figures/dominators/size.svg"] if FLOW_FAMILY else []
+    targets += ["results/figures/dominators/batches.svg"] if FLOW_BATCHES else []
+    return targets + (["results/report/dominator-steps.csv"] if STEP_FOLDERS else [])

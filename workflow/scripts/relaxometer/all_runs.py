@@ -1,0 +1,120 @@
+"""All runs of a configuration in one process: ``python -m relaxometer.all_runs config/suites/survey.yaml``.
+
+A job of the workflow starts Python, opens the GPU and reads its graph, which for a large graph takes longer
+than its searches. Where a GPU is lent by the minute, this does each of these once. It runs in the workflow's
+folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``,
+and writes what the workflow's own jobs would. What can be generated and is not there is made in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+import yaml
+from snakemake.utils import update_config
+
+from relaxometer.batch import Batch, read_batch
+from relaxometer.config import Plan, Run
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.build_batch import build_batch
+from relaxometer.device import get_device
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph, read_graph
+from relaxometer.measure import measure, sources_table, write_measurement
+
+
+def load_plan(overlays: list[Path]) -> Plan:
+    """Check the default configuration with files laid over it, as Snakemake's ``--configfile`` does."""
+    config: dict[str, object] = {}
+    for path in [Path("config/config.yaml"), *overlays]:
+        try:
+            update_config(config, yaml.safe_load(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from None
+    origin = " + ".join(["config/config.yaml", *map(str, overlays)])
+    return Plan(config, Path("resources/datasets.yaml"), origin)
+
+
+def graph_of(plan: Plan, name: str) -> Graph | Batch:
+    """Return a graph or a batch as the workflow made it, or generate it.
+
+    Raises
+    ------
+    UserError
+        If the workflow has not made it, and it is not generated.
+    """
+    dataset = plan.datasets[name]
+    folder = Path("results/batches" if dataset.is_batch else "results/graphs", name)
+    if (folder / "arcs.parquet").is_file():
+        return read_batch(folder) if dataset.is_batch else read_graph(folder)
+    if dataset.files or dataset.extracted_from:
+        raise UserError(f"{folder} is missing; let snakemake --until draw_sources build_batch make it first")
+    return build_batch(name, dataset, files=[]) if dataset.is_batch else build_graph(name, dataset, files=[])
+
+
+def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
+    """Return the sources that the workflow drew, or draw them; a batch has none and takes a single 0."""
+    if isinstance(graph, Batch):
+        return np.zeros(1, dtype=np.int64)
+    path = Path("results/sources", f"{graph.name}.parquet")
+    timing = plan.config.timing
+    table = pq.read_table(path) if path.is_file() else sources_table(graph, timing.sources, plan.config.seed)
+    return table["source"].to_numpy()
+
+
+def run_all(plan: Plan, limit_s: float) -> list[Run]:
+    """Run everything, graph by graph, until the limit has passed; return the runs that were left out."""
+    device = get_device(plan.config.device)
+    start = time.monotonic()
+    left = []
+    for name in [*plan.graphs, *plan.batches]:
+        runs = [run for run in plan.runs.values() if run.graph == name]
+        if time.monotonic() - start > limit_s:
+            left += runs
+            continue
+        graph = graph_of(plan, name)
+        sources = sources_of(plan, graph)
+        for run in runs:
+            if time.monotonic() - start > limit_s:
+                left.append(run)
+                continue
+            count = run.timing.sources
+            result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
+            write_measurement(result, run.problem, Path("results/runs", run.problem, name, run.variant))
+            statuses = ", ".join(sorted({row["status"] for row in result.runs}))
+            print(
+                f"{time.monotonic() - start:6.1f} s {run.problem} {name} {run.variant}: {statuses}",
+                flush=True,
+            )
+    return left
+
+
+def main() -> None:
+    """Run what the configuration files on the command line ask for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m relaxometer.all_runs",
+        description="Run all jobs of a configuration in one process; in the workflow's folder.",
+    )
+    parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
+    parser.add_argument(
+        "--limit-s", type=float, default=float("inf"), help="start nothing after so many seconds"
+    )
+    arguments = parser.parse_args()
+    try:
+        left = run_all(load_plan(arguments.configfiles), arguments.limit_s)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    for run in left:
+        print(f"not run: {run.problem} {run.graph} {run.variant}")
+    if left:
+        sys.exit(f"error: {len(left)} runs were left out after {arguments.limit_s:g} s; raise --limit-s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+// Breadth-first order of the vertices that a root reaches, in one cooperative launch.
+//
+// `order` is the queue: vertices by their number, level after level, so that a dominator has a smaller number
+// than what it dominates. `parent` holds, by number, the number of the vertex that found each. Threads expand
+// short lists of arcs alone and longer ones as a warp; the longest are left to the whole grid at the end of a
+// level. A level costs one barrier: counters go round in threes, one that is read, one that is added to and
+// one that is cleared.
+
+#include <cooperative_groups.h>
+
+#include "device/atomics.cuh"
+
+#define FULL_WARP 0xffffffffu
+
+__device__ const u32 UNSEEN = 0xffffffffu;
+__device__ const u32 CLAIMED = 0xfffffffeu;
+__device__ const u32 WARP = 32;
+__device__ const i64 LONG_LIST = 32;
+__device__ const i64 HUB = 4096;
+
+struct Search {
+    const i64* offsets;
+    const u32* targets;
+    u32* number;
+    u32* order;
+    u32* parent;
+};
+
+// Numbers the head of an arc from the vertex with number `from`, if it has none yet.
+__device__ __forceinline__ void visit(const Search& search, u32 from, i64 arc, u32 end, u32* found)
+{
+    u32 w = search.targets[arc];
+    if (load_relaxed(&search.number[w]) != UNSEEN) return;
+    if (atomicCAS(&search.number[w], UNSEEN, CLAIMED) != UNSEEN) return;
+    u32 place = end + atomicAdd(found, 1u);
+    search.order[place] = w;
+    search.parent[place] = from;
+    store_relaxed(&search.number[w], place);
+}
+
+// Expands the vertices with numbers `begin` to `end` - 1, but for hubs, which are listed.
+__device__ __forceinline__ void expand(const Search& search, u32 begin, u32 end, u32* found, u32* hubs,
+                                       u32* n_hubs)
+{
+    u32 lane = threadIdx.x % WARP;
+    for (u32 i = begin + thread_id() - lane; i < end; i += thread_count()) {
+        u32 from = i + lane;
+        i64 first = 0;
+        i64 last = 0;
+        if (from < end) {
+            u32 u = search.order[from];
+            first = search.offsets[u];
+            last = search.offsets[u + 1];
+        }
+        if (last - first >= HUB) {
+            hubs[atomicAdd(n_hubs, 1u)] = from;
+            last = first;
+        } else if (last - first < LONG_LIST) {
+            for (i64 arc = first; arc < last; ++arc) visit(search, from, arc, end, found);
+            last = first;
+        }
+        u32 lists = __ballot_sync(FULL_WARP, first < last);
+        for (; lists; lists &= lists - 1) {
+            int owner = __ffs(static_cast<int>(lists)) - 1;
+            i64 arc = __shfl_sync(FULL_WARP, first, owner) + lane;
+            i64 stop = __shfl_sync(FULL_WARP, last, owner);
+            for (; arc < stop; arc += WARP) visit(search, i + owner, arc, end, found);
+        }
+    }
+}
+
+// Begins at `root`, or, where `numbered` vertices have numbers already, at all of them. `counters` are six
+// zeros; `reached` and `levels` are set.
+extern "C" __global__ void breadth_first(u32 root, u32 numbered, const i64* __restrict__ offsets,
+                                         const u32* __restrict__ targets, u32* number, u32* order,
+                                         u32* parent, u32* hubs, u32* counters, u32* reached, u32* levels)
+{
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    Search search = {offsets, targets, number, order, parent};
+    if (numbered == 0 && thread_id() == 0) {
+        number[root] = 0;
+        order[0] = root;
+        parent[0] = 0;
+    }
+    grid.sync();
+    u32* found = counters;
+    u32* listed = counters + 3;
+    u32 begin = 0;
+    u32 end = numbered == 0 ? 1 : numbered;
+    u32 level = 0;
+    while (begin < end) {
+        u32 now = level % 3;
+        u32 cleared = (level + 1) % 3;
+        if (thread_id() == 0) {
+            store_relaxed(&found[cleared], 0u);
+            store_relaxed(&listed[cleared], 0u);
+        }
+        expand(search, begin, end, &found[now], hubs, &listed[now]);
+        grid.sync();
+        u32 n_hubs = load_relaxed(&listed[now]);
+        if (n_hubs != 0) {
+            for (u32 h = 0; h < n_hubs; ++h) {
+                u32 u = order[hubs[h]];
+                i64 stop = offsets[u + 1];
+                for (i64 arc = offsets[u] + thread_id(); arc < stop; arc += thread_count()) {
+                    visit(search, hubs[h], arc, end, &found[now]);
+                }
+            }
+            grid.sync();
+        }
+        begin = end;
+        end += load_relaxed(&found[now]);
+        ++level;
+    }
+    if (thread_id() == 0) {
+        *reached = end;
+        *levels = level;
+    }
+}

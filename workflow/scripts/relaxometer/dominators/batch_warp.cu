@@ -1,0 +1,114 @@
+// Dominators of all graphs of a batch in one launch: a warp for each graph of up to 64 vertices, a block for
+// each larger one.
+//
+// Blocks stay and take work from a queue: first a large graph at a time (see _batch.cuh), then small ones,
+// one for each warp, which are sorted by size so that the warps of a block end together.
+//
+// A warp keeps a set of dominators, a word of 32 or 64 bits, in the registers of the lanes that own a vertex,
+// and sweeps over the vertices in reverse post-order: all lanes intersect the sets of the predecessors of one
+// vertex in one reduction. Without irreducible loops the first sweep is right, and the second finds nothing
+// to change. In reverse post-order the immediate dominator is the strict dominator with the highest number,
+// as the source has it.
+
+#include "_batch.cuh"
+
+#define FULL_WARP 0xffffffffu
+
+__device__ const u32 WARP = 32;
+__device__ const u32 LARGEST_OF_WARP = 64;
+
+// The AND of the words of all lanes.
+__device__ __forceinline__ u64 intersection(u64 set)
+{
+    u32 low = __reduce_and_sync(FULL_WARP, static_cast<u32>(set));
+    u32 high = __reduce_and_sync(FULL_WARP, static_cast<u32>(set >> 32));
+    return static_cast<u64>(high) << 32 | low;
+}
+
+// Collects the predecessors of every vertex as a set; `sets` are LARGEST_OF_WARP words in shared memory.
+__device__ __forceinline__ void collect_predecessors(const FlowGraph& graph, u32 lane, u64* sets)
+{
+    sets[lane] = 0;
+    sets[lane + WARP] = 0;
+    __syncwarp();
+    for (u32 u = lane; u < graph.n; u += WARP) {
+        i64 end = graph.offsets[u + 1];
+        for (i64 i = graph.offsets[u]; i < end; ++i) atomicOr(&sets[graph.targets[i]], 1ull << u);
+    }
+    __syncwarp();
+}
+
+// Up to 32 vertices: lane v owns vertex v.
+__device__ __forceinline__ void solve_32(const FlowGraph& graph, u32 lane, const u64* predecessors)
+{
+    u32 set = lane == 0 ? 1 : FULL_WARP;
+    bool changed = true;
+    while (changed) {
+        u32 before = set;
+        for (u32 v = 1; v < graph.n; ++v) {
+            u32 from = static_cast<u32>(predecessors[v]);
+            u32 met = __reduce_and_sync(FULL_WARP, from >> lane & 1 ? set : FULL_WARP);
+            if (lane == v) set = met | 1u << v;
+        }
+        changed = __any_sync(FULL_WARP, set != before && lane < graph.n);
+    }
+    u32 strict = set & ~(1u << lane);
+    if (lane < graph.n) graph.idom[lane] = lane == 0 ? 0 : 31 - __clz(static_cast<int>(strict));
+}
+
+// Up to 64 vertices: lane v owns vertices v and v + 32.
+__device__ __forceinline__ void solve_64(const FlowGraph& graph, u32 lane, const u64* predecessors)
+{
+    const u64 full = ~0ull;
+    u64 low = lane == 0 ? 1 : full;
+    u64 high = full;
+    bool changed = true;
+    while (changed) {
+        u64 low_before = low;
+        u64 high_before = high;
+        for (u32 v = 1; v < graph.n; ++v) {
+            u64 from = predecessors[v];
+            u64 own = (from >> lane & 1 ? low : full) & (from >> (lane + WARP) & 1 ? high : full);
+            u64 met = intersection(own) | 1ull << v;
+            if (lane == v) low = met;
+            if (lane + WARP == v) high = met;
+        }
+        changed = __any_sync(FULL_WARP, low != low_before || high != high_before);
+    }
+    u32 v = lane + WARP;
+    graph.idom[lane] = lane == 0 ? 0 : 63 - __clzll(static_cast<i64>(low & ~(1ull << lane)));
+    if (v < graph.n) graph.idom[v] = 63 - __clzll(static_cast<i64>(high & ~(1ull << v)));
+}
+
+extern "C" __global__ void batch_dominators(u32 n_graphs, u32 n_large, const u32* __restrict__ largest_first,
+                                            const i64* __restrict__ first_vertex,
+                                            const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                            u32 capacity, u32* idom, u32* queue)
+{
+    // The trees of large graphs; then, for each warp, the predecessors of a small one.
+    extern __shared__ u64 shared[];
+    __shared__ u32 ticket;
+    u32 lane = threadIdx.x % WARP;
+    u32 warp = threadIdx.x / WARP;
+    u32 warps = blockDim.x / WARP;
+    u64* predecessors = shared + warp * LARGEST_OF_WARP;
+    while (true) {
+        u32 place = next_ticket(queue, &ticket);
+        if (place < n_large) {
+            FlowGraph graph = graph_of_batch(largest_first[place], first_vertex, offsets, targets, idom);
+            u32* tree = reinterpret_cast<u32*>(shared);
+            solve_by_block(graph, graph.n <= capacity ? tree : graph.idom);
+            continue;
+        }
+        u64 small = n_large + static_cast<u64>(place - n_large) * warps;
+        if (small >= n_graphs) break;
+        if (small + warp >= n_graphs) continue;
+        FlowGraph graph = graph_of_batch(largest_first[small + warp], first_vertex, offsets, targets, idom);
+        collect_predecessors(graph, lane, predecessors);
+        if (graph.n <= WARP) {
+            solve_32(graph, lane, predecessors);
+        } else {
+            solve_64(graph, lane, predecessors);
+        }
+    }
+}
