@@ -56,10 +56,11 @@ clean:
 	rm -rf results logs .snakemake report.zip
 
 # The lock holds every dependency, so pip need not resolve anything. A machine with an NVIDIA driver also gets
-# the CuPy for its CUDA version.
-.venv/ready: requirements.lock pyproject.toml workflow/envs/install_cupy.sh
+# the CuPy for its CUDA version, one with an MPI launcher mpi4py.
+.venv/ready: requirements.lock pyproject.toml workflow/envs/install_cupy.sh workflow/envs/install_mpi4py.sh
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps -r requirements.lock
 	sh workflow/envs/install_cupy.sh $(BIN)/python
+	sh workflow/envs/install_mpi4py.sh $(BIN)/python
 	touch $@

@@ -101,7 +101,12 @@ def origin_of(dataset: Dataset) -> dict[str, Any]:
 
 
 def is_symmetric(graph: Graph) -> bool:
-    """Tell whether every arc has a counterpart of the same weight in the other direction."""
+    """Tell whether every arc has a counterpart of the same weight in the other direction.
+
+    Metadata that say so are taken at their word: generators know, and billions of arcs take minutes.
+    """
+    if graph.metadata.get("directed") is False:
+        return True
     return bool(_is_symmetric(graph.offsets, graph.targets, graph.weights))
 
 

@@ -69,7 +69,8 @@ def graph_of_edges(
     offsets = _offsets_of(degrees)
     targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
     _unpack(arcs, starts, shift, offsets, targets, loads)
-    return Graph(name, offsets, targets, loads, lon, lat, dict(metadata or {}))
+    facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
+    return Graph(name, offsets, targets, loads, lon, lat, facts)
 
 
 def _offsets_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -322,6 +322,7 @@ def facts(parameters: Graph500Parameters, degrees: npt.NDArray[np.int64], self_l
     """Return the metadata of a Kronecker graph whose vertices have these degrees."""
     return {
         "generator": "relaxometer.datasets.graph500",
+        "directed": False,
         "input_edges": parameters.edge_factor << parameters.scale,
         "self_loops": self_loops,
         "isolated_vertices": int(np.count_nonzero(degrees == 0)),

@@ -1,0 +1,243 @@
+"""What every rank of a test's job runs: all cases in one job, since starting ranks takes longer than they do.
+
+Called with a folder of graphs and the names of cases; rank 0 compares with searches of the whole graph.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from relaxometer.datasets import graph500
+from relaxometer.datasets.registry import Graph500Parameters
+from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
+from relaxometer.distributed.certify import Certifier, reached_totals
+from relaxometer.distributed.comm import Ranks, ending_together, share_cores
+from relaxometer.distributed.graph500 import kronecker_block
+from relaxometer.distributed.levels import Level
+from relaxometer.distributed.partition import Block
+from relaxometer.distributed.stored import stored_block
+from relaxometer.graph import Graph, read_graph
+from sample_graphs import reference_distances
+
+UNREACHED = 2**32 - 1
+
+
+@cache
+def whole(graph: str, folder: Path) -> Graph:
+    """The graph that the ranks have parts of."""
+    if graph.startswith("kron-"):
+        return graph500.kronecker_graph(Graph500Parameters(scale=int(graph[5:])))
+    return read_graph(folder / graph)
+
+
+def block_of(ranks: Ranks, graph: str, folder: Path, scheme: str, *, weighted: bool) -> Block:
+    if graph.startswith("kron-"):
+        parameters = Graph500Parameters(scale=int(graph[5:]))
+        return kronecker_block(ranks, scheme, parameters, weighted=weighted, batch=10_000)
+    return stored_block(ranks, scheme, folder / graph, weighted=weighted, batch=700)
+
+
+def levels_of(graph: Graph, source: int) -> np.ndarray:
+    """Levels by sweeping over all arcs."""
+    level = np.full(graph.n_vertices, UNREACHED, dtype=np.int64)
+    level[source] = depth = 0
+    tails = graph.sources
+    while True:
+        found = graph.targets[level[tails] == depth]
+        found = found[level[found] == UNREACHED]
+        if not len(found):
+            return level
+        depth += 1
+        level[found] = depth
+
+
+def assembled(ranks: Ranks, block: Block, column: np.ndarray, beyond: int = UNREACHED) -> np.ndarray:
+    """A column for the whole graph, from its owners; what stands for no vertex is `beyond`."""
+    result = np.empty(block.layout.n_pieces * block.layout.piece, dtype=np.int64)
+    for vertices, values in ranks.gather((block.owned.vertices(), column)):
+        result[vertices] = values
+    assert (result[block.n_vertices :] == beyond).all()
+    return result[: block.n_vertices]
+
+
+def sources_of(graph: Graph) -> list[int]:
+    """The first vertex and the last, some of them isolated, and one of a Graph500 list of keys."""
+    keys = graph.metadata.get("search_keys", [])
+    return sorted({0, graph.n_vertices - 1, *keys[3:4]})
+
+
+def check_block(ranks: Ranks, block: Block, graph: Graph) -> None:
+    """The ranks' parts together are the graph."""
+    assert block.n_arcs == graph.n_arcs
+    np.testing.assert_array_equal(assembled(ranks, block, block.degrees, beyond=0), graph.degrees)
+    tails = np.repeat(block.tails.vertices(), np.diff(block.out.offsets))
+    heads = block.heads.vertices()[block.out.targets]
+    arcs = np.concatenate(ranks.gather(np.stack([tails, heads], axis=1)))
+    arcs = arcs[np.lexsort(arcs.T[::-1])]
+    np.testing.assert_array_equal(arcs, np.stack([graph.sources, graph.targets], axis=1))
+    if block.out.weights is not None:
+        triples = np.concatenate(ranks.gather(np.stack([tails, heads, block.out.weights], axis=1)))
+        triples = triples[np.lexsort(triples.T[::-1])]
+        expected = np.stack([graph.sources, graph.targets, graph.weights], axis=1).astype(np.int64)
+        np.testing.assert_array_equal(triples, expected[np.lexsort(expected.T[::-1])])
+    if keys := graph.metadata.get("search_keys"):
+        assert block.metadata["search_keys"] == keys
+
+
+def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str) -> None:
+    """Levels are right, predecessors certified; each option is NAME=VALUE."""
+    block = block_of(ranks, graph_name, folder, scheme, weighted=False)
+    graph = whole(graph_name, folder)
+    check_block(ranks, block, graph)
+    chosen = dict(option.split("=") for option in options)
+    engine = hybrid_peers if chosen.pop("engine", "") == "peers" else hybrid_2d
+    solver = engine.Solver(ranks, block, engine.Parameters(**chosen))
+    certifier = Certifier(ranks, block, "bfs")
+    for source in sources_of(graph):
+        answer = solver.solve(source)
+        level, expected = assembled(ranks, block, answer.level), levels_of(graph, source)
+        np.testing.assert_array_equal(level, expected)
+        certificate = certifier.check(source, **named(answer))
+        assert certificate.holds, certificate.reason
+        totals = reached_totals(ranks, block, answer.level, certifier)
+        reached = expected != UNREACHED
+        assert totals["reached"] == reached.sum()
+        assert totals["reached_arcs"] == graph.degrees[reached].sum()
+        if graph.input_degrees is not None:
+            assert totals["input_edges"] == graph.input_degrees[reached].sum() // 2
+        levels: list[Level] = []
+        solver.solve(source, levels)
+        assert sum(one.updated for one in levels) == reached.sum() - 1
+        assert all(one.sent_bytes <= one.plain_bytes for one in levels)
+        if engine is hybrid_2d and "parents" not in chosen:
+            predicted = ranks.size * (model.fold(block.layout).bytes + model.share(block.layout).bytes)
+            assert {one.plain_bytes for one in levels[:-1]} == {predicted}
+
+
+def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
+    """Distances are right, predecessors certified."""
+    block = block_of(ranks, graph_name, folder, f"1x{ranks.size}", weighted=True)
+    graph = whole(graph_name, folder)
+    check_block(ranks, block, graph)
+    solver = sssp_1d.Solver(ranks, block, sssp_1d.Parameters(**dict(o.split("=") for o in options)))
+    certifier = Certifier(ranks, block, "sssp")
+    for source in sources_of(graph):
+        answer = solver.solve(source)
+        expected = reference_distances(graph, source)
+        np.testing.assert_array_equal(assembled(ranks, block, answer.distance), expected)
+        certificate = certifier.check(source, **named(answer))
+        assert certificate.holds, certificate.reason
+
+
+def named(answer: hybrid_2d.Answer | sssp_1d.Answer) -> dict[str, np.ndarray]:
+    value, predecessor = answer.columns.values()
+    return {"value": value.copy(), "predecessor": predecessor.copy()}
+
+
+def corrupt_bfs(ranks: Ranks, folder: Path, scheme: str) -> None:
+    """Each rule of Graph500 fails for an answer that breaks it."""
+    block = block_of(ranks, "kron-10", folder, scheme, weighted=False)
+    graph = whole("kron-10", folder)
+    source = graph.metadata["search_keys"][0]
+    certifier = Certifier(ranks, block, "bfs")
+    answer = hybrid_2d.Solver(ranks, block, hybrid_2d.Parameters()).solve(source)
+    expected, vertices = levels_of(graph, source), block.owned.vertices()
+    child = int(np.flatnonzero(expected == 2)[0])
+    neighbours = graph.targets[graph.offsets[child] : graph.offsets[child + 1]]
+    stranger = next(v for v in np.flatnonzero(expected == 1) if v not in neighbours)
+    furthest = int(expected[expected != UNREACHED].max())
+
+    def broken(change: Callable[[np.ndarray, np.ndarray], None]) -> set[str]:
+        columns = named(answer)
+        change(columns["value"], columns["predecessor"])
+        certificate = certifier.check(source, **columns)
+        assert all(certificate.violations[rule] > 0 for rule in certificate.first)
+        return {rule for rule, count in certificate.violations.items() if count}
+
+    def root_elsewhere(level: np.ndarray, predecessor: np.ndarray) -> None:
+        predecessor[vertices == source] = child
+
+    def circle(level: np.ndarray, predecessor: np.ndarray) -> None:
+        predecessor[vertices == child] = child
+
+    def too_far(level: np.ndarray, predecessor: np.ndarray) -> None:
+        level[vertices == child] += 1
+
+    def no_arc(level: np.ndarray, predecessor: np.ndarray) -> None:
+        predecessor[vertices == child] = stranger
+
+    def left_out(level: np.ndarray, predecessor: np.ndarray) -> None:
+        last = level == furthest
+        level[last] = predecessor[last] = UNREACHED
+
+    expect(broken(lambda level, predecessor: None), set())
+    expect(broken(root_elsewhere), {"tree"})
+    expect(broken(circle), {"tree", "tree_levels", "tree_arcs"})
+    expect(broken(too_far), {"tree_levels", "arc_levels"})
+    expect(broken(no_arc), {"tree_arcs"})
+    expect(broken(left_out), {"spanning"})
+
+
+def corrupt_sssp(ranks: Ranks, folder: Path) -> None:
+    """Each rule of shortest paths fails for an answer that breaks it; the graph is a circle with a tail."""
+    block = block_of(ranks, "zero-weights", folder, f"1x{ranks.size}", weighted=True)
+    certifier = Certifier(ranks, block, "sssp")
+    answer = sssp_1d.Solver(ranks, block, sssp_1d.Parameters()).solve(60)
+    vertices = block.owned.vertices()
+
+    def broken(change: Callable[[np.ndarray, np.ndarray], None]) -> set[str]:
+        columns = named(answer)
+        change(columns["value"], columns["predecessor"])
+        violations = certifier.check(60, **columns).violations
+        return {rule for rule, count in violations.items() if count}
+
+    def circle(distance: np.ndarray, predecessor: np.ndarray) -> None:
+        ring = vertices < 40
+        predecessor[ring] = (vertices[ring] + 1) % 40
+
+    def longer(distance: np.ndarray, predecessor: np.ndarray) -> None:
+        distance[vertices == 50] += 1
+
+    def left_out(distance: np.ndarray, predecessor: np.ndarray) -> None:
+        ring = vertices < 40
+        distance[ring] = predecessor[ring] = UNREACHED
+
+    def source(distance: np.ndarray, predecessor: np.ndarray) -> None:
+        predecessor[vertices == 60] = 59
+
+    expect(broken(lambda distance, predecessor: None), set())
+    expect(broken(circle), {"tree"})
+    expect(broken(longer), {"overstretched", "predecessor"})
+    expect(broken(left_out), {"left_out"})
+    expect(broken(source), {"source"})
+
+
+def expect(found: set[str], expected: set[str]) -> None:
+    """The broken rules are those expected; pytest's rewriting of assertions does not reach here."""
+    assert found == expected, f"broken {sorted(found)}, expected {sorted(expected)}"
+
+
+CASES = {"bfs": bfs, "sssp": sssp, "corrupt-bfs": corrupt_bfs, "corrupt-sssp": corrupt_sssp}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    with ending_together():
+        ranks = Ranks("host")
+        share_cores(ranks.local_size)
+        for words in (argument.split(",") for argument in sys.argv[2:]):
+            try:
+                CASES[words[0]](ranks, folder, *words[1:])
+            except AssertionError as error:
+                raise AssertionError(f"{' '.join(words)}: {error}") from error
+            if ranks.rank == 0:
+                print("ok", *words, flush=True)
+
+
+if __name__ == "__main__":
+    main()

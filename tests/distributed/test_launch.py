@@ -1,0 +1,40 @@
+"""What is said where ranks cannot be started; needs no MPI."""
+
+import os
+
+import pytest
+
+from relaxometer.distributed import launch
+from relaxometer.distributed.comm import load_mpi
+from relaxometer.errors import UserError
+
+
+def test_a_missing_launcher_is_told_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"^mpirun is not on the PATH: install .*openmpi-bin[^\n]*$"):
+        launch.launch(2, [])
+
+
+def test_a_missing_package_is_told_in_one_line(monkeypatch, tmp_path):
+    program = tmp_path / "mpirun"
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(launch.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"^mpi4py is not installed: [^\n]*$"):
+        launch.launch(2, [])
+
+
+def test_more_ranks_than_cores_need_to_be_asked_for(monkeypatch):
+    monkeypatch.setattr(launch, "obstacle", lambda: None)
+    cores = len(os.sched_getaffinity(0))
+    with pytest.raises(UserError, match=rf"^{cores + 1} ranks on {cores} cores: .*--oversubscribe$"):
+        launch.launch(cores + 1, [])
+
+
+def test_a_missing_mpi_is_told_in_one_line(monkeypatch):
+    def absent(name):
+        raise ImportError("No module named 'mpi4py'")
+
+    monkeypatch.setattr("relaxometer.distributed.comm.importlib.import_module", absent)
+    with pytest.raises(UserError, match=r"^searches over several ranks need MPI: [^\n]*mpi4py[^\n]*$"):
+        load_mpi()

@@ -1,0 +1,107 @@
+"""Every arc, piece and bit is where it should be."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relaxometer.distributed.messages import decode, encoded
+from relaxometer.distributed.partition import Layout, Numbering
+from relaxometer.distributed.stored import _tails as tails_of_slice
+from relaxometer.distributed.stored import read_slice
+from relaxometer.errors import UserError
+from relaxometer.graph import Graph, write_graph
+from sample_graphs import sample_graphs
+
+SCHEMES = [
+    ("1x1", 1),
+    ("2x1", 2),
+    ("1x3", 3),
+    ("2x3", 6),
+    ("4x2", 8),
+    ("paired", 2),
+    ("paired", 8),
+    ("paired", 32),
+]
+
+
+@pytest.mark.parametrize(("scheme", "n_ranks"), SCHEMES)
+@pytest.mark.parametrize("n_vertices", [1, 129, 5000])
+def test_every_arc_has_its_ends_on_its_rank(scheme, n_ranks, n_vertices):
+    layout = Layout(scheme, n_ranks, n_vertices)
+    rng = np.random.default_rng(1)
+    tails, heads = rng.integers(0, n_vertices, (2, 500)).astype(np.uint32)
+    to = layout.rank_of_arcs(tails, heads)
+    assert set(to) <= set(range(n_ranks))
+    for rank in range(n_ranks):
+        place, own = layout.place(rank), to == rank
+        for pieces, ends in ((place.heads, heads[own]), (place.tails, tails[own])):
+            numbering = Numbering(layout, pieces, np)
+            local = numbering.local(ends)
+            assert (local >= 0).all()
+            np.testing.assert_array_equal(numbering.vertices()[local], ends)
+
+
+@pytest.mark.parametrize(("scheme", "n_ranks"), SCHEMES)
+def test_every_piece_has_an_owner_who_hears_of_it_from_all_and_tells_all(scheme, n_ranks):
+    layout = Layout(scheme, n_ranks, 10_000)
+    places = [layout.place(rank) for rank in range(n_ranks)]
+    assert sorted(piece for place in places for piece in place.owned) == list(range(layout.n_pieces))
+    for piece in range(layout.n_pieces):
+        owner = layout.owner(piece)
+        assert piece in places[owner].owned
+        seekers = layout.seekers(piece)
+        assert seekers[0] == owner
+        assert sorted(seekers) == [rank for rank, place in enumerate(places) if piece in place.heads]
+        needing = [rank for rank, place in enumerate(places) if piece in {*place.heads, *place.tails}]
+        assert sorted(layout.readers(piece)) == needing
+
+
+def test_ranks_of_the_paired_scheme_have_two_blocks_each():
+    layout = Layout("paired", 8, 1000)
+    blocks = [int(layout.rank_of(row, column)) for row in range(4) for column in range(4)]
+    assert sorted(blocks) == sorted([*range(8)] * 2)
+    assert all(layout.rank_of(k, m) == layout.rank_of(m, k) for k in range(4) for m in range(4))
+
+
+@pytest.mark.parametrize("n_ranks", [1, 3, 4, 6, 16, 18])
+def test_the_paired_scheme_needs_its_number_of_ranks(n_ranks):
+    with pytest.raises(UserError, match=f"2, 8, 32, .* given {n_ranks}$"):
+        Layout("paired", n_ranks, 100)
+
+
+@given(st.lists(st.integers(0, 32 * 64 - 1)), st.sampled_from([1, 8, 64]))
+def test_messages_hold_bitmaps_and_are_no_longer_than_these(bits, words):
+    bitmap = np.zeros(words, dtype=np.uint32)
+    for bit in bits:
+        bitmap[bit // 32 % words] |= np.uint32(1 << bit % 32)
+    message = encoded(np, bitmap)
+    assert len(message) <= bitmap.nbytes
+    landed = np.full(words, 7, dtype=np.uint32)
+    decode(np, message, landed)
+    np.testing.assert_array_equal(landed, bitmap)
+
+
+def test_a_few_vertices_of_many_take_a_few_bytes():
+    bitmap = np.zeros(1 << 20, dtype=np.uint32)
+    bitmap[[0, 5, 1 << 19]] = 1, 6, 1 << 31
+    assert len(encoded(np, bitmap)) == 1 + 2 + 1 + 4
+
+
+@pytest.mark.parametrize("name", ["one-way", "hub", "random-directed"])
+def test_ranks_read_only_what_they_need(tmp_path, monkeypatch, name):
+    graph = sample_graphs()[name]
+    monkeypatch.setattr("relaxometer.graph.ROW_GROUP", 50)
+    write_graph(graph, tmp_path)
+    for first in range(0, graph.n_arcs, 37):
+        stop = min(first + 90, graph.n_arcs)
+        tails = tails_of_slice(tmp_path / "vertices.parquet", first, stop)
+        np.testing.assert_array_equal(tails, graph.sources[first:stop])
+        arcs = read_slice(tmp_path / "arcs.parquet", ["target", "weight"], first, stop)
+        np.testing.assert_array_equal(arcs["target"], graph.targets[first:stop])
+        np.testing.assert_array_equal(arcs["weight"], graph.weights[first:stop])
+
+
+def test_a_graph_without_arcs_is_read(tmp_path):
+    write_graph(Graph.from_arcs("nothing", 3, [], [], []), tmp_path)
+    assert len(tails_of_slice(tmp_path / "vertices.parquet", 0, 0)) == 0

@@ -1,0 +1,197 @@
+"""Searches over 1, 2, 4 and 8 ranks on the host device, against the same graph searched whole."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.registry import load_registry
+from relaxometer.distributed.launch import launch, obstacle
+from relaxometer.graph import write_graph
+from sample_graphs import sample_graphs
+
+pytestmark = [pytest.mark.mpi, pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))]
+
+SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
+SMALL = ("one-vertex", "two-islands", "one-way", "hub", "parallel-arcs", "random-directed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of graphs: small odd ones and a real road map."""
+    path = tmp_path_factory.mktemp("graphs")
+    for name in (*SMALL, "zero-weights"):
+        write_graph(sample_graphs()[name], path / name)
+    name = "kanto-highways"
+    dataset = load_registry(SCRIPTS.parents[1] / "resources/datasets.yaml", {})[name]
+    write_graph(build_graph(name, dataset, files=[]), path / name)
+    return path
+
+
+def run_on(
+    n_ranks: int, *arguments: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess:
+    options = ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+    paths = os.pathsep.join(map(str, (SCRIPTS, Path(__file__).parents[1])))
+    return subprocess.run(
+        ["mpirun", *options, "-n", str(n_ranks), sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": paths} | (environment or {}),
+        timeout=300,
+        check=False,
+    )
+
+
+def small_cases(*schemes: str) -> list[str]:
+    return [f"bfs,{graph},{scheme}" for scheme in schemes for graph in SMALL]
+
+
+CASES = {
+    1: [
+        *small_cases("1x1"),
+        "bfs,kron-14,1x1",
+        "bfs,kanto-highways,1x1",
+        "sssp,kron-10",
+        "sssp,kanto-highways,delta=20000",
+        "bfs,kanto-highways,1x1,engine=peers",
+        "corrupt-bfs,1x1",
+        "corrupt-sssp",
+    ],
+    2: [
+        *small_cases("paired", "1x2"),
+        "bfs,kron-14,paired",
+        "bfs,kanto-highways,2x1,messages=compressed",
+        *(f"sssp,{graph}" for graph in SMALL),
+        "sssp,kron-10,local_phases=3",
+        "corrupt-sssp",
+    ],
+    4: [
+        *small_cases("2x2"),
+        "bfs,kron-14,2x2",
+        "bfs,kron-10,2x2,parents=level,messages=compressed",
+        "bfs,kron-10,4x1,cpu_share=0.25",
+        "bfs,kron-10,2x2,cpu_share=0.5,parents=overlapped",
+        "bfs,random-directed,1x4,cpu_share=1",
+        "bfs,kron-10,1x4",
+        "bfs,kron-14,4x1,engine=peers",
+        "bfs,random-directed,4x1,engine=peers",
+        "bfs,hub,4x1,alpha=1000000",
+        "sssp,kron-10",
+        "sssp,random-directed",
+        "sssp,zero-weights,local_phases=4",
+        "sssp,kanto-highways,delta=40000,local_phases=8",
+        "corrupt-bfs,2x2",
+    ],
+    8: [
+        "bfs,kron-14,paired,parents=level",
+        "bfs,kron-10,2x4,messages=compressed",
+        "bfs,random-directed,paired",
+        "bfs,one-way,4x2",
+        "bfs,kron-10,8x1,engine=peers",
+        "sssp,kron-10,local_phases=2",
+        "corrupt-bfs,paired",
+    ],
+}
+
+
+@pytest.mark.parametrize("n_ranks", CASES)
+def test_answers_are_those_of_one_process_and_certified(folder, n_ranks):
+    cases = CASES[n_ranks]
+    result = run_on(n_ranks, str(Path(__file__).with_name("ranks.py")), str(folder), *cases)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [f"ok {case.replace(',', ' ')}" for case in cases]
+
+
+def test_the_program_writes_whole_tables(tmp_path, capfd):
+    out = tmp_path / "out"
+    arguments = ["--problem", "bfs", "--graph", "kron:9", "--roots", "3", "--device", "host", "--levels"]
+    assert launch(2, [*arguments, "--scheme", "paired", "--out", str(out)], oversubscribe=True) == 0
+    times = pq.read_table(out / "times.parquet").to_pylist()
+    assert [row["status"] for row in times] == ["ok"] * 3
+    assert all(row["teps"] == pytest.approx(row["input_edges"] / row["time_ms"] * 1e3) for row in times)
+    levels = pq.read_table(out / "levels.parquet").to_pandas()
+    sums = levels.groupby("source")["sent_bytes"].sum()
+    assert all(row["sent_bytes"] == sums[row["source"]] > 0 for row in times)
+    assert pq.read_table(out / "certificates.parquet")["holds"].to_pylist() == [True] * 3
+    context = json.loads((out / "run.json").read_text())
+    assert context["parameters"]["scheme"] == "paired"
+    assert context["graph"]["input_edges"] == 16 << 9
+    assert np.sum([block["arcs"] for block in context["blocks"]]) == context["graph"]["arcs"]
+
+
+def test_a_rank_that_dies_ends_the_job_with_one_line_and_no_answer(tmp_path, capfd):
+    """The second rank of an endless job is killed from outside."""
+    out = tmp_path / "out"
+    arguments = ["--problem", "bfs", "--graph", "kron:12", "--repetitions", "1000000", "--device", "host"]
+    command = [sys.executable, "-m", "relaxometer.distributed.launch", "--ranks", "2", "--oversubscribe"]
+    process = subprocess.Popen(
+        [*command, *arguments, "--out", str(out)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
+    )
+    victim = ranks_below(process.pid, 2)[1]
+    os.kill(victim, 9)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    lines = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    assert "signal 9" in lines[0]
+    assert "no answer" in lines[0]
+    assert not out.exists()
+
+
+def ranks_below(pid: int, n_ranks: int) -> list[int]:
+    """The processes of the ranks, once all have started."""
+    for _ in range(600):
+        programs = [child for launcher in children(pid) for child in children(launcher)]
+        if len(programs) == n_ranks:
+            return sorted(programs)
+        time.sleep(0.1)
+    raise AssertionError("the ranks did not start")
+
+
+def children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in listed.read_text().split()] if listed.exists() else []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scheme", "3x2"], "scheme 3x2: it needs 6 ranks, given 2"),
+        (["--scheme", "diagonal"], "scheme 'diagonal': expected paired or rows x columns"),
+        (["--set", "parents=never"], "--set parents=never: Input should be 'end', 'level' or 'overlapped'"),
+        (["--graph", "nowhere"], "graph nowhere: expected kron:SCALE, kron:SCALE:SEED or a folder"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(tmp_path, capfd, arguments, message):
+    common = ["--problem", "bfs", "--graph", "kron:8", "--device", "host", "--out", str(tmp_path / "out")]
+    assert launch(2, [*common, *arguments], oversubscribe=True) != 0
+    errors = capfd.readouterr().err.splitlines()
+    assert len(errors) == 1
+    assert errors[0].startswith(f"error: {message}")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_error_of_one_rank_ends_all(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from relaxometer.distributed.comm import Ranks, ending_together\n"
+        "with ending_together():\n"
+        "    ranks = Ranks('host')\n"
+        "    if ranks.rank == 1:\n"
+        "        raise ValueError('no such thing')\n"
+        "    ranks.barrier()\n"
+    )
+    result = run_on(3, str(program))
+    assert result.returncode != 0
+    assert "error: rank 1 of 3: ValueError: no such thing" in result.stderr

@@ -1,0 +1,18 @@
+"""Searches spread over several processes, each with a device of its own and a part of the graph.
+
+``comm``
+    the ranks of a job, and what they send each other;
+``partition``
+    which rank has which vertices and arcs;
+``graph500``, ``stored``, ``build``
+    blocks of a graph, made or read in parts and sent to the rank that keeps them: none ever holds the
+    whole graph;
+``hybrid_2d``, ``hybrid_peers``, ``sssp_1d``
+    the searches, and ``levels``, what they record of each level;
+``certify``
+    proof of their answers, without gathering graph or answer;
+``run``
+    the program that an MPI launcher starts, and ``launch``, which starts the launcher;
+``model``
+    what a level costs, by counting.
+"""

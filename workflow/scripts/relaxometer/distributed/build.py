@@ -1,0 +1,165 @@
+"""Blocks out of arcs: every rank brings some arcs, and keeps those of its own block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.partition import Block, Layout, Numbering, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """Some arcs of a graph, in any order, self-loops included.
+
+    Parameters
+    ----------
+    tails, heads : device array of shape (n_arcs,), uint32
+    weights : device array of shape (n_arcs,), uint32, or None
+    """
+
+    tails: Any
+    heads: Any
+    weights: Any = None
+
+
+def build_block(
+    name: str,
+    ranks: Ranks,
+    layout: Layout,
+    batches: Iterable[Arcs],
+    *,
+    simple: bool,
+    metadata: dict[str, Any],
+    count_ends: bool = False,
+) -> Block:
+    """Send arcs to the ranks whose block they are in, and make CSR arrays of what comes.
+
+    Parameters
+    ----------
+    name : str
+    ranks : Ranks
+    layout : Layout
+    batches : iterable of Arcs
+        What this rank brings. Every rank brings equally many batches; a batch goes to the others before the
+        next is asked for.
+    simple : bool
+        Whether self-loops are dropped and parallel arcs merged to the lightest.
+    metadata : dict
+    count_ends : bool, default=False
+        Whether heads of arcs are counted as `ends`, before anything is dropped.
+    """
+    xp, place = ranks.device.xp, layout.place(ranks.rank)
+    heads, tails, owned = (
+        Numbering(layout, pieces, xp) for pieces in (place.heads, place.tails, place.owned)
+    )
+    ends = xp.zeros(heads.size, dtype=np.uint32) if count_ends else None
+    collected: list[Arcs] = []
+    for batch in batches:
+        arcs = _routed(ranks, layout, batch)
+        there, here = tails.local(arcs.tails), heads.local(arcs.heads)
+        if ends is not None:
+            ends += xp.bincount(here, minlength=heads.size).astype(np.uint32)
+        if simple:
+            stay = arcs.tails != arcs.heads
+            weights = None if arcs.weights is None else arcs.weights[stay]
+            collected.append(Arcs(there[stay].astype(np.uint32), here[stay].astype(np.uint32), weights))
+        else:
+            collected.append(Arcs(there.astype(np.uint32), here.astype(np.uint32), arcs.weights))
+    arcs = _joined(xp, collected)
+    del collected
+    out = _rows(xp, arcs.tails, arcs.heads, arcs.weights, tails.size, heads.size, merge=simple)
+    into = _reversed(xp, out, tails.size, heads.size, metadata.get("directed") is False and layout.is_paired)
+    degrees = owned_degrees(ranks, layout, xp.diff(out.offsets).astype(np.uint32))
+    n_arcs = ranks.reduce([len(out.targets)])[0]
+    parts = heads, tails, owned, into, out, degrees, int(n_arcs), ends
+    return Block(name, layout, ranks.device, *parts, metadata)
+
+
+def _routed(ranks: Ranks, layout: Layout, batch: Arcs) -> Arcs:
+    """Exchange the arcs of a batch, so that every rank gets those of its block."""
+    xp = ranks.device.xp
+    to = layout.rank_of_arcs(batch.tails, batch.heads).astype(np.uint16)
+    order = xp.argsort(to, kind="stable") if xp is np else xp.argsort(to)
+    bounds = ranks.device.asnumpy(xp.cumsum(xp.bincount(to, minlength=ranks.size)))[:-1].tolist()
+    columns: list[Any] = []
+    for column in (batch.tails, batch.heads, batch.weights):
+        if column is None:
+            columns.append(None)
+            continue
+        parts = [xp.ascontiguousarray(part) for part in xp.split(column[order], bounds)]
+        columns.append(xp.concatenate(ranks.exchange_sized("arcs", parts, np.uint32)))
+    return Arcs(*columns)
+
+
+def _joined(xp: Any, batches: list[Arcs]) -> Arcs:
+    tails, heads = (xp.concatenate([getattr(b, name) for b in batches]) for name in ("tails", "heads"))
+    weighted = batches[0].weights is not None
+    return Arcs(tails, heads, xp.concatenate([b.weights for b in batches]) if weighted else None)
+
+
+def _rows(
+    xp: Any, rows: Any, targets: Any, weights: Any, n_rows: int, n_targets: int, *, merge: bool
+) -> Rows:
+    """Sort arcs by row, then target, then weight; with `merge`, the first of equal row and target stays."""
+    target_bits = max(n_targets - 1, 1).bit_length()
+    weight_bits = int(weights.max()).bit_length() if weights is not None and len(weights) else 0
+    keys = rows.astype(np.uint64) << np.uint64(target_bits) | targets.astype(np.uint64)
+    if (max(n_rows - 1, 1)).bit_length() + target_bits + weight_bits <= 64:
+        if weights is not None:
+            keys = keys << np.uint64(weight_bits) | weights.astype(np.uint64)
+        keys.sort()
+        if weights is not None:
+            weights = (keys & _low(weight_bits)).astype(np.uint32)
+            keys >>= np.uint64(weight_bits)
+    else:
+        order = xp.lexsort(xp.stack([weights.astype(np.uint64), keys]))
+        keys, weights = keys[order], weights[order]
+    if merge and len(keys):
+        first = xp.ones(len(keys), dtype=bool)
+        first[1:] = keys[1:] != keys[:-1]
+        keys, weights = keys[first], None if weights is None else weights[first]
+    starts = xp.arange(n_rows + 1, dtype=np.uint64) << np.uint64(target_bits)
+    offsets = xp.searchsorted(keys, starts).astype(np.int64)
+    return Rows(offsets, (keys & _low(target_bits)).astype(np.uint32), weights)
+
+
+def _low(bits: int) -> np.uint64:
+    return np.uint64((1 << bits) - 1)
+
+
+def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) -> Rows:
+    """Return the rows of the other direction, without weights."""
+    if symmetric:
+        return Rows(out.offsets, out.targets)
+    arcs = xp.arange(len(out.targets), dtype=np.int64)
+    rows = (xp.searchsorted(out.offsets, arcs, side="right") - 1).astype(np.uint32)
+    return _rows(xp, out.targets, rows, None, n_targets, n_rows, merge=False)
+
+
+def owned_degrees(ranks: Ranks, layout: Layout, partial: Any) -> Any:
+    """Add up what the ranks that need a piece's frontier have of its vertices' degrees, at its owner.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    layout : Layout
+    partial : device array of shape (tails.size,), uint32
+    """
+    xp, place = ranks.device.xp, layout.place(ranks.rank)
+    parts = xp.split(partial, len(place.tails))
+    sends = [(layout.owner(piece), part) for piece, part in zip(place.tails, parts, strict=True)]
+    sums = xp.zeros((len(place.owned), layout.piece), dtype=np.uint32)
+    receives = []
+    for k, piece in enumerate(place.owned):
+        for rank in range(layout.n_ranks):
+            if piece in layout.place(rank).tails:
+                receives.append((rank, k, xp.empty(layout.piece, dtype=np.uint32)))
+    ranks.exchange("degrees", sends, [(rank, part) for rank, _, part in receives])
+    for _, k, part in receives:
+        sums[k] += part
+    return sums.reshape(-1)

@@ -1,0 +1,254 @@
+"""Certificates of distributed answers: the rules of one device, checked where graph and answer are.
+
+A rank knows its block of the graph, and gets from the owners the values of its heads and tails and the
+predecessors of its heads. Every arc is in one block, that from a vertex's predecessor too, so that each rule
+is checked once; the ranks add up how often they are broken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer import certify, certify_bfs
+from relaxometer.certify import Certificate
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.levels import over
+from relaxometer.distributed.partition import Block
+
+NONE = np.uint32(2**32 - 1)
+"""An unreached vertex, or no predecessor."""
+
+WARP = 32
+IS_ARC, IS_TIGHT = 1, 2
+LEFT_OUT, OVERSTRETCHED = 0, 1
+
+NOWHERE = 2**62
+"""Stands for the first of no vertices."""
+
+Broken = tuple[int, int]
+"""How often a rule is broken, and the first vertex at which it is."""
+
+RULES = {"bfs": tuple(certify_bfs.RULES), "sssp": tuple(certify.RULES)}
+"""The rules of each problem; what they say stands in the certificates of one device."""
+
+
+class Certifier:
+    """Checks distributed answers on one block of a graph.
+
+    Beside the graph a rank needs memory for three numbers of 32 bits for each head and one for each tail.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    block : Block
+        For ``"sssp"`` with weights.
+    problem : {"bfs", "sssp"}
+    """
+
+    def __init__(self, ranks: Ranks, block: Block, problem: str) -> None:
+        self._ranks, self._block, self._problem = ranks, block, problem
+        self._xp = ranks.device.xp
+        module = ranks.module(Path(__file__).with_name("certify.cu"))
+        self._check_arcs = module.get_function("check_arcs")
+        layout = block.layout
+        place = layout.place(ranks.rank)
+        self._heads, self._tails, self._owned = place.heads, place.tails, place.owned
+        everyone = [layout.place(rank) for rank in range(ranks.size)]
+        self._to_heads = [[r for r, p in enumerate(everyone) if piece in p.heads] for piece in place.owned]
+        self._to_tails = [[r for r, p in enumerate(everyone) if piece in p.tails] for piece in place.owned]
+
+    def check(self, source: int, value: Any, predecessor: Any) -> Certificate:
+        """Check one answer; every rank calls it and gets the same certificate.
+
+        Parameters
+        ----------
+        source : int
+        value, predecessor : device array of shape (owned.size,), uint32
+            Of the owned vertices: levels or distances, and predecessors.
+
+        Returns
+        -------
+        Certificate
+        """
+        own = self._check_owned(source, value, predecessor)
+        arcs, unproven = self._check_block(source, value, predecessor)
+        if self._problem == "bfs":
+            found = {
+                "tree": _both(own["tree"], unproven["circle"]),
+                "tree_levels": unproven["length"],
+                "arc_levels": arcs["overstretched"],
+                "spanning": arcs["left_out"],
+                "tree_arcs": unproven["arc"],
+            }
+        else:
+            circles = self._follow_chains(source, value, predecessor)
+            found = {
+                "source": own["source"],
+                "overstretched": arcs["overstretched"],
+                "predecessor": _both(own["predecessor"], unproven["tight"]),
+                "left_out": arcs["left_out"],
+                "tree": circles,
+            }
+        return self._added_up(found)
+
+    def _added_up(self, found: dict[str, Broken]) -> Certificate:
+        """Return the certificate out of what this rank found of each rule."""
+        rules = RULES[self._problem]
+        counts = self._ranks.reduce([found[rule][0] for rule in rules])
+        least = self._ranks.reduce([found[rule][1] for rule in rules], "min")
+        first = {rule: at for rule, count, at in zip(rules, counts, least, strict=True) if count}
+        return Certificate(dict(zip(rules, counts, strict=True)), first)
+
+    def _at(self, numbering: Any, broken: Any) -> Broken:
+        """Return at how many vertices, and which first, a rule is broken where local numbers are marked."""
+        vertices = numbering.vertices()[broken]
+        return len(vertices), int(vertices.min()) if len(vertices) else NOWHERE
+
+    def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, Broken]:
+        """Check what an owner knows of its vertices: the source, and who has a predecessor."""
+        n, vertices = self._block.n_vertices, self._block.owned.vertices()
+        is_source = vertices == source
+        wrong_source = is_source & ((value != 0) | (predecessor != source))
+        reached = value != NONE
+        exists = predecessor < min(n, 2**32 - 1)
+        wrong = ~is_source & (reached != exists) | ~reached & (predecessor != NONE)
+        if self._problem == "bfs":
+            return {"tree": self._at(self._block.owned, wrong | wrong_source)}
+        names = {"source": wrong_source, "predecessor": wrong}
+        return {name: self._at(self._block.owned, broken) for name, broken in names.items()}
+
+    def _check_block(
+        self, source: int, value: Any, predecessor: Any
+    ) -> tuple[dict[str, Broken], dict[str, Broken]]:
+        """Check the arcs of the block, and those from predecessors that should be among them."""
+        xp, block = self._xp, self._block
+        of_heads = self._spread(value, self._heads, self._to_heads)
+        parents = self._spread(predecessor, self._heads, self._to_heads)
+        of_tails = self._spread(value, self._tails, self._to_tails)
+        heads = block.heads.vertices()
+        mine = (parents < block.n_vertices) & (heads != source) & (heads < block.n_vertices)
+        mine &= block.layout.rank_of_arcs(xp.where(mine, parents, 0), heads) == self._ranks.rank
+        local = xp.where(mine, block.tails.local(xp.where(mine, parents, block.tails.first[0])), int(NONE))
+        marks = xp.zeros(block.heads.size, dtype=np.uint32)
+        report = xp.zeros((2, 2), dtype=np.uint64)
+        report[:, 1] = block.heads.size
+        out, weights = block.out, block.out.weights if self._problem == "sssp" else None
+        rows = np.uint32(block.tails.size), out.offsets, out.targets, weights
+        values = of_tails, of_heads, local.astype(np.uint32), marks, report
+        self._check_arcs(*over(self._ranks.device, WARP * block.tails.size), (*rows, *values))
+        arcs = self._reported(report)
+        reached = of_heads != NONE
+        parent_value = of_tails[xp.where(mine, local, 0)].astype(np.int64)
+        own = of_heads.astype(np.int64)
+        lower = (parent_value != int(NONE)) & (parent_value < own)
+        unproven = {
+            "arc": mine & reached & (marks & IS_ARC == 0),
+            "tight": mine & reached & (marks & IS_TIGHT == 0),
+            "circle": mine & reached & ~lower,
+            "length": mine & reached & (parent_value + 1 != own),
+        }
+        return arcs, {name: self._at(block.heads, broken) for name, broken in unproven.items()}
+
+    def _reported(self, report: Any) -> dict[str, Broken]:
+        """Return the kernel's report, its local numbers of heads as vertices."""
+        (left_out, first), (overstretched, second) = self._ranks.device.asnumpy(report).tolist()
+        return {
+            "left_out": (left_out, self._head(first) if left_out else NOWHERE),
+            "overstretched": (overstretched, self._head(second) if overstretched else NOWHERE),
+        }
+
+    def _head(self, local: int) -> int:
+        slot, place = divmod(local, self._block.layout.piece)
+        return self._heads[slot] * self._block.layout.piece + place
+
+    def _spread(self, owned: Any, pieces: tuple[int, ...], readers: list[list[int]]) -> Any:
+        """Bring values of owned vertices to the ranks that need them; return those of `pieces`."""
+        size, layout = self._block.layout.piece, self._block.layout
+        sends = [
+            (rank, owned[k * size : (k + 1) * size]) for k, ranks in enumerate(readers) for rank in ranks
+        ]
+        arrived = self._xp.empty(len(pieces) * size, dtype=np.uint32)
+        receives = [
+            (layout.owner(piece), arrived[slot * size : (slot + 1) * size])
+            for slot, piece in enumerate(pieces)
+        ]
+        self._ranks.exchange("certificate", sends, receives)
+        return arrived
+
+    def reached_heads(self, value: Any) -> Any:
+        """Return which heads of this rank an answer has reached, out of the owners' values."""
+        return self._spread(value, self._heads, self._to_heads) != NONE
+
+    def _follow_chains(self, source: int, value: Any, predecessor: Any) -> Broken:
+        """Find the owned vertices whose predecessors along arcs of weight zero lead in a circle.
+
+        Every vertex whose predecessor is as far as itself points to it, all others end a chain. Pointers are
+        doubled until none moves, each rank asking the owners where its pointers lead next.
+        """
+        device = self._ranks.device
+        vertices = device.asnumpy(self._block.owned.vertices())
+        value, predecessor = (
+            device.asnumpy(value).astype(np.int64),
+            device.asnumpy(predecessor).astype(np.int64),
+        )
+        asks = (value != int(NONE)) & (predecessor < self._block.n_vertices) & (vertices != source)
+        of_parent = np.full(len(vertices), -1)
+        of_parent[asks] = self._look_up(value, predecessor[asks])
+        chained = asks & (of_parent == value)
+        pointer = np.where(chained, predecessor, vertices)
+        for _ in range(int(self._block.n_vertices).bit_length() + 1):
+            further = pointer.copy()
+            further[chained] = self._look_up(pointer, pointer[chained])
+            moved = int((further != pointer).sum())
+            pointer = further
+            if not self._ranks.reduce([moved])[0]:
+                break
+        ends = np.zeros(len(vertices), dtype=np.int64)
+        ends[chained] = self._look_up(chained.astype(np.int64), pointer[chained])
+        circling = vertices[chained & (ends == 1)]
+        return len(circling), int(circling.min(initial=NOWHERE))
+
+    def _look_up(self, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Return the values of any vertices, out of each owner's `values` of its own."""
+        layout, world = self._block.layout, self._ranks.world
+        owners = layout.rank_of(*np.divmod(wanted // layout.piece, layout.columns))
+        order = np.argsort(owners, kind="stable")
+        bounds = np.cumsum(np.bincount(owners, minlength=self._ranks.size))[:-1]
+        asked = world.alltoall(np.split(wanted[order], bounds))
+        answers = [values[self._local(vertices)] for vertices in asked]
+        found = np.empty(len(wanted), dtype=np.int64)
+        found[order] = np.concatenate(world.alltoall(answers))
+        return found
+
+    def _local(self, vertices: np.ndarray) -> np.ndarray:
+        device = self._ranks.device
+        return device.asnumpy(self._block.owned.local(device.asarray(vertices)))
+
+
+def _both(one: Broken, other: Broken) -> Broken:
+    return one[0] + other[0], min(one[1], other[1])
+
+
+def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier) -> dict[str, int | None]:
+    """Count what an answer reached, over all ranks.
+
+    Returns
+    -------
+    dict
+        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: the tuples of the edge
+        list among them, where the graph was made of one; else None.
+    """
+    reached = value != NONE
+    arcs = int(block.degrees[reached].astype(np.int64).sum())
+    ends = 0
+    if block.ends is not None:
+        ends = int(block.ends[certifier.reached_heads(value)].astype(np.int64).sum())
+    n_reached, n_arcs, n_ends = ranks.reduce([int(reached.sum()), arcs, ends])
+    return {
+        "reached": n_reached,
+        "reached_arcs": n_arcs,
+        "input_edges": None if block.ends is None else n_ends // 2,
+    }

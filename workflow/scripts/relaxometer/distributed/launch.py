@@ -1,0 +1,113 @@
+"""Starts `relaxometer.distributed.run` on several ranks of this machine; says in one line what went wrong.
+
+``python -m relaxometer.distributed.launch --ranks 4 --problem bfs --graph kron:20 --out results/run``
+
+What follows ``--ranks`` and ``--oversubscribe`` goes to the program on every rank. On a cluster, call the
+program under the scheduler's own launcher.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from relaxometer.errors import UserError
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+RULE = "-" * 10
+"""How a line begins that frames a message of Open MPI's."""
+
+
+def obstacle() -> str | None:
+    """Say in one line why no ranks can be started, or None if they can."""
+    if shutil.which("mpirun") is None:
+        return "mpirun is not on the PATH: install an MPI library (Debian: openmpi-bin libopenmpi-dev)"
+    if importlib.util.find_spec("mpi4py") is None:
+        return "mpi4py is not installed: install relaxometer's extra mpi (make does so where it finds mpirun)"
+    return None
+
+
+def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False) -> int:
+    """Run the program on so many ranks of this machine and return its exit code.
+
+    What the ranks write to stderr is passed on, but for the launcher's framed messages: if the ranks said
+    nothing of their own before they failed, the first line of these is.
+
+    Parameters
+    ----------
+    ranks : int
+    arguments : sequence of str
+        Of :mod:`relaxometer.distributed.run`.
+    oversubscribe : bool, default=False
+        Whether there may be more ranks than cores.
+
+    Raises
+    ------
+    UserError
+        If there is no MPI, or there are fewer cores than ranks and `oversubscribe` is not given.
+    """
+    if reason := obstacle():
+        raise UserError(reason)
+    cores = len(os.sched_getaffinity(0))
+    if ranks > cores and not oversubscribe:
+        raise UserError(
+            f"{ranks} ranks on {cores} cores: take fewer, or let them share cores with --oversubscribe"
+        )
+    options = ["--oversubscribe"] if oversubscribe else []
+    if os.geteuid() == 0:
+        options.append("--allow-run-as-root")
+    program = [sys.executable, "-m", "relaxometer.distributed.run", *arguments]
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SCRIPTS), environment.get("PYTHONPATH")]))
+    process = subprocess.Popen(
+        ["mpirun", *options, "-n", str(ranks), *program], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    own, framed = _passed_on(process)
+    code = process.wait()
+    if code and not any(line.startswith("error: ") for line in own):
+        text = " ".join(framed) or "no message"
+        cause = re.search(r"mpirun noticed that (.*?\))\.?", text) or re.search(r"(.{1,200})", text)
+        line = cause[1].strip() if cause else text
+        print(f"error: {line}; the job has ended and wrote no answer", file=sys.stderr)
+    return code
+
+
+def _passed_on(process: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
+    """Pass the ranks' lines on to stderr; return them, and those of the launcher."""
+    own: list[str] = []
+    framed: list[str] = []
+    inside = False
+    for line in process.stderr or ():
+        line = line.rstrip("\n")
+        if line.startswith(RULE):
+            inside = not inside
+        elif inside or re.match(r"\[[^]]*:\d+\] ", line):
+            framed.append(line)
+        else:
+            own.append(line)
+            print(line, file=sys.stderr, flush=True)
+    return own, [line for line in framed if line.strip()]
+
+
+def main() -> int:
+    """Run the program of this module."""
+    parser = argparse.ArgumentParser(prog="relaxometer.distributed.launch", allow_abbrev=False)
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--oversubscribe", action="store_true", help="allow more ranks than cores")
+    options, rest = parser.parse_known_args()
+    try:
+        return launch(options.ranks, rest, oversubscribe=options.oversubscribe)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

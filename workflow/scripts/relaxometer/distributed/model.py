@@ -1,0 +1,341 @@
+"""What a distributed breadth-first search costs, by counting: bytes exactly, seconds from a machine's rates.
+
+``python -m relaxometer.distributed.model`` prints the tables of ``docs/scaling.md``, which says where every
+rate comes from and what the predictions rest on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relaxometer.distributed.partition import Layout
+
+EDGE_FACTOR = 16
+OFFSET, INDEX, ENTRY = 8, 4, 8
+"""Bytes of a CSR offset, of a vertex's local number, and of an entry of the list of rows."""
+
+PIECE_OF_ROW = 128
+"""Most arcs of an entry of that list."""
+
+STORED = 128
+"""Bits that a rank writes at a time into others' memory, if one of them is set."""
+
+PROFILE = (4, 27_353, 6_750_569, 3_171_318, 20_900, 90, 10)
+"""Vertices found in each level of a search at SCALE 24, the medians of ``docs/results/hybrid-bfs``; the last
+three share out what is given there as a sum."""
+
+PROFILE_SCALE = 24
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Rates of GPUs and of what links them.
+
+    Parameters
+    ----------
+    vertex_s : float
+        Computing, for each vertex that a rank looks for, all levels together.
+    level_s : float
+        Computing, for each level whatever it finds.
+    host_s : float
+        For each level, the host's wait for a count.
+    exchange_s, message_s : float
+        For each exchange of messages, and for each message of a rank in it.
+    meeting_s : float
+        For each level of ranks that write into each other's memory.
+    near_bytes_s, far_bytes_s : float
+        What a GPU sends each second to GPUs of its host, and to those of others.
+    gpus_a_host : int
+    memory : float
+        Bytes that a GPU has.
+    """
+
+    vertex_s: float
+    level_s: float
+    host_s: float
+    exchange_s: float
+    message_s: float
+    meeting_s: float
+    near_bytes_s: float
+    far_bytes_s: float
+    gpus_a_host: int
+    memory: float
+
+
+H200 = Machine(
+    vertex_s=33e-12,
+    level_s=14e-6,
+    host_s=13e-6,
+    exchange_s=15e-6,
+    message_s=1e-6,
+    meeting_s=5e-6,
+    near_bytes_s=450e9,
+    far_bytes_s=50e9,
+    gpus_a_host=8,
+    memory=141e9,
+)
+"""The first three were measured; the others are data sheets' and guesses: see ``docs/scaling.md``."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What a rank sends in one exchange.
+
+    Parameters
+    ----------
+    count : int
+    bytes : float
+        Of all of them.
+    """
+
+    count: int
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a search, or of a part of it.
+
+    Parameters
+    ----------
+    computing, latency, volume : float
+        Work on a rank; launching, waiting and beginning messages; moving bytes.
+    bytes : float
+        Sent by each rank.
+    """
+
+    computing: float
+    latency: float
+    volume: float
+    bytes: float
+
+    @property
+    def seconds(self) -> float:
+        """All of it: nothing overlaps."""
+        return self.computing + self.latency + self.volume
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.computing + other.computing,
+            self.latency + other.latency,
+            self.volume + other.volume,
+            self.bytes + other.bytes,
+        )
+
+
+def fold(layout: Layout) -> Messages:
+    """Return what a rank sends to the owners of its heads: a bitmap to each, of one piece."""
+    others = 2 * (layout.columns - 1) if layout.is_paired else layout.columns - 1
+    return Messages(others, others * layout.piece / 8)
+
+
+def share(layout: Layout) -> Messages:
+    """Return what an owner sends to those who need its pieces."""
+    if layout.is_paired:
+        return fold(layout)
+    others = layout.rows + layout.columns - 2
+    return Messages(others, others * layout.piece / 8)
+
+
+def profile(scale: int) -> list[float]:
+    """Return the share of all vertices that each level finds.
+
+    From SCALE to SCALE the shares of the large levels stay, and the search gets a level longer for every
+    eight: a small one, which finds as much as the last.
+    """
+    n = 1 << PROFILE_SCALE
+    more = max(0, (scale - PROFILE_SCALE + 7) // 8)
+    return [found / n for found in (*PROFILE, *[PROFILE[-1]] * more)]
+
+
+def message_bytes(plain: float, filled: float) -> float:
+    """Return the bytes of a compressed bitmap of so many plain bytes, a share of whose bits is set.
+
+    A set bit takes a byte for every seven bits of the distance to the one before, here of the mean distance.
+    """
+    if filled <= 0:
+        return 0.0
+    digits, distance = 1, 1 / filled
+    while distance >= 2 ** (7 * digits):
+        digits += 1
+    return min(plain, plain * 8 * filled * digits)
+
+
+def level_cost(
+    machine: Machine, layout: Layout, found: float, *, compressed: bool, peers: bool = False
+) -> Cost:
+    """Return what a level costs beside the work that grows with the vertices.
+
+    Parameters
+    ----------
+    machine : Machine
+    layout : Layout
+    found : float
+        Share of all vertices that the level finds.
+    compressed : bool
+    peers : bool, default=False
+        Whether ranks write into each other's memory, scheme Px1.
+    """
+    exchanges = [share(layout)] if layout.columns == 1 else [fold(layout), share(layout)]
+    if layout.n_ranks == 1:
+        exchanges = []
+    sizes = [message_bytes(e.bytes, found) if compressed else e.bytes for e in exchanges]
+    if peers:
+        sizes = [e.bytes * min(1.0, found * STORED) for e in exchanges]
+        latency = machine.meeting_s if exchanges else 0.0
+    else:
+        latency = machine.host_s + sum(machine.exchange_s + machine.message_s * e.count for e in exchanges)
+        latency += machine.exchange_s if exchanges else 0.0  # the sum of the counts
+    return Cost(machine.level_s, latency, _seconds(machine, layout, sum(sizes)), sum(sizes))
+
+
+def _seconds(machine: Machine, layout: Layout, sent: float) -> float:
+    """Return how long bytes take that go to other ranks in equal parts, host by host."""
+    others = layout.n_ranks - 1
+    if not others:
+        return 0.0
+    near = min(machine.gpus_a_host - 1, others) / others
+    return max(sent * near / machine.near_bytes_s, sent * (1 - near) / machine.far_bytes_s)
+
+
+def search_cost(
+    machine: Machine, scale: int, scheme: str, n_ranks: int, *, compressed: bool = False, peers: bool = False
+) -> Cost:
+    """Return what a search of a Graph500 graph costs a rank.
+
+    Parameters
+    ----------
+    machine : Machine
+    scale : int
+    scheme : str
+        See :class:`Layout`.
+    n_ranks : int
+    compressed, peers : bool
+        See :func:`level_cost`.
+    """
+    layout = Layout(scheme, n_ranks, 1 << scale)
+    heads = layout.n_vertices / layout.rows * (2 if layout.is_paired else 1)
+    total = Cost(machine.vertex_s * heads, 0.0, 0.0, 0.0)
+    for found in profile(scale):
+        total += level_cost(machine, layout, found, compressed=compressed, peers=peers)
+    if layout.columns > 1:
+        total += _parents_cost(machine, layout, sum(profile(scale)))
+    return total
+
+
+def _parents_cost(machine: Machine, layout: Layout, found: float) -> Cost:
+    """Return what the exchange of parents costs at the end: candidates, who is to send, and the parents."""
+    bitmaps = [fold(layout), fold(layout)]
+    seekers = layout.columns
+    parents = found * layout.n_vertices / layout.n_ranks * INDEX * (seekers - 1) / seekers
+    sent = parents + sum(e.bytes for e in bitmaps)
+    latency = sum(machine.exchange_s + machine.message_s * e.count for e in (*bitmaps, bitmaps[0]))
+    return Cost(0.0, latency + machine.host_s, _seconds(machine, layout, sent), sent)
+
+
+def memory_bytes(scale: int, scheme: str, n_ranks: int) -> float:
+    """Return what a rank's part of a graph and the search's arrays take, at most.
+
+    Parallel edges are counted although they are merged.
+    """
+    layout = Layout(scheme, n_ranks, 1 << scale)
+    grids = 2 if layout.is_paired else 1
+    heads = layout.piece * layout.columns * grids
+    tails = layout.piece * (layout.columns * grids if layout.is_paired else layout.rows)
+    arcs = 2 * EDGE_FACTOR * (1 << scale) / n_ranks
+    rows = OFFSET * heads + INDEX * arcs
+    if not layout.is_paired:
+        rows += OFFSET * tails + INDEX * arcs
+    work = 3 * INDEX * heads + ENTRY * (tails + arcs / PIECE_OF_ROW) + 6 * heads / 8 + 2 * tails / 8
+    owned = 3 * INDEX * layout.piece * grids
+    return rows + work + owned
+
+
+def edges_per_second(scale: int, cost: Cost) -> float:
+    """Return input edges a second: all of them count, since almost all lie in the component searched."""
+    return EDGE_FACTOR * (1 << scale) / cost.seconds
+
+
+def best_grid(machine: Machine, scale: int, n_ranks: int, *, compressed: bool) -> tuple[str, Cost]:
+    """Return the scheme RxC of the least time, over powers of two that fit the memory, and its cost."""
+    grids = [f"{n_ranks >> k}x{1 << k}" for k in range(n_ranks.bit_length())]
+    grids = [grid for grid in grids if memory_bytes(scale, grid, n_ranks) <= machine.memory]
+    costs = [(search_cost(machine, scale, grid, n_ranks, compressed=compressed), grid) for grid in grids]
+    cost, grid = min(costs, key=lambda pair: pair[0].seconds)
+    return grid, cost
+
+
+def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> str:
+    """Return a Markdown table, numbers to the right."""
+    rule = "| " + " | ".join("---" if k < 2 else "---:" for k in range(len(header))) + " |"
+    lines = ["| " + " | ".join(row) + " |" for row in [header, *rows]]
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def _row(
+    name: str, scale: int, scheme: str, n_ranks: int, cost: Cost, base: Cost | None = None
+) -> tuple[str, ...]:
+    ms = (cost.computing, cost.latency, cost.volume, cost.seconds)
+    gteps = edges_per_second(scale, cost) / 1e9
+    efficiency = f"{base.seconds / cost.seconds:.0%}" if base else ""
+    return (
+        name,
+        scheme,
+        str(n_ranks),
+        str(scale),
+        *(f"{1e3 * s:.3g}" for s in ms),
+        f"{gteps:.3g}",
+        f"{gteps / n_ranks:.3g}",
+        f"{memory_bytes(scale, scheme, n_ranks) / 1e9:.3g}",
+        efficiency,
+    )
+
+
+HEADER = (
+    "engine",
+    "scheme",
+    "P",
+    "SCALE",
+    "computing ms",
+    "latency ms",
+    "volume ms",
+    "search ms",
+    "GTEPS",
+    "per GPU",
+    "GB a GPU",
+    "weak efficiency",
+)
+
+
+def weak_scaling(machine: Machine, first_scale: int, doublings: int) -> str:
+    """Return the table of both engines from one GPU on, with twice the vertices on twice the GPUs."""
+    rows = []
+    for name, peers in (("hybrid-peers", True), ("hybrid-2d", False)):
+        base = None
+        for k in range(doublings + 1):
+            n_ranks, scale = 1 << k, first_scale + k
+            cost = search_cost(machine, scale, f"{n_ranks}x1", n_ranks, peers=peers)
+            base = base or cost
+            rows.append(_row(name, scale, f"{n_ranks}x1", n_ranks, cost, base))
+    return table(rows, HEADER)
+
+
+def projection(machine: Machine, scale: int, n_ranks: int) -> str:
+    """Return the table of schemes on many GPUs, with and without compressed messages."""
+    side = 1 << n_ranks.bit_length() // 2
+    rows = []
+    for scheme in (f"{n_ranks}x1", f"{4 * side}x{n_ranks // side // 4}", f"{side}x{n_ranks // side}"):
+        for compressed in (False, True):
+            cost = search_cost(machine, scale, scheme, n_ranks, compressed=compressed)
+            name = "hybrid-2d, compressed" if compressed else "hybrid-2d"
+            rows.append(_row(name, scale, scheme, n_ranks, cost))
+    grid, cost = best_grid(machine, scale, n_ranks, compressed=True)
+    rows.append(_row("the best grid, compressed", scale, grid, n_ranks, cost))
+    one_host = replace(machine, gpus_a_host=n_ranks)
+    grid, cost = best_grid(one_host, scale, n_ranks, compressed=True)
+    rows.append(_row("the same, all links as within a host", scale, grid, n_ranks, cost))
+    return table([row[:-1] for row in rows], HEADER[:-1])
+
+
+if __name__ == "__main__":
+    print(weak_scaling(H200, 23, 3), projection(H200, 36, 1024), sep="\n\n")

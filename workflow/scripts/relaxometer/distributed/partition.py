@@ -1,0 +1,291 @@
+"""Which rank has which part of the adjacency matrix, and a rank's part of it as CSR arrays.
+
+The vertices are cut into a grid of pieces of equal size, piece (i, j) being the j-th of the i-th row. An arc
+u -> v stands in the block of the matrix that has v's row of pieces as its rows; which pieces are its columns
+depends on the scheme:
+
+``RxC``
+    R x C ranks and R x C pieces. Rank (i, j) has the arcs into row i of the pieces that come from column j,
+    that is from the pieces (0, j), (1, j), ..., (R - 1, j), and it owns piece (i, j). So the ranks that look
+    for vertices of the same row and those that need a column's frontier both have the owner among them, and
+    nothing is transposed (Yoo et al., "A Scalable Distributed Parallel Breadth-First Search Algorithm on
+    BlueGene/L", SC 2005).
+``paired``
+    The scheme of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 2.4, after Ueno
+    and Suzumura: P = 2^(2n+1) ranks, q = 2^(n+1) rows of q pieces. A rank has the blocks (k, l) and (l, k),
+    or two on the diagonal, (k, k) and (k + 1, k + 1). It needs the frontier of rows k and l, which are the
+    same whose vertices it looks for: the transpose is a swap of the two. It owns the pieces (k, l) and
+    (l, k), or (k, k) and (k + 1, k + 1). As it has every arc's reverse, an undirected graph is stored once.
+
+On a rank, the pieces that it looks for (its `heads`), those that it needs the frontier of (its `tails`) and
+those that it owns are each put end to end; a local number is a place in one of these orders.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxometer.device import Device
+from relaxometer.errors import UserError
+
+GRANULE = 128
+"""A piece has a multiple of so many vertices: what a warp of the search scans at a time."""
+
+WORD = 32
+"""Vertices a word of a bitmap."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The pieces of a rank, each list in the order of its local numbers.
+
+    Parameters
+    ----------
+    heads, tails, owned : tuple of int
+        Pieces that the rank looks for, those that it needs the frontier of, and those that it owns.
+    """
+
+    heads: tuple[int, ...]
+    tails: tuple[int, ...]
+    owned: tuple[int, ...]
+
+
+class Layout:
+    """A scheme on so many ranks and vertices.
+
+    Parameters
+    ----------
+    scheme : str
+        ``"paired"`` or ``"RxC"``, such as ``"2x4"``.
+    n_ranks : int
+    n_vertices : int
+
+    Attributes
+    ----------
+    rows, columns : int
+        Of the grid of pieces.
+    piece : int
+        Vertices a piece; the last pieces may hold fewer, or none.
+
+    Raises
+    ------
+    UserError
+        If the scheme does not fit the number of ranks.
+    """
+
+    def __init__(self, scheme: str, n_ranks: int, n_vertices: int) -> None:
+        self.scheme, self.n_ranks, self.n_vertices = scheme, n_ranks, n_vertices
+        self.rows, self.columns = _grid(scheme, n_ranks)
+        self.is_paired = scheme == "paired"
+        size = -(-n_vertices // (self.rows * self.columns))
+        self.piece = max(1, -(-size // GRANULE)) * GRANULE
+
+    @property
+    def n_pieces(self) -> int:
+        """Pieces of the whole grid."""
+        return self.rows * self.columns
+
+    @property
+    def words(self) -> int:
+        """Words of the bitmap of a piece."""
+        return self.piece // WORD
+
+    def rank_of(self, row: Any, column: Any) -> Any:
+        """Return the rank that has a block, or owns a piece; numbers or arrays of integers.
+
+        Pairs of the paired scheme are counted k first: (0, 1), (0, 2), ..., (1, 2), ...; then come the pairs
+        on the diagonal.
+        """
+        if not self.is_paired:
+            return row * self.columns + column
+        low, high = (row + column - abs(row - column)) // 2, (row + column + abs(row - column)) // 2
+        q = self.rows
+        off_diagonal = low * (2 * q - low - 1) // 2 + high - low - 1
+        on_diagonal = q * (q - 1) // 2 + row // 2
+        same = (row == column) * 1
+        return same * on_diagonal + (1 - same) * off_diagonal
+
+    def owner(self, piece: int) -> int:
+        """Return the rank that owns a piece."""
+        return int(self.rank_of(*divmod(piece, self.columns)))
+
+    def rank_of_arcs(self, tails: Any, heads: Any) -> Any:
+        """Return the ranks that have the arcs from `tails` to `heads`, arrays of the same device."""
+        tails, heads = tails.astype(np.int64) // self.piece, heads.astype(np.int64) // self.piece
+        from_ = tails // self.columns if self.is_paired else tails % self.columns
+        return self.rank_of(heads // self.columns, from_)
+
+    def place(self, rank: int) -> Place:
+        """Return the pieces of a rank."""
+        q = self.columns
+        if not self.is_paired:
+            i, j = divmod(rank, self.columns)
+            row = tuple(i * q + column for column in range(q))
+            column = tuple(line * q + j for line in range(self.rows))
+            return Place(row, column, (i * q + j,))
+        k, m = self._pair(rank)
+        both = tuple(line * q + column for line in (k, m) for column in range(q))
+        owned = (k * q + m, m * q + k) if self._is_off_diagonal(rank) else (k * q + k, m * q + m)
+        return Place(both, both, owned)
+
+    def _is_off_diagonal(self, rank: int) -> bool:
+        return rank < self.rows * (self.rows - 1) // 2
+
+    def _pair(self, rank: int) -> tuple[int, int]:
+        """Return the two rows of a rank of the paired scheme."""
+        if not self._is_off_diagonal(rank):
+            first = 2 * (rank - self.rows * (self.rows - 1) // 2)
+            return first, first + 1
+        low = 0
+        while rank >= self.rows - 1 - low:
+            rank -= self.rows - 1 - low
+            low += 1
+        return low, low + 1 + rank
+
+    def seekers(self, piece: int) -> list[int]:
+        """Return the ranks that look for the vertices of a piece, its owner first, then in a circle.
+
+        The circle shares out what the first of several that found the same vertex has to do.
+        """
+        row, owner = piece // self.columns, self.owner(piece)
+        ranks = sorted({int(self.rank_of(row, column)) for column in range(self.columns)})
+        at = ranks.index(owner)
+        return ranks[at:] + ranks[:at]
+
+    def readers(self, piece: int) -> list[int]:
+        """Return the ranks that need to know the frontier, or what is visited, of a piece."""
+        column = piece % self.columns
+        seeking = self.seekers(piece)
+        if self.is_paired:
+            return seeking
+        return sorted({*seeking, *(int(self.rank_of(line, column)) for line in range(self.rows))})
+
+
+def _grid(scheme: str, n_ranks: int) -> tuple[int, int]:
+    """Return rows and columns of the pieces."""
+    if scheme == "paired":
+        side = round((2 * n_ranks) ** 0.5)
+        if side * side != 2 * n_ranks or side & (side - 1):
+            raise UserError(f"scheme paired: it needs 2, 8, 32, ... ranks (2^(2n+1)), given {n_ranks}")
+        return side, side
+    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", scheme)
+    if found is None:
+        raise UserError(f"scheme {scheme!r}: expected paired or rows x columns of ranks, such as 2x4")
+    rows, columns = int(found[1]), int(found[2])
+    if rows * columns != n_ranks:
+        raise UserError(f"scheme {scheme}: it needs {rows * columns} ranks, given {n_ranks}")
+    return rows, columns
+
+
+class Numbering:
+    """Local numbers of the vertices of some pieces, on a device.
+
+    Parameters
+    ----------
+    layout : Layout
+    pieces : tuple of int
+        In the order of their local numbers.
+    xp : module
+        NumPy or CuPy.
+
+    Attributes
+    ----------
+    first : device array of shape (n_pieces,), uint32
+        The first vertex of each piece.
+    """
+
+    def __init__(self, layout: Layout, pieces: tuple[int, ...], xp: Any) -> None:
+        self._piece = layout.piece
+        self.size = len(pieces) * layout.piece
+        slots = np.full(layout.n_pieces, -1, dtype=np.int64)
+        slots[list(pieces)] = np.arange(len(pieces))
+        self._slots = xp.asarray(slots)
+        firsts = np.array(pieces, dtype=np.int64) * layout.piece
+        self.first = xp.asarray(firsts.astype(np.uint32))
+        self._firsts = xp.asarray(firsts)
+        self._xp = xp
+
+    def local(self, vertices: Any) -> Any:
+        """Return the local numbers, int64, of vertices; below 0 where another rank has the vertex."""
+        vertices = vertices.astype(np.int64)
+        slots = self._slots[vertices // self._piece]
+        return self._xp.where(slots < 0, -1, slots * self._piece + vertices % self._piece)
+
+    def local_of(self, vertex: int) -> int:
+        """Return the local number of one vertex, or -1."""
+        return int(self.local(self._xp.asarray([vertex], dtype=np.int64))[0])
+
+    def vertices(self) -> Any:
+        """Return the vertex of every local number, shape (size,), int64; those beyond the graph's too."""
+        return (self._firsts[:, None] + self._xp.arange(self._piece, dtype=np.int64)).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """CSR arrays of local numbers.
+
+    Parameters
+    ----------
+    offsets : device array of shape (n_rows + 1,), int64
+    targets : device array of shape (n_arcs,), uint32
+        Ascending within a row.
+    weights : device array of shape (n_arcs,), uint32, or None
+    """
+
+    offsets: Any
+    targets: Any
+    weights: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A rank's part of a graph.
+
+    Parameters
+    ----------
+    name : str
+    layout : Layout
+    device : Device
+    heads, tails, owned : Numbering
+    into : Rows
+        For each of the `heads`, which `tails` have an arc to it; without weights.
+    out : Rows
+        For each of the `tails`, the `heads` that it has an arc to.
+    degrees : device array of shape (owned.size,), uint32
+        Arcs in the whole graph that leave each owned vertex.
+    n_arcs : int
+        Of the whole graph.
+    ends : device array of shape (heads.size,), uint32, or None
+        How often each of the `heads` is an end of a tuple of the edge list, as far as this rank has the
+        tuples; the sum over the ranks is :attr:`relaxometer.graph.Graph.input_degrees`.
+    metadata : dict
+        The same on every rank.
+    """
+
+    name: str
+    layout: Layout
+    device: Device
+    heads: Numbering
+    tails: Numbering
+    owned: Numbering
+    into: Rows
+    out: Rows
+    degrees: Any
+    n_arcs: int
+    ends: Any
+    metadata: dict[str, Any]
+
+    @property
+    def n_vertices(self) -> int:
+        """Of the whole graph."""
+        return self.layout.n_vertices
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the CSR arrays."""
+        arrays = {id(a): a for rows in (self.into, self.out) for a in vars(rows).values() if a is not None}
+        return sum(int(array.nbytes) for array in arrays.values())

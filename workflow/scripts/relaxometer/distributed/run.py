@@ -1,0 +1,324 @@
+"""The program that an MPI launcher starts on every rank: searches a graph and proves the answers.
+
+``mpirun -n 4 python -m relaxometer.distributed.run --problem bfs --graph kron:20 --scheme 2x2 --out runs/a``
+
+Rank 0 writes into the folder, when every rank has succeeded, ``times.parquet`` (a row a search),
+``certificates.parquet`` (how often each answer breaks each rule), with ``--levels`` ``levels.parquet`` (a row
+a level of each search, instrumented), and last ``run.json`` (the machine, the graph, the parameters).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from relaxometer import measure
+from relaxometer.datasets.registry import Graph500Parameters
+from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
+from relaxometer.distributed.certify import Certifier, reached_totals
+from relaxometer.distributed.comm import Ranks, ending_together, load_mpi, share_cores
+from relaxometer.distributed.graph500 import degrees_of, kronecker_block
+from relaxometer.distributed.levels import Level
+from relaxometer.distributed.partition import Block
+from relaxometer.distributed.stored import stored_block
+from relaxometer.errors import UserError
+from relaxometer.graph import write_json, write_table
+from relaxometer.problems import load_problem
+
+TIMES = pa.schema(
+    [
+        *measure.RUNS,
+        ("ranks", pa.int32()),
+        ("engine", pa.string()),
+        ("scheme", pa.string()),
+        ("device_kind", pa.string()),
+        ("teps", pa.float64()),
+        ("computing_ms", pa.float64()),
+        ("communication_ms", pa.float64()),
+        ("sent_bytes", pa.int64()),
+        ("plain_bytes", pa.int64()),
+    ]
+)
+"""A row a search: the columns of `RUNS`; then input edges (stored ones where there is no edge list) a second;
+and from the instrumented search the sums over its levels, empty without ``--levels``."""
+
+LEVELS = pa.schema(
+    [
+        *measure.PHASES,
+        ("computing_ms", pa.float64()),
+        ("communication_ms", pa.float64()),
+        ("sent_bytes", pa.int64()),
+        ("plain_bytes", pa.int64()),
+    ]
+)
+"""A row a level of an instrumented search: see :class:`relaxometer.distributed.levels.Level`."""
+
+
+ENGINES: dict[str, tuple[str, Any]] = {
+    "hybrid-2d": ("bfs", hybrid_2d),
+    "hybrid-peers": ("bfs", hybrid_peers),
+    "sssp-1d": ("sssp", sssp_1d),
+}
+"""The problem and the module of each engine; the first of a problem is its default."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are a user's mistakes like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; see --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the program's arguments."""
+    result = _Parser(prog="relaxometer.distributed.run", description=__doc__, allow_abbrev=False)
+    result.add_argument("--problem", choices=("bfs", "sssp"), required=True)
+    result.add_argument(
+        "--graph",
+        required=True,
+        help="kron:SCALE or kron:SCALE:SEED (Graph500's, user seeds SEED and SEED + 1, 2 by default), or the "
+        "folder of a graph",
+    )
+    result.add_argument(
+        "--engine",
+        choices=tuple(ENGINES),
+        help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d",
+    )
+    result.add_argument("--scheme", help="RxC or paired; by default Px1 for bfs and 1xP for sssp, P ranks")
+    result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
+    result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
+    result.add_argument("--seed", type=int, default=1, help="of roots that are drawn (default 1)")
+    result.add_argument("--repetitions", type=int, default=1, help="searches from each root (default 1)")
+    result.add_argument("--warmup", type=int, default=1, help="searches ahead of the clock (default 1)")
+    result.add_argument("--device", choices=("auto", "cuda", "host"), default="auto")
+    result.add_argument("--transport", choices=("auto", "nccl", "mpi"), default="auto")
+    result.add_argument(
+        "--weights", default="1:255", help="lowest and highest weight of kron (default 1:255)"
+    )
+    result.add_argument("--levels", action="store_true", help="one more, instrumented, search from each root")
+    result.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the search, such as parents=level, messages=compressed, alpha=20, delta=5",
+    )
+    result.add_argument("--out", type=Path, required=True, help="the folder to write into")
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program; the other ranks call it with the same arguments."""
+    with ending_together():
+        load_mpi()
+        _run(parser().parse_args(arguments))
+
+
+def _run(options: argparse.Namespace) -> None:
+    make_block = _graph_maker(options)
+    options.engine = options.engine or next(k for k, v in ENGINES.items() if v[0] == options.problem)
+    if ENGINES[options.engine][0] != options.problem:
+        solves = ENGINES[options.engine][0]
+        raise UserError(f"engine {options.engine} solves {solves}, not {options.problem}")
+    ranks = Ranks(options.device, options.transport)
+    share_cores(ranks.local_size)
+    scheme = options.scheme or (f"{ranks.size}x1" if options.problem == "bfs" else f"1x{ranks.size}")
+    before = time.perf_counter()
+    block = make_block(ranks, scheme)
+    ranks.barrier()
+    built = time.perf_counter()
+    solver = _solver(ranks, block, options)
+    ranks.barrier()
+    prepared = time.perf_counter()
+    roots = _roots(ranks, block, options)
+    searches = Searches(ranks, block, solver, options.engine)
+    fixed = {"upload_ms": (built - before) * 1e3, "prepare_ms": (prepared - built) * 1e3}
+    for root in np.resize(roots, options.warmup if roots else 0).tolist():
+        solver.solve(root)
+    for repetition in range(options.repetitions):
+        for root in roots:
+            searches.time(root, repetition, fixed)
+    if options.levels:
+        for root in roots:
+            searches.instrument(root)
+    contexts = ranks.gather({"rank": ranks.rank, **ranks.device.context(), "gpu": ranks.gpu})
+    memory = ranks.gather({"rank": ranks.rank, "block_bytes": block.bytes, "arcs": len(block.out.targets)})
+    if ranks.rank == 0:
+        context = {
+            "device_kind": ranks.device.kind,
+            "device": ranks.device.name,
+            "ranks": contexts,
+            "blocks": memory,
+            **measure.environment(),
+            "parameters": solver.resolved,
+            "graph": {key: value for key, value in block.metadata.items() if key != "search_keys"}
+            | {"name": block.name, "vertices": block.n_vertices, "arcs": block.n_arcs},
+            "arguments": {name: str(value) for name, value in vars(options).items()},
+        }
+        searches.write(options.out, context)
+    ranks.barrier()
+
+
+def _graph_maker(options: argparse.Namespace) -> Any:
+    """Return a function from ranks and scheme to the block of the graph that is asked for."""
+    weighted = options.problem == "sssp"
+    found = re.fullmatch(r"kron:(\d+)(?::(\d+))?", options.graph)
+    if found is None:
+        folder = Path(options.graph)
+        if not (folder / "graph.json").is_file():
+            raise UserError(
+                f"graph {options.graph}: expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json"
+            )
+        return lambda ranks, scheme: stored_block(ranks, scheme, folder, weighted=weighted)
+    bounds = re.fullmatch(r"(\d+):(\d+)", options.weights)
+    if bounds is None:
+        raise UserError(f"weights {options.weights!r}: expected two integers, such as 1:255")
+    seed = int(found[2] or 2)
+    try:
+        parameters = Graph500Parameters(
+            scale=int(found[1]), user_seeds=(seed, seed + 1), weight_range=(int(bounds[1]), int(bounds[2]))
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"graph {options.graph}: {first['loc'][0]}: {first['msg']}") from None
+    return lambda ranks, scheme: kronecker_block(ranks, scheme, parameters, weighted=weighted)
+
+
+def _solver(ranks: Ranks, block: Block, options: argparse.Namespace) -> Any:
+    """Return the problem's solver with the parameters that ``--set`` gives."""
+    module = ENGINES[options.engine][1]
+    given = {}
+    for text in options.set:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--set {text}: expected NAME=VALUE")
+        given[name] = value
+    try:
+        parameters = module.Parameters.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = first["loc"][0]
+        raise UserError(f"--set {name}={given.get(str(name), '')}: {first['msg']}") from None
+    return module.Solver(ranks, block, parameters)
+
+
+def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]:
+    """Return the roots: those of a file, the graph's search keys, or drawn among vertices with arcs."""
+    if options.sources is not None:
+        try:
+            sources = pq.read_table(options.sources, columns=["source"])["source"].to_pylist()[
+                : options.roots
+            ]
+        except (OSError, KeyError, pa.ArrowException) as error:
+            raise UserError(f"{options.sources}: no column source to read ({error})") from None
+        for source in sources:
+            if not 0 <= source < block.n_vertices:
+                raise UserError(
+                    f"{options.sources}: source {source} is out of range; "
+                    f"expected 0 to {block.n_vertices - 1}"
+                )
+        return sources
+    if keys := block.metadata.get("search_keys"):
+        return list(keys[: options.roots])
+    generator = np.random.default_rng(options.seed)
+    found: dict[int, None] = {}
+    for _ in range(64):
+        drawn = generator.integers(0, max(block.n_vertices, 1), 4 * options.roots).tolist()
+        degrees = degrees_of(ranks, block, drawn)
+        found |= dict.fromkeys(vertex for vertex, degree in zip(drawn, degrees, strict=True) if degree)
+        if len(found) >= options.roots:
+            break
+    if not found:
+        raise UserError(f"graph {block.name}: no vertex with arcs was drawn; name roots with --sources")
+    return list(found)[: options.roots]
+
+
+class Searches:
+    """Times searches, proves their answers, and keeps the rows of the tables.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    block : Block
+    solver : Solver
+        Of an engine.
+    engine : str
+    """
+
+    def __init__(self, ranks: Ranks, block: Block, solver: Any, engine: str) -> None:
+        self._ranks, self._block, self._solver, self._engine = ranks, block, solver, engine
+        problem = self._problem = ENGINES[engine][0]
+        self._certifier = Certifier(ranks, block, problem)
+        self.times: list[dict[str, Any]] = []
+        self.certificates: list[dict[str, Any]] = []
+        self.levels: list[dict[str, Any]] = []
+
+    def time(self, root: int, repetition: int, fixed: dict[str, float]) -> None:
+        """Search once, and prove the answer; its time is that of the rank that took longest."""
+        self._ranks.barrier()
+        with self._ranks.device.timer() as search:
+            answer = self._solver.solve(root)
+        elapsed = self._ranks.reduce([float(search.ms)], "max")[0]
+        columns = answer.columns
+        certificate = self._certifier.check(root, **_named(columns))
+        key = {"source": root, "repetition": repetition}
+        violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
+        self.certificates.append(key | {"holds": certificate.holds} | violations)
+        value = next(iter(columns.values()))
+        totals = reached_totals(self._ranks, self._block, value, self._certifier)
+        status, reason = "ok" if certificate.holds else "invalid", certificate.reason
+        if getattr(answer, "overflowed", False) and certificate.violations.get("left_out"):
+            status, reason = "error", measure.OVERFLOW
+        edges = totals["input_edges"]
+        if edges is None:
+            directed = self._block.metadata.get("directed") is not False
+            edges = int(totals["reached_arcs"] or 0) // (1 if directed else 2)
+        row = key | fixed | totals | {"time_ms": elapsed, "phases": answer.phases, "status": status}
+        row |= {"reason": reason, "teps": edges / (elapsed * 1e-3), "ranks": self._ranks.size}
+        row |= {
+            "engine": self._engine,
+            "scheme": self._block.layout.scheme,
+            "device_kind": self._ranks.device.kind,
+        }
+        self.times.append(row)
+
+    def instrument(self, root: int) -> None:
+        """Record the levels of one more search, and their sums in the rows of the timed ones."""
+        levels: list[Level] = []
+        self._solver.solve(root, levels)
+        for number, level in enumerate(levels, start=1):
+            self.levels.append({"source": root, "phase": number, **asdict(level)})
+        names = ("relaxed_arcs", "computing_ms", "communication_ms", "sent_bytes", "plain_bytes")
+        sums = {name: sum(getattr(level, name) for level in levels) for name in names}
+        for row in self.times:
+            if row["source"] == root:
+                row.update(sums)
+
+    def write(self, folder: Path, context: dict[str, Any]) -> None:
+        """Write everything; ``run.json`` is the last, so that a folder that has it is whole."""
+        schema = measure.certificates_schema(load_problem(self._problem))
+        write_table(pa.Table.from_pylist(self.times, schema=TIMES), folder / "times.parquet")
+        write_table(pa.Table.from_pylist(self.certificates, schema=schema), folder / "certificates.parquet")
+        if self.levels:
+            write_table(pa.Table.from_pylist(self.levels, schema=LEVELS), folder / "levels.parquet")
+        write_json(context, folder / "run.json")
+
+
+def _named(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns under the names that the certifier gives them."""
+    value, predecessor = columns.values()
+    return {"value": value, "predecessor": predecessor}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+// Kernels of the distributed near-far search for shortest paths: one rank's part of a phase. sssp_1d.py puts
+// them in order.
+//
+// A rank owns some vertices and has all arcs that leave them. `best` holds for every vertex of the graph the
+// shortest distance that this rank knows of, in the high word, and the predecessor that it comes from, in the
+// low one; for an owned vertex that is the search's state, for others it is what the rank last proposed to
+// the owner, and saves proposing anything longer. `changed` is a bitmap of the vertices whose word has
+// improved since it was told to the owner, or, for an owned one, since it was taken note of.
+//
+// A word only changes for a shorter distance, never for another predecessor at the same one: along arcs of
+// weight zero two vertices could otherwise become each other's predecessors.
+
+#include "../bfs/_pieces.cuh"
+
+// What a rank tells the others of its owned vertices.
+enum Count { NEAR, LEAST, RELAXED, OVERFLOWED };
+
+// Numbers of a request: vertex, distance, predecessor.
+const u32 REQUEST = 3;
+
+__device__ __forceinline__ u32 distance_in(u64 word)
+{
+    return static_cast<u32>(word >> 32);
+}
+
+// Replaces a word by a shorter distance; returns whether it was one.
+__device__ __forceinline__ bool improve(u64* word, u32 distance, u32 predecessor)
+{
+    u64 shorter = static_cast<u64>(distance) << 32 | predecessor;
+    u64 held = load_relaxed(word);
+    while (distance < distance_in(held)) {
+        u64 found = atomicCAS(word, held, shorter);
+        if (found == held) return true;
+        held = found;
+    }
+    return false;
+}
+
+__device__ __forceinline__ void mark(u32* bitmap, u32 v)
+{
+    if (!contains_now(bitmap, v)) atomicOr(&bitmap[v / 32], bit_of(v));
+}
+
+// Takes note of the owned vertices that changed, and lists the rows of those nearer than `limit`; the others
+// stay in `pending`. `changed` and `best` are those of the owned vertices alone.
+extern "C" __global__ void take_near(u32 n_words, u64 limit, u32* changed, u32* pending,
+                                     const u64* __restrict__ best, const i64* __restrict__ offsets, u64* list,
+                                     u64* length, u64* counts)
+{
+    u64 near = 0;
+    u64 least = ~0ull;
+    for (u32 first = 0; first < n_words; first += thread_count()) {
+        u32 word = first + thread_id();
+        u32 waiting = 0;
+        u32 taken = 0;
+        if (word < n_words) {
+            waiting = pending[word] | changed[word];
+            for (u32 bits = waiting; bits; bits &= bits - 1) {
+                u32 bit = __ffs(bits) - 1;
+                u64 distance = distance_in(best[word * 32 + bit]);
+                if (distance < limit) {
+                    taken |= 1u << bit;
+                } else {
+                    least = min(least, distance);
+                }
+            }
+            pending[word] = waiting & ~taken;
+            changed[word] = 0;
+        }
+        near += __popc(taken);
+        append_word(taken, word, offsets, list, length);
+    }
+    near = warp_sum(near);
+    if (threadIdx.x % 32 == 0 && near) atomicAdd(&counts[NEAR], near);
+    if (least != ~0ull) atomicMin(&counts[LEAST], least);
+}
+
+// Relaxes the listed pieces of rows. Owned vertices begin at `first` of the graph's.
+extern "C" __global__ void relax(const u64* __restrict__ list, const u64* __restrict__ length, u32 first,
+                                 const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                 const u32* __restrict__ weights, u64* best, u32* changed, u64* counts)
+{
+    u32 lane = threadIdx.x % 32;
+    u64 relaxed = 0;
+    for (u64 k = thread_id() / 32; k < *length; k += thread_count() / 32) {
+        Piece piece = piece_of(list[k], offsets);
+        u32 u = first + piece.vertex;
+        u64 own = distance_in(load_relaxed(&best[u]));
+        for (i64 i = piece.begin + lane; i < piece.end; i += 32) {
+            u64 through = own + weights[i];
+            ++relaxed;
+            if (through >= 0xffffffffull) {
+                if (!load_relaxed(&counts[OVERFLOWED])) store_relaxed(&counts[OVERFLOWED], u64(1));
+            } else if (improve(&best[targets[i]], static_cast<u32>(through), u)) {
+                mark(changed, targets[i]);
+            }
+        }
+    }
+    relaxed = warp_sum(relaxed);
+    if (lane == 0 && relaxed) atomicAdd(&counts[RELAXED], relaxed);
+}
+
+// How many bits each word has, those of owned vertices, from word `own_begin` to `own_end`, left out.
+extern "C" __global__ void count_requests(u32 n_words, u32 own_begin, u32 own_end,
+                                          const u32* __restrict__ changed, u32* bits)
+{
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
+        bool own = word >= own_begin && word < own_end;
+        bits[word] = own ? 0 : __popc(changed[word]);
+    }
+}
+
+// Writes what changed among the vertices of others, in their order, and clears it; `through[word]` counts the
+// requests up to a word's end.
+extern "C" __global__ void write_requests(u32 n_words, u32 own_begin, u32 own_end,
+                                          const i64* __restrict__ through, const u64* __restrict__ best,
+                                          u32* changed, u32* requests)
+{
+    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
+        if (word >= own_begin && word < own_end) continue;
+        u32 bits = changed[word];
+        i64 at = (through[word] - __popc(bits)) * REQUEST;
+        for (; bits; bits &= bits - 1) {
+            u32 v = word * 32 + __ffs(bits) - 1;
+            requests[at++] = v;
+            requests[at++] = distance_in(best[v]);
+            requests[at++] = static_cast<u32>(best[v]);
+        }
+        changed[word] = 0;
+    }
+}
+
+// Applies the requests of another rank.
+extern "C" __global__ void apply_requests(u32 n_requests, const u32* __restrict__ requests, u64* best,
+                                          u32* changed)
+{
+    for (u32 k = thread_id(); k < n_requests; k += thread_count()) {
+        const u32* request = requests + static_cast<u64>(REQUEST) * k;
+        if (improve(&best[request[0]], request[1], request[2])) mark(changed, request[0]);
+    }
+}

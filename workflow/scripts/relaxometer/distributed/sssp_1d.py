@@ -1,0 +1,231 @@
+"""Shortest paths over several ranks: near-far search, each relaxing the arcs that leave its own vertices.
+
+The distances between vertices of different ranks travel as requests: a rank that finds a shorter way to
+another's vertex tells the owner once a phase, with the shortest it has found until then. All ranks take the
+vertices nearer than a common limit; when nobody has any, the limit goes to the nearest of all that wait, plus
+delta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import PositiveInt
+
+from relaxometer import variants
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.levels import Level, LevelClock, over
+from relaxometer.distributed.partition import WORD, Block
+from relaxometer.errors import UserError
+
+UNREACHED = 2**32 - 1
+PIECE = 128
+"""Most arcs of an entry of the list; the same as in ``../bfs/_pieces.cuh``."""
+
+REQUEST = 3
+"""Numbers of a request; the same as in ``sssp_1d.cu``."""
+
+NEAR, LEAST, RELAXED, OVERFLOWED = range(4)
+NOBODY = 2**62
+"""Distance of the nearest waiting vertex where none waits."""
+
+WARP = 32
+
+
+class Parameters(variants.Parameters):
+    """How far a search looks ahead, and how often ranks talk.
+
+    Parameters
+    ----------
+    delta : int or "auto"
+        How far the limit goes beyond the nearest waiting vertex. "auto": the weights' mean times 32 (a warp)
+        over the mean degree, after Davidson, Baxter, Garland and Owens (IPDPS 2014).
+    local_phases : int
+        Phases that a rank goes on with its own vertices, as long as it has any near ones, before requests are
+        exchanged. More save exchanges where neighbours are mostly a rank's own, as on a road map, and cost
+        relaxations where they are not.
+    """
+
+    delta: PositiveInt | Literal["auto"] = "auto"
+    local_phases: PositiveInt = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A rank's part of an answer.
+
+    Parameters
+    ----------
+    distance, predecessor : device array of shape (owned.size,), uint32
+        Of the owned vertices, as in :class:`relaxometer.sssp.Answer`.
+    phases : int
+        Exchanges of requests.
+    overflowed : bool
+        Whether a path, of any rank, was longer than 32 bits hold.
+    """
+
+    distance: Any
+    predecessor: Any
+    phases: int
+    overflowed: bool
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is kept of the answer and proven."""
+        return {"distance": self.distance, "predecessor": self.predecessor}
+
+
+class Solver:
+    """Distributed near-far search.
+
+    A rank needs memory for a number of 64 bits for each vertex of the graph.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    block : Block
+        Of scheme ``1xP``, with weights.
+    parameters : Parameters
+
+    Raises
+    ------
+    UserError
+        If the block is of another scheme.
+
+    References
+    ----------
+    Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003; near and far in place
+    of buckets: Davidson et al. above.
+    """
+
+    def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
+        if block.layout.rows != 1 or block.layout.is_paired:
+            raise UserError(f"sssp: scheme 1x{ranks.size} is expected, given {block.layout.scheme}")
+        self._ranks, self._block, self._parameters = ranks, block, parameters
+        xp = ranks.device.xp
+        module = ranks.module(Path(__file__).with_name("sssp_1d.cu"))
+        names = ("take_near", "relax", "count_requests", "write_requests", "apply_requests")
+        self._kernels = {name: module.get_function(name) for name in names}
+        self._n_words = block.heads.size // WORD
+        own = ranks.rank * block.layout.words
+        self._own_words = own, own + block.layout.words
+        self._own = slice(ranks.rank * block.layout.piece, (ranks.rank + 1) * block.layout.piece)
+        self._best = xp.empty(block.heads.size, dtype=np.uint64)
+        self._changed = xp.empty(self._n_words, dtype=np.uint32)
+        self._pending = xp.empty(block.layout.words, dtype=np.uint32)
+        self._list = xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64)
+        self._length, self._counts = xp.zeros(1, dtype=np.uint64), xp.zeros(4, dtype=np.uint64)
+        self._bits = xp.empty(self._n_words, dtype=np.uint32)
+        self._delta = self._chosen_delta()
+
+    def _chosen_delta(self) -> int:
+        if self._parameters.delta != "auto":
+            return self._parameters.delta
+        weights = self._block.out.weights
+        total = self._ranks.reduce([int(weights.astype(np.int64).sum())])[0]
+        mean_degree = self._block.n_arcs / self._block.n_vertices
+        return max(1, round(WARP * total / max(self._block.n_arcs, 1) / max(mean_degree, 1)))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """All parameters, delta as chosen, the scheme and the transport."""
+        return {
+            **self._parameters.model_dump(),
+            "delta": self._delta,
+            "scheme": self._block.layout.scheme,
+            "ranks": self._ranks.size,
+            "transport": self._ranks.transport,
+        }
+
+    def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
+        """Find the distances of all vertices from `source`.
+
+        All ranks call it with the same source.
+
+        Parameters
+        ----------
+        source : int
+        levels : list, optional
+            If given, the run is instrumented and a :class:`Level` is appended for each phase, of mode
+            ``"near"``; such a run is not for timing.
+        """
+        self._begin(source)
+        clock = LevelClock(self._ranks, levels)
+        limit, phases = self._delta, 0
+        while True:
+            near, least = self._take_near(limit)
+            least, some_near = self._ranks.reduce([least, -int(near > 0)], "min")
+            if not some_near:
+                if least == NOBODY:
+                    break
+                limit = least + self._delta
+                continue
+            relaxed = self._relax(near, limit)
+            received = self._exchange_requests()
+            phases += 1
+            clock.end("near", self._ranks.reduce([received])[0] if clock.wanted else 0, relaxed)
+        clock.close()
+        overflowed = bool(self._ranks.reduce([self._ranks.device.item(self._counts, OVERFLOWED)], "max")[0])
+        own = self._best[self._own]
+        return Answer((own >> np.uint64(32)).astype(np.uint32), own.astype(np.uint32), phases, overflowed)
+
+    def _begin(self, source: int) -> None:
+        self._best.fill(np.uint64(2**64 - 1))
+        for array in (self._changed, self._pending, self._counts):
+            array.fill(0)
+        if self._own.start <= source < self._own.stop:
+            self._best[source] = source
+            self._changed[source // WORD] = np.uint32(1 << source % WORD)
+
+    def _take_near(self, limit: int) -> tuple[int, int]:
+        """List the near vertices; return how many there are, and the distance of the nearest other."""
+        self._length.fill(0)
+        self._counts[NEAR], self._counts[LEAST] = 0, NOBODY
+        begin, end = self._own_words
+        owned = self._changed[begin:end], self._pending, self._best[self._own]
+        rows = self._block.out.offsets, self._list, self._length, self._counts
+        n_words = np.uint32(end - begin)
+        self._kernels["take_near"](
+            *over(self._ranks.device, end - begin), (n_words, np.uint64(limit), *owned, *rows)
+        )
+        near, least, *_ = self._ranks.device.asnumpy(self._counts).tolist()
+        return near, least
+
+    def _relax(self, near: int, limit: int) -> int:
+        """Relax what is listed, and what becomes near on this rank; return how many arcs that was."""
+        self._counts[RELAXED] = 0
+        out, first = self._block.out, np.uint32(self._own.start)
+        for phase in range(self._parameters.local_phases):
+            if phase:
+                near, _ = self._take_near(limit)
+            if not near:
+                break
+            rows = self._list, self._length, first, out.offsets, out.targets, out.weights
+            self._kernels["relax"](
+                *over(self._ranks.device, 1 << 18), (*rows, self._best, self._changed, self._counts)
+            )
+        return int(self._ranks.device.item(self._counts, RELAXED))
+
+    def _exchange_requests(self) -> int:
+        """Tell owners of shorter ways to their vertices, and take what others tell; return how much came."""
+        device, words = self._ranks.device, self._block.layout.words
+        launch = over(self._ranks.device, self._n_words)
+        bounds = np.uint32(self._n_words), *(np.uint32(word) for word in self._own_words)
+        self._kernels["count_requests"](*launch, (*bounds, self._changed, self._bits))
+        through = device.xp.cumsum(self._bits, dtype=np.int64)
+        ends = device.asnumpy(through[words - 1 :: words]).tolist()
+        requests = device.xp.empty(max(1, ends[-1]) * REQUEST, dtype=np.uint32)
+        results = self._best, self._changed, requests
+        self._kernels["write_requests"](*launch, (*bounds, through, *results))
+        parts = [requests[a * REQUEST : b * REQUEST] for a, b in zip([0, *ends], ends, strict=False)]
+        came = 0
+        for array in self._ranks.exchange_sized("requests", parts, np.uint32):
+            count = len(array) // REQUEST
+            came += count
+            if count:
+                arguments = np.uint32(count), array, self._best, self._changed
+                self._kernels["apply_requests"](*over(self._ranks.device, count), arguments)
+        return came

@@ -1,0 +1,112 @@
+"""Blocks of graphs that lie in files: each rank reads its share of the row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from relaxometer.distributed.build import Arcs, build_block
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.partition import Block, Layout
+from relaxometer.errors import UserError
+from relaxometer.graph import REBUILD, read_metadata
+
+BATCH = 1 << 23
+"""Arcs that a rank reads and sends in one go, for the sake of memory."""
+
+
+def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH) -> Block:
+    """Read a rank's block of a graph that :func:`relaxometer.graph.write_graph` wrote.
+
+    A rank reads the row groups that hold its share of the arcs and those of their tails' offsets, and sends
+    the arcs to the ranks whose block they are in.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    scheme : str
+        See :class:`Layout`.
+    folder : Path
+    weighted : bool
+        Whether the arcs get their weights.
+    batch : int
+        Arcs that a rank reads and sends in one go.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged.
+    """
+    metadata = read_metadata(folder / "graph.json", ("name", "vertices", "arcs"))
+    n_vertices, n_arcs = int(metadata["vertices"]), int(metadata["arcs"])
+    layout = Layout(scheme, ranks.size, n_vertices)
+    batches = _batches(ranks, folder, n_arcs, weighted, batch)
+    return build_block(metadata["name"], ranks, layout, batches, simple=False, metadata=metadata)
+
+
+def _batches(ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int) -> Iterator[Arcs]:
+    """Yield this rank's share of the arcs; as many batches on every rank."""
+    share = -(-n_arcs // ranks.size)
+    begin, end = min(ranks.rank * share, n_arcs), min((ranks.rank + 1) * share, n_arcs)
+    columns = ["target", "weight"] if weighted else ["target"]
+    asarray = ranks.device.asarray
+    for start in range(0, max(share, 1), batch):
+        first = min(begin + start, end)
+        stop = min(first + batch, end)
+        arcs = read_slice(folder / "arcs.parquet", columns, first, stop)
+        tails = asarray(_tails(folder / "vertices.parquet", first, stop))
+        yield Arcs(tails, asarray(arcs["target"]), asarray(arcs["weight"]) if weighted else None)
+
+
+def _tails(path: Path, first: int, stop: int) -> np.ndarray:
+    """Return the tails of a range of arcs, shape (stop - first,), uint32, out of the column of offsets.
+
+    Reads no row group of offsets that lie wholly before or behind the range.
+    """
+    file = _open(path)
+    described = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+    least = [group.column(0).statistics.min for group in described]
+    tails = np.zeros(stop - first, dtype=np.int64)
+    row = 0
+    for number, group in enumerate(described):
+        is_before = number + 1 < len(least) and least[number + 1] <= first
+        if first < stop and least[number] < stop and not is_before:
+            offsets = file.read_row_group(number, columns=["offset"]).column("offset").to_numpy()
+            before = int(np.searchsorted(offsets, first, side="right"))
+            inside = offsets[before : np.searchsorted(offsets, stop, side="left")]
+            # The tail of an arc is the last vertex whose offset is not behind it.
+            if before:
+                tails[0] = row + before - 1
+            np.maximum.at(tails, inside - first, row + before + np.arange(len(inside)))
+        row += group.num_rows
+    return np.maximum.accumulate(tails).astype(np.uint32)
+
+
+def read_slice(path: Path, columns: list[str], first: int, stop: int) -> dict[str, np.ndarray]:
+    """Return the rows `first` to `stop` - 1 of some columns, reading no more row groups than hold them."""
+    file = _open(path)
+    if first >= stop:
+        return {name: np.empty(0, dtype=np.uint32) for name in columns}
+    groups: list[int] = []
+    row = offset = 0
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        if row < stop and row + rows > first:
+            if not groups:
+                offset = row
+            groups.append(group)
+        row += rows
+    table = file.read_row_groups(groups, columns=columns).slice(first - offset, stop - first)
+    return {name: table.column(name).to_numpy() for name in columns}
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: not readable as Parquet ({reason}); {REBUILD}") from None
