@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from relaxometer.config import DistributedRun
+from relaxometer.distributed import model
 from relaxometer.figures import distributed
 from relaxometer.scaling import scaling_table
 
@@ -107,3 +108,16 @@ def test_emulated_ranks_give_no_finding(table):
 
 def test_one_number_of_ranks_scales_nowhere(table):
     assert "No series here" in text_of(distributed.scaling(table[table["ranks"] == 4]))
+
+
+def test_the_model_predicts_an_h200_alone(tmp_path):
+    runs = [run("strong", ranks, 24) for ranks in (1, 2)]
+    for each in runs:
+        write(tmp_path, each, 100)
+    assert scaling_table(runs, tmp_path)["model_gteps"].isna().all()
+    path = tmp_path / "strong-2/run.json"
+    path.write_text(path.read_text().replace("NVIDIA X", "NVIDIA H200"))
+    table = scaling_table(runs, tmp_path)
+    cost = model.search_cost(model.H200, 24, "1x2", 2)
+    assert table["model_gteps"].iloc[1] == pytest.approx(16 * 2**24 / cost.seconds / 1e9)
+    assert "dotted: the model's prediction" in text_of(distributed.rates(table))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.config import DistributedRun
+from relaxometer.distributed import model
 from relaxometer.gather import FAILURES, SEVERITY
 from relaxometer.statistics import bootstrap_median
 
@@ -35,7 +36,8 @@ def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
         status, reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
         ``gteps_low`` and ``gteps_high`` (95%); of the instrumented searches the medians of `PARTS`, NaN where
         a run failed; ``certified``, the share of answers proven right; and ``efficiency``, the rate a rank
-        over that of the run of the series with the fewest ranks.
+        over that of the run of the series with the fewest ranks; ``model_gteps``, what
+        :mod:`relaxometer.distributed.model` predicts of an H200, NaN for what it does not cover.
     """
     table = pd.DataFrame([_line(run, folder / run.name) for run in runs])
     weak = table.groupby("series")["vertices"].transform("nunique") > 1
@@ -65,6 +67,7 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
         "arcs": context["graph"]["arcs"],
         "status": worst,
         "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
+        "model_gteps": _predicted(run, context),
         "sources": good["source"].nunique(),
         "repetitions": rows["repetition"].nunique(),
     }
@@ -75,3 +78,20 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     rates = bootstrap_median(of_source["teps"] / 1e9)
     values = (of_source["time_ms"].median(), *rates, *(of_source[part].median() for part in PARTS))
     return {**line, **dict(zip(measured, values, strict=True)), "certified": len(good) / len(rows)}
+
+
+def _predicted(run: DistributedRun, context: dict[str, Any]) -> float:
+    """Return the model's rate in 10^9 edges a second, NaN for what it does not cover."""
+    parameters = context["parameters"]
+    plain = parameters.get("parents", "end") == "end" and not parameters.get("cpu_share")
+    if run.problem != "bfs" or run.scale is None or "H200" not in context["device"] or not plain:
+        return float("nan")
+    cost = model.search_cost(
+        model.H200,
+        run.scale,
+        run.scheme,
+        run.ranks,
+        compressed=parameters.get("messages") == "compressed",
+        peers=run.engine == "hybrid-peers",
+    )
+    return model.edges_per_second(run.scale, cost) / 1e9

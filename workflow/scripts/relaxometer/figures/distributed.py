@@ -57,11 +57,14 @@ def rates(table: pd.DataFrame) -> Figure:
             capsize=2.5,
             label=series,
         )
+        axes.plot(rows["ranks"], rows["model_gteps"], color=style.colour, linestyle=":", linewidth=1)
     _over_ranks(axes, shown)
     axes.set(yscale="log", ylabel=f"Median rate [10⁹ edges/s{_note(shown)}]")
     _plain(axes)
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
     best = f"fastest: {fastest['variant']} with {fastest['median_gteps']:,.3g} on {fastest['ranks']} ranks"
+    if shown["model_gteps"].notna().any():
+        best += "; dotted: the model's prediction"
     entitle(figure, title, f"{_machine(shown)}\n{best}" if not _is_emulated(shown) else NO_TIMES)
     return figure
 
