@@ -19,6 +19,8 @@ include: "workflow/rules/report_survey.smk"
 include: "workflow/rules/throughput.smk"
 include: "workflow/rules/report_studies.smk"
 include: "workflow/rules/report_graphs.smk"
+include: "workflow/rules/distributed.smk"
+include: "workflow/rules/report_distributed.smk"
 include: "workflow/rules/report_dominators.smk"
 
 
@@ -31,3 +33,4 @@ rule all:
         "results/claims.parquet",
         rules.judge_answers.output,
         report_figures(),
+        distributed_results(),
