@@ -34,7 +34,7 @@ def test_more_ranks_than_cores_need_to_be_asked_for(monkeypatch):
 
 def test_ranks_are_not_bound_to_a_core_each(monkeypatch, tmp_path):
     program = tmp_path / "mpirun"
-    program.write_text(f"#!/bin/sh\necho \"$@\" > {tmp_path}/arguments\n")
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(launch, "obstacle", lambda: None)
