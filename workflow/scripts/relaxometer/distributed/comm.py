@@ -323,8 +323,7 @@ class Ranks:
             pointer = runtime.malloc(size)
         except runtime.CUDARuntimeError as error:
             raise DeviceOutOfMemory(f"{size} bytes to lend to other ranks: {error}") from error
-        memory = cupy.cuda.UnownedMemory(pointer, size, self)
-        own = cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
+        own = self._words_at(pointer, n_words)
         own.fill(0)
         try:
             handles = self.gather(runtime.ipcGetMemHandle(pointer))
@@ -335,7 +334,25 @@ class Ranks:
         except runtime.CUDARuntimeError as error:
             raise UserError(f"the GPUs of this host cannot write into each other's memory: {error}") from None
         self.barrier()
-        return Region(own, cupy.asarray(np.array(addresses, dtype=np.uint64)), memory)
+        self._prove_reach(own, addresses)
+        return Region(own, cupy.asarray(np.array(addresses, dtype=np.uint64)), own)
+
+    def _words_at(self, address: int, n_words: int) -> Any:
+        """Return an array of memory that CuPy has not allocated, for kernels of this rank's GPU."""
+        cupy = self.device.xp
+        memory = cupy.cuda.UnownedMemory(address, 4 * n_words, self, cupy.cuda.runtime.getDevice())
+        return cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
+
+    def _prove_reach(self, own: Any, addresses: Sequence[int]) -> None:
+        """Let a kernel of each rank write to all, since a search would wait without end for what is lost."""
+        for address in addresses:
+            self._words_at(address, self.size)[self.rank] = self.rank + 1
+        self.barrier()
+        arrived = self.device.asnumpy(own[: self.size]).tolist() == list(range(1, self.size + 1))
+        if not self.reduce([int(arrived)], "min")[0]:
+            raise UserError("what a GPU of this host writes into another's memory does not arrive there")
+        own.fill(0)
+        self.barrier()
 
     def exchange(self, kind: str, sends: Sequence[Message], receives: Sequence[Message]) -> None:
         """Send arrays to ranks and receive arrays from ranks.
