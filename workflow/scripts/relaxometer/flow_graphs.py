@@ -51,7 +51,10 @@ class FlowGraphs:
 
     @classmethod
     def of(cls, resident: ResidentGraph | ResidentBatch) -> FlowGraphs:
-        """Collect the arcs into each vertex; a single graph gets vertex 0 as its root for the time being."""
+        """Collect the arcs into each vertex; a single graph gets vertex 0 as its root for the time being.
+
+        Those of a graph whose metadata says that it is undirected are the arcs from each vertex.
+        """
         host = resident.host
         if isinstance(resident, ResidentBatch):
             first_vertex, entries = resident.host.first_vertex, resident.host.entries
@@ -59,7 +62,9 @@ class FlowGraphs:
             first_vertex = np.array([0, host.n_vertices], dtype=np.int64)
             entries = np.zeros(1, dtype=np.uint32)
         arcs = (host.offsets, host.targets)
-        return cls(first_vertex, entries, *arcs, *_predecessors(first_vertex, *arcs))
+        both_ways = host.metadata.get("directed") is False
+        arcs_in = arcs if both_ways else _predecessors(first_vertex, *arcs)
+        return cls(first_vertex, entries, *arcs, *arcs_in)
 
     def rooted_at(self, root: int | None) -> FlowGraphs:
         """Return the same graph with another root; a batch, where `root` is None, stays as it is."""
