@@ -16,6 +16,7 @@ FLOW_FAMILY = [
     if PLAN.datasets[graph].format == "flow-random" and dominator_runs(graph)
 ]
 FLOW_BATCHES = [batch for batch in PLAN.batches if dominator_runs(batch)]
+UPDATES = expand("results/updates/{graph}.parquet", graph=PLAN.config.updates.graphs)
 STEP_FOLDERS = [
     "results/runs/{}/{}/{}".format(*key)
     for key, run in PLAN.runs.items()
@@ -27,4 +28,9 @@ def dominator_figures():
     """What the report shows of dominators."""
     targets = ["results/figures/dominators/size.svg"] if FLOW_FAMILY else []
     targets += ["results/figures/dominators/batches.svg"] if FLOW_BATCHES else []
+    if UPDATES:
+        targets += [
+            "results/figures/dominators/updates.svg",
+            "results/report/dominator-updates.csv",
+        ]
     return targets + (["results/report/dominator-steps.csv"] if STEP_FOLDERS else [])
