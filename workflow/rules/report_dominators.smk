@@ -71,6 +71,30 @@ rule tabulate_dominator_steps:
         "../scripts/tabulate_dominator_steps.py"
 
 
+rule tabulate_dominator_winners:
+    input:
+        timings="results/timings.parquet",
+    output:
+        report(
+            "results/report/dominator-winners.csv",
+            category="4. Dominators",
+            caption="../report/dominators_winners.rst",
+            labels={
+                "graph": "all",
+                "figure": "winners",
+                "view": "where a GPU wins and where it loses, as a table",
+            },
+        ),
+    log:
+        "logs/report/tabulate_dominator_winners.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.dominators"),
+    script:
+        "../scripts/tabulate_dominator_winners.py"
+
+
 rule plot_dominator_updates:
     input:
         UPDATES,

@@ -28,6 +28,8 @@ def dominator_figures():
     """What the report shows of dominators."""
     targets = ["results/figures/dominators/size.svg"] if FLOW_FAMILY else []
     targets += ["results/figures/dominators/batches.svg"] if FLOW_BATCHES else []
+    if any(run.problem == "dominators" for run in PLAN.runs.values()):
+        targets += ["results/report/dominator-winners.csv"]
     if UPDATES:
         targets += [
             "results/figures/dominators/updates.svg",
