@@ -7,14 +7,17 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test sanitize report results lint format lock bench-host bench-data clean
+.PHONY: run test test-slurm sanitize report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	$(BIN)/python workflow/scripts/unlock_stale.py
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
-test: .venv/ready  ## all tests that this machine can run
-	$(BIN)/python -m pytest -n auto --dist loadfile
+test: .venv/ready  ## all tests that this machine can run, but for those of test-slurm
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slurm"
+
+test-slurm: .venv/ready  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
+	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
 sanitize: .venv/ready  ## every GPU variant under compute-sanitizer; needs a GPU and the CUDA toolkit
 	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
@@ -41,7 +44,7 @@ format: .venv/ready
 
 lock:  ## needs uv
 	uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
-		--no-header --extra dev pyproject.toml -o requirements.lock
+		--no-header --extra dev --extra slurm pyproject.toml -o requirements.lock
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench

@@ -20,6 +20,8 @@ include: "workflow/rules/throughput.smk"
 include: "workflow/rules/updates.smk"
 include: "workflow/rules/report_studies.smk"
 include: "workflow/rules/report_graphs.smk"
+include: "workflow/rules/distributed.smk"
+include: "workflow/rules/report_distributed.smk"
 include: "workflow/rules/report_dominators.smk"
 
 
@@ -32,3 +34,4 @@ rule all:
         "results/claims.parquet",
         rules.judge_answers.output,
         report_figures(),
+        distributed_results(),

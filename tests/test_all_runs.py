@@ -78,6 +78,17 @@ def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(fol
     assert pq.read_table(folder / "results/updates/flow-random-30.parquet").num_rows == 4
 
 
+def test_runs_with_results_can_be_passed_over(folder):
+    there = folder / "results/runs/sssp/small-grid"
+    for variant in ("conventional", "dijkstra-cpu"):
+        (there / variant).mkdir(parents=True)
+        (there / variant / "context.json").write_text("{}")
+    done = all_runs(folder, OVERLAY, "--missing")
+    assert done.returncode == 0, done.stderr
+    made = {path.parent.name for path in folder.glob("results/runs/*/*/*/runs.parquet")}
+    assert made == {"near-far", "top-down"}
+
+
 def test_runs_left_out_are_named(folder):
     done = all_runs(folder, OVERLAY, "--limit-s", "0")
     assert done.returncode == 1

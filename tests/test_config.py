@@ -159,9 +159,52 @@ def test_kernels_are_found_by_their_files():
 
 
 def test_config_readme_explains_every_key():
-    from relaxometer.config import Config, Problem, Report, Throughput, Timing
+    from relaxometer.config import Config, Problem, Report, Series, Throughput, Timing
 
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
-    for model in (Config, Timing, Problem, Throughput, Report):
+    for model in (Config, Timing, Problem, Series, Throughput, Report):
         for key in model.model_fields:
             assert f"`{key}`" in text, f"config/README.md does not explain {key}"
+
+
+def distributed(**series):
+    return Plan({"distributed": {"weak": {"ranks": [1, 2, 4], **series}}}, REGISTRY).distributed
+
+
+def test_a_series_makes_one_run_for_each_number_of_ranks():
+    runs = distributed(scale_per_rank=23, parents="level")
+    assert list(runs) == ["weak-1", "weak-2", "weak-4"]
+    assert [(run.scale, run.scheme) for run in runs.values()] == [(23, "1x1"), (24, "paired"), (25, "2x2")]
+    assert all(run.parameters == {"parents": "level"} for run in runs.values())
+
+
+def test_shortest_paths_are_shared_out_by_vertices():
+    assert [run.scheme for run in distributed(problem="sssp", scale=20).values()] == ["1x1", "1x2", "1x4"]
+
+
+@pytest.mark.parametrize(
+    ("series", "parts"),
+    [
+        ({}, ("distributed.weak", "graph, scale and scale_per_rank")),
+        ({"scale": 20, "graph": "rome99"}, ("distributed.weak", "graph and scale")),
+        ({"graph": "rome9"}, ("distributed.weak.graph", "'rome99'")),
+        ({"scale": 20, "scheme": "2x4"}, ("distributed.weak", "2x4 needs 8 ranks", "given 1")),
+        ({"scale": 20, "ranks": 4, "scheme": "paired"}, ("paired needs 2, 8, 32", "given 4")),
+        ({"scale": 20, "ranks": 4, "scheme": "2x2", "problem": "sssp"}, ("1x4 alone", "given 2x2")),
+        ({"scale": 20, "ranks": 4, "scheme": "2x2", "engine": "hybrid-peers"}, ("4x1 alone", "given 2x2")),
+        ({"scale": 20, "engine": "sssp-1d"}, ("'sssp-1d'", "engine of bfs", "hybrid-2d")),
+        ({"scale_per_rank": 20, "ranks": 3}, ("powers of two", "given 3")),
+        ({"scale": 20, "parent": "level"}, ("distributed.weak", "parent", "'parents'")),
+        ({"scale": 20, "problem": "sssp", "delta": 0}, ("distributed.weak", "delta")),
+    ],
+)
+def test_a_series_that_cannot_be_run_says_why(series, parts):
+    with pytest.raises(UserError) as error:
+        distributed(**series)
+    assert all(part in str(error.value) for part in parts), error.value
+
+
+def test_two_series_may_not_have_a_run_of_one_name():
+    config = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
+    with pytest.raises(UserError, match="another series has a run 'a-2'"):
+        Plan({"distributed": config}, REGISTRY)

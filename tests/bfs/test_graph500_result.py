@@ -75,7 +75,7 @@ def test_a_result_is_made_of_the_first_proven_search_from_each_key():
 
 
 def test_the_output_is_in_the_benchmarks_format():
-    text = official_output(runs([1.0, 2.0, 4.0]), GRAPH)
+    text = official_output(runs([1.0, 2.0, 4.0], certify_ms=[9.0, 7.0, 8.0]), GRAPH)
     lines = text.splitlines()
     assert lines[:4] == ["SCALE: 10", "edgefactor: 16", "NBFS: 3", "construction_time: nan"]
     found = values(text)
@@ -83,7 +83,8 @@ def test_the_output_is_in_the_benchmarks_format():
     assert found["bfs_median_nedge"] == 1000
     assert found["bfs_median_TEPS"] == pytest.approx(5e5)
     assert found["bfs_harmonic_mean_TEPS"] == pytest.approx(3000 / 7e-3)
-    assert len(lines) == 4 + 3 * 7
+    assert found["bfs_median_validate"] == pytest.approx(8e-3)
+    assert len(lines) == 4 + 4 * 7
     assert lines[4] == "bfs_min_time: 1.00000000000000002e-03"
 
 

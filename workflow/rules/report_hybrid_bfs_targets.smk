@@ -1,6 +1,6 @@
 """Which runs of breadth-first search stand in which figure, and which figures and results there are of them."""
 
-from relaxometer.figures.hybrid_bfs import GPU_ALONE, SWEPT as BFS_PARAMETERS
+from relaxometer.figures import HYBRID, HYBRID_SWEPT
 
 
 def bfs_runs(graph):
@@ -17,12 +17,10 @@ def bfs_variants(graph):
 
 def bfs_sweeps(graph):
     """By parameter, the variants on a graph that differ in that parameter of the hybrid search alone."""
-    swept = [
-        run for run in bfs_runs(graph) if run.kernel == GPU_ALONE and is_swept(run)
-    ]
+    swept = [run for run in bfs_runs(graph) if run.kernel == HYBRID and is_swept(run)]
     of_parameter = {
         name: [run.variant for run in swept if list(run.parameters) == [name]]
-        for name in BFS_PARAMETERS
+        for name in HYBRID_SWEPT
     }
     return {name: variants for name, variants in of_parameter.items() if variants}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -78,21 +79,37 @@ def inputs_of(plan: Plan) -> list[str]:
     return [name for name in dict.fromkeys(named) if name in needed]
 
 
-def run_all(plan: Plan, limit_s: float) -> list[str]:
-    """Run everything, graph by graph, until the limit has passed; return what was left out."""
+def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, tuple[Path, Callable[[Graph | Batch], str]]]:
+    """Return what is to be done on a graph or a batch, by what it is called: the last file, and how.
+
+    What is done returns the statuses that it led to.
+    """
+    jobs: dict[str, tuple[Path, Callable[[Graph | Batch], str]]] = {
+        f"{run.problem} {name} {run.variant}": (
+            folder_of(run) / "context.json",
+            partial(_run, run, plan, device),
+        )
+        for run in plan.runs.values()
+        if run.graph == name
+    }
+    if name in plan.config.updates.graphs:
+        jobs[f"updates {name}"] = Path("results/updates", f"{name}.parquet"), partial(_update, plan, device)
+    return jobs
+
+
+def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
+    """Run everything, graph by graph, until the limit has passed; return what was left out.
+
+    With `missing`, what has results already is passed over, whatever made them.
+    """
     device = get_device(plan.config.device)
     start = time.monotonic()
     left = []
     for name in inputs_of(plan):
-        jobs = {
-            f"{run.problem} {name} {run.variant}": partial(_run, run, plan, device)
-            for run in plan.runs.values()
-            if run.graph == name
-        }
-        if name in plan.config.updates.graphs:
-            jobs[f"updates {name}"] = partial(_update, plan, device)
         graph = None
-        for job, do in jobs.items():
+        for job, (path, do) in jobs_of(plan, name, device).items():
+            if missing and path.is_file():
+                continue
             if time.monotonic() - start > limit_s:
                 left.append(job)
                 continue
@@ -103,11 +120,16 @@ def run_all(plan: Plan, limit_s: float) -> list[str]:
     return left
 
 
+def folder_of(run: Run) -> Path:
+    """Return where the results of a run lie."""
+    return Path("results/runs", run.problem, run.graph, run.variant)
+
+
 def _run(run: Run, plan: Plan, device: Device, graph: Graph | Batch) -> str:
     """Run a variant on a graph; return the statuses."""
     sources, count = sources_of(plan, graph), run.timing.sources
     result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
-    write_measurement(result, run.problem, Path("results/runs", run.problem, run.graph, run.variant))
+    write_measurement(result, run.problem, folder_of(run))
     return ", ".join(sorted({row["status"] for row in result.runs}))
 
 
@@ -130,9 +152,10 @@ def main() -> None:
     parser.add_argument(
         "--limit-s", type=float, default=float("inf"), help="start nothing after so many seconds"
     )
+    parser.add_argument("--missing", action="store_true", help="pass over runs that have results")
     arguments = parser.parse_args()
     try:
-        left = run_all(load_plan(arguments.configfiles), arguments.limit_s)
+        left = run_all(load_plan(arguments.configfiles), arguments.limit_s, arguments.missing)
     except UserError as error:
         sys.exit(f"error: {error}")
     for job in left:

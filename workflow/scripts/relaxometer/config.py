@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,6 +15,9 @@ from relaxometer import problems, variants
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.errors import UserError
 from relaxometer.validation import nearest, validated
+
+ENGINES = {"bfs": {"hybrid-2d": "", "hybrid-peers": "{}x1"}, "sssp": {"sssp-1d": "1x{}"}}
+"""By problem, what searches over several ranks, the default first, and the only scheme that it knows."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
@@ -93,6 +98,46 @@ class Problem(Section):
     variants: dict[Name, Variant | Literal[False] | None] = {}
 
 
+class Series(Section):
+    """Searches spread over ranks of MPI, as `distributed` names them: one run for each number of ranks.
+
+    Keys beyond these are parameters of the engine.
+
+    Parameters
+    ----------
+    problem : {"bfs", "sssp"}
+    engine : str, optional
+        One of the problem's `ENGINES`; the first if left out.
+    graph : str, optional
+        A dataset.
+    scale : int, optional
+        Instead of `graph`: Graph500's graph of 2^scale vertices, which the ranks make themselves.
+    scale_per_rank : int, optional
+        Instead of `scale`, for weak scaling: 2^scale_per_rank vertices a rank. The numbers of ranks are then
+        powers of two.
+    ranks : int or list of int
+        Processes; each takes one GPU where there is one.
+    scheme : str
+        How arcs are shared out: ``"paired"``, ``"RxC"`` such as ``"2x4"``, or ``"auto"``.
+    roots : int
+        Searches; the first so many search keys or sources.
+    device : {"auto", "cuda", "host"}, optional
+        Instead of the configuration's own.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    problem: Literal["bfs", "sssp"] = "bfs"
+    engine: Name | None = None
+    graph: Name | None = None
+    scale: Annotated[int, Field(ge=1, le=40)] | None = None
+    scale_per_rank: Annotated[int, Field(ge=1, le=40)] | None = None
+    ranks: PositiveInt | Annotated[list[PositiveInt], Field(min_length=1)]
+    scheme: Annotated[str, Field(pattern=r"^(auto|paired|[1-9][0-9]*x[1-9][0-9]*)$")] = "auto"
+    roots: PositiveInt = 64
+    device: Literal["auto", "cuda", "host"] | None = None
+
+
 class Throughput(Section):
     """Searches per second of `batch`, which makes many shortest-path searches at once.
 
@@ -159,6 +204,8 @@ class Config(Section):
         Graphs of your own, beside those in ``resources/datasets.yaml``.
     timing : Timing
     sssp, bfs, dominators : Problem
+    distributed : dict of str to Series or False
+        Series of searches over several ranks by name; False leaves one out that an earlier file names.
     throughput : Throughput
     updates : Updates
     report : Report
@@ -172,6 +219,7 @@ class Config(Section):
     sssp: Problem = Problem()
     bfs: Problem = Problem()
     dominators: Problem = Problem()
+    distributed: dict[Name, Series | Literal[False]] = {}
     throughput: Throughput = Throughput()
     updates: Updates = Updates()
     report: Report = Report()
@@ -196,6 +244,37 @@ class Run(Section):
     timing: Timing
 
 
+class DistributedRun(Section):
+    """One job over several ranks.
+
+    Parameters
+    ----------
+    name, series, problem, engine : str
+    graph : str or None
+        A dataset, or None for Graph500's graph of `scale`.
+    scale : int or None
+    ranks : int
+    scheme : str
+        ``"paired"`` or ``"RxC"``.
+    roots : int
+    device : str
+    parameters : dict
+        Of the engine, as given; its defaults are not filled in.
+    """
+
+    name: str
+    series: str
+    problem: str
+    engine: str
+    graph: str | None
+    scale: int | None
+    ranks: int
+    scheme: str
+    roots: int
+    device: str
+    parameters: dict[str, Any]
+
+
 class Plan:
     """Everything that a configuration asks for, checked.
 
@@ -214,6 +293,8 @@ class Plan:
     datasets : dict of str to Dataset
     runs : dict of (str, str, str) to Run
         By problem, graph and variant.
+    distributed : dict of str to DistributedRun
+        By name.
 
     Raises
     ------
@@ -230,6 +311,14 @@ class Plan:
             for problem in problems.NAMES
             for run in self._runs_of(problem, getattr(self.config, problem))
         }
+        self.distributed: dict[str, DistributedRun] = {}
+        for name, series in self.config.distributed.items():
+            for run in self._distributed_runs(name, series) if series else ():
+                if run.name in self.distributed:
+                    raise UserError(
+                        f"{origin}: distributed.{name}: another series has a run {run.name!r} too"
+                    )
+                self.distributed[run.name] = run
         for graph in self.config.throughput.graphs:
             self._one_of(graph, self.config.sssp.graphs, "throughput.graphs", "graph of sssp.graphs")
         alone = [name for name in self.config.dominators.graphs if not self.datasets[name].is_batch]
@@ -281,6 +370,69 @@ class Plan:
                         parameters=parameters,
                         timing=self._timing(spec.timing),
                     )
+
+    def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
+        """Yield a run for each number of ranks of a series."""
+        key = f"distributed.{name}"
+        given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
+        if len(given) != 1:
+            raise UserError(
+                f"{self.origin}: {key}: one of graph, scale and scale_per_rank is needed, "
+                f"given: {' and '.join(given) or 'none'}"
+            )
+        if series.graph is not None:
+            self._one_of(series.graph, self.datasets, f"{key}.graph", "dataset")
+        engines = ENGINES[series.problem]
+        engine = series.engine or next(iter(engines))
+        self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
+        module = importlib.import_module(f"relaxometer.distributed.{engine.replace('-', '_')}")
+        parameters = series.model_extra or {}
+        validated(module.Parameters, parameters, f"{self.origin}: {key}")
+        is_list = isinstance(series.ranks, list)
+        for ranks in series.ranks if isinstance(series.ranks, list) else [series.ranks]:
+            yield DistributedRun(
+                name=f"{name}-{ranks}" if is_list else name,
+                series=name,
+                problem=series.problem,
+                engine=engine,
+                graph=series.graph,
+                scale=self._scale(series, ranks, key),
+                ranks=ranks,
+                scheme=self._scheme(series.scheme, engines[engine], ranks, key),
+                roots=series.roots,
+                device=series.device or self.config.device,
+                parameters=parameters,
+            )
+
+    def _scale(self, series: Series, ranks: int, key: str) -> int | None:
+        """Return the scale of the graph that so many ranks search."""
+        if series.scale_per_rank is None:
+            return series.scale
+        if ranks & (ranks - 1):
+            raise UserError(
+                f"{self.origin}: {key}: with scale_per_rank, ranks are powers of two, given {ranks}"
+            )
+        return series.scale_per_rank + ranks.bit_length() - 1
+
+    def _scheme(self, given: str, only: str, ranks: int, key: str) -> str:
+        """Return how so many ranks share out the arcs; "auto" takes the source's scheme where it fits."""
+        can_pair = ranks & (ranks - 1) == 0 and ranks.bit_length() % 2 == 0
+        rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
+        in_blocks = "paired" if can_pair else f"{rows}x{ranks // rows}"
+        if given == "auto":
+            return only.format(ranks) or in_blocks
+        if only and given != only.format(ranks):
+            raise UserError(
+                f"{self.origin}: {key}: its engine knows scheme {only.format(ranks)} alone, given {given}"
+            )
+        if given == "paired":
+            fits, needed = can_pair, "2, 8, 32, ... ranks"
+        else:
+            needed_ranks = math.prod(map(int, given.split("x")))
+            fits, needed = needed_ranks == ranks, f"{needed_ranks} ranks"
+        if not fits:
+            raise UserError(f"{self.origin}: {key}: scheme {given} needs {needed}, given {ranks}")
+        return given
 
     def _timing(self, override: TimingOverride) -> Timing:
         """Return the common timing with a variant's own values in place."""

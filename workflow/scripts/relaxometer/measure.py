@@ -45,6 +45,7 @@ RUNS = pa.schema(
         ("prepare_ms", pa.float64()),
         ("upload_ms", pa.float64()),
         ("download_ms", pa.float64()),
+        ("certify_ms", pa.float64()),
         ("phases", pa.int64()),
         ("relaxed_arcs", pa.int64()),
         ("reached", pa.int64()),
@@ -238,8 +239,9 @@ class _Job:
 
     def _certify(self, source: int, repetition: int, answer: Any, result: Measurement) -> dict[str, Any]:
         """Prove an answer; return what it reached and the status of its row."""
-        columns = {name: self._device.asarray(values) for name, values in answer.columns.items()}
-        certificate = self._certifier.check(source if self._has_source else None, **columns)
+        with _stopwatch() as certify:
+            columns = {name: self._device.asarray(values) for name, values in answer.columns.items()}
+            certificate = self._certifier.check(source if self._has_source else None, **columns)
         key = {"source": source, "repetition": repetition}
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         result.certificates.append(key | {"holds": certificate.holds} | violations)
@@ -247,6 +249,7 @@ class _Job:
         status, reason = _status(answer, certificate)
         ends = self._input_degrees
         return {
+            "certify_ms": certify.ms,
             "input_edges": None if ends is None else int(ends[reached].sum(dtype=np.uint64)) // 2,
             "reached": int(reached.sum()),
             "reached_arcs": int(self._degrees[reached].sum()),

@@ -103,7 +103,7 @@ def origin_of(dataset: Dataset) -> dict[str, Any]:
 def is_symmetric(graph: Graph) -> bool:
     """Tell whether every arc has a counterpart of the same weight in the other direction.
 
-    Metadata that say so are taken at their word: generators know, and to look at billions of arcs takes minutes.
+    Metadata that say so are taken at their word: generators know, and billions of arcs take minutes.
     """
     if graph.metadata.get("directed") is False:
         return True

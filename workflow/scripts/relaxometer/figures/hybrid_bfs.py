@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from relaxometer.figures import HYBRID
 from relaxometer.figures.style import (
     GREY,
     Look,
@@ -35,11 +36,8 @@ from relaxometer.statistics import bootstrap_median, is_faster
 WARP = 32
 """The source searches rows of more arcs by a whole warp."""
 
-CPU_ALONE, GPU_ALONE, TOGETHER = "hybrid-cpu", "hybrid", "cooperative"
+CPU_ALONE, GPU_ALONE, TOGETHER = "hybrid-cpu", HYBRID, "cooperative"
 """The kernels of the source's figures: CPU only, GPU only, CPU + GPU."""
-
-SWEPT = ("alpha", "beta", "threshold")
-"""Parameters of the kernel `hybrid` that are swept."""
 
 MODES = {"top-down": "o", "bottom-up": "s"}
 """Direction of a level: the marker that it is drawn with."""

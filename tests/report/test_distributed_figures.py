@@ -1,0 +1,123 @@
+"""What the figures over ranks say, on tables put in by hand."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from relaxometer.config import DistributedRun
+from relaxometer.distributed import model
+from relaxometer.figures import distributed
+from relaxometer.scaling import scaling_table
+
+
+def text_of(figure):
+    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+
+
+def run(series, ranks, scale):
+    return DistributedRun(
+        name=f"{series}-{ranks}",
+        series=series,
+        problem="bfs",
+        engine="hybrid-2d",
+        graph=None,
+        scale=scale,
+        ranks=ranks,
+        scheme=f"1x{ranks}",
+        roots=3,
+        device="auto",
+        parameters={},
+    )
+
+
+def write(folder, run, gteps, *, status="ok", device_kind="cuda", transport="nccl"):
+    """Write what a run leaves: three searches, the second at the rate given."""
+    (folder / run.name).mkdir()
+    graph = {"name": f"kron-g500-s{run.scale}", "vertices": 2**run.scale, "arcs": 30 << run.scale}
+    context = {"device_kind": device_kind, "device": "NVIDIA X", "graph": graph}
+    context["parameters"] = {"transport": transport}
+    (folder / run.name / "run.json").write_text(json.dumps(context))
+    rows = pd.DataFrame(
+        {
+            "source": [1, 2, 3],
+            "repetition": 0,
+            "time_ms": [2.0, 3.0, 4.0],
+            "teps": [gteps * 0.9e9, gteps * 1e9, gteps * 1.1e9],
+            "status": ["ok", "ok", status],
+            "reason": [None, None, None if status == "ok" else "rule tree"],
+            "computing_ms": 3.0,
+            "communication_ms": 1.0,
+            "sent_bytes": 100,
+            "plain_bytes": 200,
+        }
+    )
+    rows.to_parquet(folder / run.name / "times.parquet")
+
+
+@pytest.fixture
+def table(tmp_path):
+    rates = {("weak", 1): 100, ("weak", 2): 180, ("weak", 4): 280, ("strong", 1): 100, ("strong", 4): 300}
+    runs = [run(series, ranks, 20 + (series == "weak") * (ranks // 2)) for series, ranks in rates]
+    for each, gteps in zip(runs, rates.values(), strict=True):
+        write(tmp_path, each, gteps)
+    return scaling_table(runs, tmp_path)
+
+
+def test_the_efficiency_is_the_rate_a_rank_over_that_of_the_fewest(table):
+    assert table["efficiency"].tolist() == pytest.approx([1, 0.9, 0.7, 1, 0.75])
+    assert table["weak"].tolist() == [True] * 3 + [False] * 2
+    assert table["median_ms"].tolist() == [3.0] * 5
+
+
+def test_a_wrong_answer_leaves_no_rate(tmp_path):
+    runs = [run("strong", ranks, 20) for ranks in (1, 2)]
+    write(tmp_path, runs[0], 100)
+    write(tmp_path, runs[1], 200, status="invalid")
+    table = scaling_table(runs, tmp_path).set_index("variant")
+    assert table.loc["strong-2", "status"] == "invalid"
+    assert table.loc["strong-2", "reason"] == "rule tree"
+    assert table.loc["strong-2", ["median_gteps", "computing_ms", "efficiency"]].isna().all()
+    assert table.loc["strong-2", "certified"] == pytest.approx(2 / 3)
+    assert "fastest: strong-1" in text_of(distributed.rates(table.reset_index()))
+
+
+def test_rates_name_the_fastest_run_and_how_ranks_are_joined(table):
+    text = text_of(distributed.rates(table))
+    assert "fastest: strong-4 with 300 on 4 ranks" in text
+    assert "NVIDIA X, ranks joined by NCCL" in text
+
+
+def test_parts_give_the_largest_share(table):
+    assert "largest share of a search: 75%" in text_of(distributed.computing(table))
+    assert "largest share of a search: 25%" in text_of(distributed.communication(table))
+
+
+def test_scaling_gives_the_efficiency_on_the_most_ranks(table):
+    figure = distributed.scaling(table)
+    assert "weak: efficiency 70% on 4 ranks; strong: efficiency 75% on 4 ranks" in text_of(figure)
+    assert len(figure.axes) == 2
+
+
+def test_emulated_ranks_give_no_finding(table):
+    emulated = table.assign(device_kind="host")
+    for draw in (distributed.rates, distributed.computing, distributed.scaling):
+        assert "no GPU times" in text_of(draw(emulated))
+    assert "emulated" in distributed.rates(emulated).axes[0].get_ylabel()
+
+
+def test_one_number_of_ranks_scales_nowhere(table):
+    assert "No series here" in text_of(distributed.scaling(table[table["ranks"] == 4]))
+
+
+def test_the_model_predicts_an_h200_alone(tmp_path):
+    runs = [run("strong", ranks, 24) for ranks in (1, 2)]
+    for each in runs:
+        write(tmp_path, each, 100)
+    assert scaling_table(runs, tmp_path)["model_gteps"].isna().all()
+    path = tmp_path / "strong-2/run.json"
+    path.write_text(path.read_text().replace("NVIDIA X", "NVIDIA H200"))
+    table = scaling_table(runs, tmp_path)
+    cost = model.search_cost(model.H200, 24, "1x2", 2)
+    assert table["model_gteps"].iloc[1] == pytest.approx(16 * 2**24 / cost.seconds / 1e9)
+    assert "dotted: the model's prediction" in text_of(distributed.rates(table))

@@ -1,0 +1,79 @@
+"""Searches over several ranks of MPI: one job a run, with as many processes and GPUs as it has ranks.
+
+A launcher starts the ranks: the resource `mpi`, `mpirun` on one machine and `srun` where a profile says so. One rank
+needs none, and executors of clusters refuse MPI jobs of one task; hence two rules. The outputs are marked `update`,
+so that Snakemake keeps the old ones until the job has finished.
+"""
+
+
+include: "distributed_inputs.smk"
+
+
+rule run_distributed:
+    input:
+        unpack(distributed_inputs),
+    output:
+        times=update("results/runs/distributed/{run}/times.parquet"),
+        certificates=update("results/runs/distributed/{run}/certificates.parquet"),
+        levels=update("results/runs/distributed/{run}/levels.parquet"),
+        run=update("results/runs/distributed/{run}/run.json"),
+    log:
+        "logs/distributed/{run}.log",
+    benchmark:
+        "logs/distributed/{run}.benchmark.tsv"
+    wildcard_constraints:
+        run=ON_SEVERAL_RANKS,
+    conda:
+        "../envs/relaxometer.yaml"
+    threads: lambda wildcards: workflow.cores
+    resources:
+        mpi="mpirun",
+        tasks=lambda wildcards: distributed_run(wildcards).ranks,
+        gpu=distributed_gpus,
+        # No task is bound to one GPU: a rank takes the GPU of its number among those that all ranks of a node see.
+        tasks_per_gpu=0,
+    params:
+        run=lambda wildcards: distributed_run(wildcards).model_dump(),
+        repetitions=PLAN.config.timing.repetitions,
+        warmup=PLAN.config.timing.warmup,
+        code=lambda wildcards: code_hash("distributed.job", "distributed.run"),
+    script:
+        "../scripts/run_distributed.py"
+
+
+use rule run_distributed as run_on_one_rank with:
+    wildcard_constraints:
+        run=ON_ONE_RANK,
+    resources:
+        gpu=distributed_gpus,
+
+
+rule gather_distributed:
+    input:
+        expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
+    output:
+        report(
+            "results/distributed.csv",
+            category="1. Summary",
+            caption="../report/distributed.rst",
+            labels={"table": "searches over several ranks", "format": "csv"},
+        ),
+    log:
+        "logs/gather_distributed.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        runs=[run.model_dump() for run in PLAN.distributed.values()],
+        code=code_hash("scaling"),
+    script:
+        "../scripts/gather_distributed.py"
+
+
+use rule judge_answers as judge_distributed with:
+    input:
+        summary="results/distributed.csv",
+        throughput=[],
+    output:
+        "results/distributed_verdict.txt",
+    log:
+        "logs/judge_distributed.log",

@@ -1,0 +1,16 @@
+"""Gather what the runs over several ranks measured into one table."""
+
+from pathlib import Path
+
+from relaxometer.config import DistributedRun
+from relaxometer.scaling import scaling_table
+from relaxometer.scripting import job
+
+with job(snakemake):
+    runs = [DistributedRun.model_validate(run) for run in snakemake.params.runs]
+    target = Path(snakemake.output[0])
+    temporary = target.with_name(target.name + ".part")
+    scaling_table(runs, Path(snakemake.input[0]).parents[1]).to_csv(
+        temporary, index=False, float_format="%.6g"
+    )
+    temporary.replace(target)

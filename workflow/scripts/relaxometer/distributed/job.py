@@ -1,0 +1,121 @@
+"""One run over several ranks as a job of the workflow: starts the ranks and ends in one line if they fail."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+
+from relaxometer.config import DistributedRun
+from relaxometer.device import cuda
+from relaxometer.distributed.launch import SCRIPTS, launch
+from relaxometer.errors import UserError
+from relaxometer.scripting import Tee
+
+LOCAL = "mpirun"
+"""The launcher that starts ranks on this machine alone."""
+
+
+def run_job(
+    run: DistributedRun,
+    out: Path,
+    *,
+    launcher: str | None,
+    folder_of_graph: Path | None,
+    sources: str | None,
+    repetitions: int,
+    warmup: int,
+) -> None:
+    """Start the ranks of a run and wait for them.
+
+    Parameters
+    ----------
+    run : DistributedRun
+    out : Path
+        The folder that rank 0 writes into.
+    launcher : str or None
+        What starts the ranks: ``"mpirun"`` on this machine, or the words of another command before its
+        ``-n``, such as ``"srun --mpi=pmix"``. None starts one rank, without a launcher.
+    folder_of_graph : Path or None
+        Of the stored graph; None has the ranks make Graph500's.
+    sources : str or None
+        A Parquet file with the sources of searches on a stored graph.
+    repetitions, warmup : int
+        See :class:`relaxometer.config.Timing`.
+
+    Raises
+    ------
+    UserError
+        If the launcher is missing, if there are fewer GPUs than ranks, or if a rank failed; with the first
+        line that a rank or the launcher ended with.
+    """
+    graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
+    arguments = [
+        "--problem",
+        run.problem,
+        "--graph",
+        graph,
+        "--scheme",
+        run.scheme,
+        "--roots",
+        str(run.roots),
+    ]
+    arguments += ["--repetitions", str(repetitions), "--warmup", str(warmup), "--device", run.device]
+    arguments += ["--levels", "--out", str(out)]
+    if sources is not None:
+        arguments += ["--sources", sources]
+    for name, value in run.parameters.items():
+        arguments += ["--set", f"{name}={value}"]
+    if run.device != "host" and cuda.obstacle() is None:
+        if launcher == LOCAL:
+            _check_gpus(run.ranks)
+        # Ranks that shared a GPU would be timed against each other; with NCCL that is an error.
+        arguments += ["--transport", "nccl"]
+    said = StringIO()
+    with redirect_stderr(Tee(sys.stderr, said)):
+        code = (
+            launch(run.ranks, arguments) if launcher == LOCAL else _launch_by(launcher, run.ranks, arguments)
+        )
+    if code:
+        raise UserError(_reason(said.getvalue()) or f"{launcher or sys.executable} ended with {code}")
+
+
+def _check_gpus(ranks: int) -> None:
+    found = int(importlib.import_module("cupy").cuda.runtime.getDeviceCount())
+    if found < ranks:
+        raise UserError(f"{ranks} ranks need {ranks} GPUs, found {found}; take fewer ranks, or device: host")
+
+
+def _launch_by(launcher: str | None, ranks: int, arguments: Sequence[str]) -> int:
+    """Start the program by a cluster's launcher, or one rank of it without any; return its exit code."""
+    program = [sys.executable, "-m", "relaxometer.distributed.run", *arguments]
+    environment = dict(os.environ)
+    if launcher is None:
+        # MPI would take the step of a scheduler that this job runs in for ranks that the scheduler started.
+        environment = {
+            key: value for key, value in environment.items() if not key.startswith(("SLURM_", "PMI"))
+        }
+    else:
+        words = shlex.split(launcher)
+        if shutil.which(words[0]) is None:
+            raise UserError(f"{words[0]} is not on the PATH: the resource mpi says {launcher!r}")
+        program = [*words, "-n", str(ranks), *program]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SCRIPTS), environment.get("PYTHONPATH")]))
+    process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=environment)
+    for line in process.stderr or ():
+        print(line, end="", file=sys.stderr, flush=True)
+    return process.wait()
+
+
+def _reason(said: str) -> str | None:
+    """Return the first line of an error, without the word; a rank's own before a launcher's."""
+    marks = ("error: ", "srun: error: ")
+    lines = [line.removeprefix(mark) for mark in marks for line in said.splitlines() if line.startswith(mark)]
+    return lines[0] if lines else None
