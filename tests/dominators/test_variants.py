@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -240,6 +242,23 @@ class TestLimits:
         graph = rooted_graphs()["ladder"]
         solver = make_solver("multiword", ResidentGraph.upload(host_device, graph))
         np.testing.assert_array_equal(answer_of(solver, host_device, 3), reference_by_removal(graph, 3))
+
+
+@pytest.mark.parametrize("variant", ["semi-nca", "lengauer-tarjan", "cooper-harvey-kennedy"])
+@pytest.mark.parametrize("kind", ["graph", "read-only graph", "batch", "read-only batch"])
+def test_constructors_compile_so_that_searches_need_not(host_device, variant, kind):
+    if kind.endswith("graph"):
+        data, upload, root = rooted_graphs()["grid"], ResidentGraph.upload, 0
+    else:
+        data, upload, root = random_batch(), ResidentBatch.upload, None
+    copies = {name: array.copy() for name, array in vars(data).items() if isinstance(array, np.ndarray)}
+    for array in copies.values():
+        array.flags.writeable = not kind.startswith("read-only")
+    solver = make_solver(variant, upload(host_device, dataclasses.replace(data, **copies)))
+    compiled = list(solver.find.signatures)
+    assert len(compiled) == 1
+    solver.solve(root)
+    assert list(solver.find.signatures) == compiled
 
 
 class TestIterativeTree:
