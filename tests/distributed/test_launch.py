@@ -1,11 +1,12 @@
 """What is said where ranks cannot be started; needs no MPI."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
 from relaxometer.distributed import launch
-from relaxometer.distributed.comm import load_mpi
+from relaxometer.distributed.comm import Ranks, load_mpi
 from relaxometer.errors import UserError
 
 
@@ -29,6 +30,25 @@ def test_more_ranks_than_cores_need_to_be_asked_for(monkeypatch):
     cores = len(os.sched_getaffinity(0))
     with pytest.raises(UserError, match=rf"^{cores + 1} ranks on {cores} cores: .*--oversubscribe$"):
         launch.launch(cores + 1, [])
+
+
+def test_ranks_are_not_bound_to_a_core_each(monkeypatch, tmp_path):
+    program = tmp_path / "mpirun"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(launch, "obstacle", lambda: None)
+    assert launch.launch(1, ["--problem", "bfs"]) == 0
+    arguments = (tmp_path / "arguments").read_text()
+    assert arguments.startswith("--bind-to none ")
+    assert arguments.endswith("relaxometer.distributed.run --problem bfs\n")
+
+
+def test_a_missing_nccl_is_told_in_one_line(monkeypatch):
+    absent = SimpleNamespace(available=False)
+    monkeypatch.setattr("relaxometer.distributed.comm.importlib.import_module", lambda name: absent)
+    with pytest.raises(UserError, match=r"^transport nccl: [^\n]*nvidia-nccl-cu13[^\n]*--transport mpi$"):
+        Ranks._new_nccl(SimpleNamespace())
 
 
 def test_a_missing_mpi_is_told_in_one_line(monkeypatch):

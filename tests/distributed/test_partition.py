@@ -40,6 +40,9 @@ def test_every_arc_has_its_ends_on_its_rank(scheme, n_ranks, n_vertices):
             local = numbering.local(ends)
             assert (local >= 0).all()
             np.testing.assert_array_equal(numbering.vertices()[local], ends)
+            assert [numbering.local_of(int(vertex)) for vertex in ends] == local.tolist()
+            elsewhere = set(range(layout.n_pieces)) - set(pieces)
+            assert all(numbering.local_of(piece * layout.piece) == -1 for piece in elsewhere)
 
 
 @pytest.mark.parametrize(("scheme", "n_ranks"), SCHEMES)

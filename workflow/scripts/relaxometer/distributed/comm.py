@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from relaxometer.device import Device, Module, get_device
+from relaxometer.device import Device, DeviceOutOfMemory, Module, get_device
 from relaxometer.errors import UserError
 
 Message = tuple[int, Any]
@@ -29,6 +29,9 @@ Transport = Literal["auto", "nccl", "mpi"]
 
 GRACE_S = 1.0
 """How long the other ranks leave the first to report a mistake."""
+
+GPU_PAGE = 2 << 20
+"""Bytes that a GPU maps at a time."""
 
 _OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN"}
 
@@ -227,6 +230,11 @@ class Ranks:
 
     def _new_nccl(self) -> Any:
         nccl = importlib.import_module("cupy.cuda.nccl")
+        if not nccl.available:
+            raise UserError(
+                "transport nccl: CuPy finds no libnccl; install nvidia-nccl-cu13 (-cu12 for CUDA 12), or use "
+                "--transport mpi"
+            )
         unique = self.world.bcast(nccl.get_unique_id() if self.rank == 0 else None)
         return nccl.NcclCommunicator(self.size, unique, self.rank)
 
@@ -301,15 +309,24 @@ class Ranks:
         return Region(own, np.array(addresses, dtype=np.uint64), window)
 
     def _lend_cuda(self, n_words: int) -> Region:
-        """Allocate past CuPy's pool, whose blocks another process cannot map one by one."""
+        """Allocate past CuPy's pool, whose blocks another process cannot map one by one.
+
+        Nor can it map less than a page: CUDA would hand it whatever else lies in there, too.
+        """
         cupy = self.device.xp
         runtime = cupy.cuda.runtime
-        pointer = runtime.malloc(4 * n_words)
-        memory = cupy.cuda.UnownedMemory(pointer, 4 * n_words, self)
-        own = cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
-        own.fill(0)
-        handles = self.gather(runtime.ipcGetMemHandle(pointer))
+        size = -(-4 * n_words // GPU_PAGE) * GPU_PAGE
+        # The pool keeps what building the graph took, which may be all there is.
+        self.device.synchronize()
+        cupy.get_default_memory_pool().free_all_blocks()
         try:
+            pointer = runtime.malloc(size)
+        except runtime.CUDARuntimeError as error:
+            raise DeviceOutOfMemory(f"{size} bytes to lend to other ranks: {error}") from error
+        own = self._words_at(pointer, n_words)
+        own.fill(0)
+        try:
+            handles = self.gather(runtime.ipcGetMemHandle(pointer))
             addresses = [
                 pointer if rank == self.rank else runtime.ipcOpenMemHandle(handle)
                 for rank, handle in enumerate(handles)
@@ -317,7 +334,25 @@ class Ranks:
         except runtime.CUDARuntimeError as error:
             raise UserError(f"the GPUs of this host cannot write into each other's memory: {error}") from None
         self.barrier()
-        return Region(own, cupy.asarray(np.array(addresses, dtype=np.uint64)), memory)
+        self._prove_reach(own, addresses)
+        return Region(own, cupy.asarray(np.array(addresses, dtype=np.uint64)), own)
+
+    def _words_at(self, address: int, n_words: int) -> Any:
+        """Return an array of memory that CuPy has not allocated, for kernels of this rank's GPU."""
+        cupy = self.device.xp
+        memory = cupy.cuda.UnownedMemory(address, 4 * n_words, self, cupy.cuda.runtime.getDevice())
+        return cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
+
+    def _prove_reach(self, own: Any, addresses: Sequence[int]) -> None:
+        """Let a kernel of each rank write to all, since a search would wait without end for what is lost."""
+        for address in addresses:
+            self._words_at(address, self.size)[self.rank] = self.rank + 1
+        self.barrier()
+        arrived = self.device.asnumpy(own[: self.size]).tolist() == list(range(1, self.size + 1))
+        if not self.reduce([int(arrived)], "min")[0]:
+            raise UserError("what a GPU of this host writes into another's memory does not arrive there")
+        own.fill(0)
+        self.barrier()
 
     def exchange(self, kind: str, sends: Sequence[Message], receives: Sequence[Message]) -> None:
         """Send arrays to ranks and receive arrays from ranks.
@@ -363,14 +398,13 @@ class Ranks:
         return outgoing, incoming
 
     def sum_counts(self, counts: Any) -> list[int]:
-        """Return the sums of a small device array over all ranks, shape (n,), uint64."""
+        """Return the sums of a small device array over all ranks, shape (n,), uint64.
+
+        The host needs them, so MPI adds them up: between hosts' memories that is quicker than a kernel of
+        NCCL's, after which the host would wait all the same.
+        """
         with self._timed("counts"):
-            if self._nccl is None:
-                return self.reduce(self.device.asnumpy(counts).astype(np.int64).tolist())
-            nccl, stream = importlib.import_module("cupy.cuda.nccl"), self._stream()
-            where = counts.data.ptr
-            self._nccl.allReduce(where, where, counts.size, nccl.NCCL_UINT64, nccl.NCCL_SUM, stream)
-            return [int(count) for count in self.device.asnumpy(counts)]
+            return self.reduce(self.device.asnumpy(counts).astype(np.int64).tolist())
 
     def exchange_sized(self, kind: str, outgoing: Sequence[Any], dtype: Any) -> list[Any]:
         """Send one array of any length to each rank; return what came from each.

@@ -46,8 +46,9 @@ def kronecker_block(
     """
     p = parameters
     layout = Layout(scheme, ranks.size, 1 << p.scale)
-    with ranks.first_on_host():
-        graph500.kronecker_edges(1, 0, 1)
+    if ranks.device.kind == "host":
+        with ranks.first_on_host():
+            graph500.kronecker_edges(1, 0, 1)
     n_edges = p.edge_factor << p.scale
     metadata = {
         "generator": "relaxometer.distributed.graph500",

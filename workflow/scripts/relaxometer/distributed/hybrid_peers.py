@@ -72,6 +72,8 @@ class Solver:
         warps = self._blocks * self._threads // WORD
         room = -(-block.heads.size // GROUP // warps) * GROUP
         self._own_words = own_words
+        limits = parameters.limits(block.n_vertices, block.n_arcs)
+        self._limits = tuple(np.uint64(limit) for limit in limits)
         empty, probes = self._prepared()
         rows = block.out.offsets, block.out.targets, block.into.offsets, block.into.targets
         self._graph = *rows, probes, empty, block.degrees
@@ -144,14 +146,13 @@ class Solver:
         rounds = xp.empty(1, dtype=np.uint32)
         first = ranks.rank * block.layout.piece
         own = source - first if first <= source < first + block.layout.piece else int(NOWHERE)
-        limits = self._parameters.limits(block.n_vertices, block.n_arcs)
         place = (
             np.uint32(self._own_words),
             self._region.addresses,
             np.uint32(ranks.rank),
             np.uint32(ranks.size),
         )
-        start = np.uint32(source), np.uint32(own), *(np.uint64(limit) for limit in limits)
+        start = np.uint32(source), np.uint32(own), *self._limits
         results = level, predecessor, rounds, None if log is None else log.reshape(-1)
         arguments = (
             *place,

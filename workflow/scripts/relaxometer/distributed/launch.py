@@ -60,7 +60,8 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False)
         raise UserError(
             f"{ranks} ranks on {cores} cores: take fewer, or let them share cores with --oversubscribe"
         )
-    options = ["--oversubscribe"] if oversubscribe else []
+    # Ranks share the cores out themselves; launchers would bind two of them to one core each.
+    options = ["--bind-to", "none", *(["--oversubscribe"] if oversubscribe else [])]
     if os.geteuid() == 0:
         options.append("--allow-run-as-root")
     program = [sys.executable, "-m", "relaxometer.distributed.run", *arguments]

@@ -37,8 +37,8 @@ class Machine:
         Computing, for each vertex that a rank looks for, all levels together.
     level_s : float
         Computing, for each level whatever it finds.
-    host_s : float
-        For each level, the host's wait for a count.
+    host_s, count_s : float
+        For each level, the host's wait for a count, and the sum of these over the ranks.
     exchange_s, message_s : float
         For each exchange of messages, and for each message of a rank in it.
     meeting_s : float
@@ -53,6 +53,7 @@ class Machine:
     vertex_s: float
     level_s: float
     host_s: float
+    count_s: float
     exchange_s: float
     message_s: float
     meeting_s: float
@@ -66,6 +67,7 @@ H200 = Machine(
     vertex_s=33e-12,
     level_s=14e-6,
     host_s=13e-6,
+    count_s=5e-6,
     exchange_s=15e-6,
     message_s=1e-6,
     meeting_s=5e-6,
@@ -185,7 +187,7 @@ def level_cost(
         latency = machine.meeting_s if exchanges else 0.0
     else:
         latency = machine.host_s + sum(machine.exchange_s + machine.message_s * e.count for e in exchanges)
-        latency += machine.exchange_s if exchanges else 0.0  # the sum of the counts
+        latency += machine.count_s if exchanges else 0.0
     return Cost(machine.level_s, latency, _seconds(machine, layout, sum(sizes)), sum(sizes))
 
 

@@ -203,6 +203,7 @@ class Numbering:
         self.size = len(pieces) * layout.piece
         slots = np.full(layout.n_pieces, -1, dtype=np.int64)
         slots[list(pieces)] = np.arange(len(pieces))
+        self._slot_of = dict(zip(pieces, range(len(pieces)), strict=True))
         self._slots = xp.asarray(slots)
         firsts = np.array(pieces, dtype=np.int64) * layout.piece
         self.first = xp.asarray(firsts.astype(np.uint32))
@@ -216,8 +217,10 @@ class Numbering:
         return self._xp.where(slots < 0, -1, slots * self._piece + vertices % self._piece)
 
     def local_of(self, vertex: int) -> int:
-        """Return the local number of one vertex, or -1."""
-        return int(self.local(self._xp.asarray([vertex], dtype=np.int64))[0])
+        """Return the local number of one vertex, or -1, without asking the device."""
+        piece, place = divmod(vertex, self._piece)
+        slot = self._slot_of.get(piece)
+        return -1 if slot is None else slot * self._piece + place
 
     def vertices(self) -> Any:
         """Return the vertex of every local number, shape (size,), int64; those beyond the graph's too."""

@@ -23,6 +23,9 @@ SHORT = {"sssp": "SSSP", "bfs": "BFS", "dominators": "dominators"}
 
 ROW_INCHES = 0.24
 
+CLOSE = 300
+"""Largest over least time up to which an axis has room for three labels to a power of ten."""
+
 
 def median_times(summary: pd.DataFrame) -> Figure:
     """Draw the median time of every variant with its 95% interval, a panel for each problem and graph.
@@ -62,6 +65,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
             _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({SHORT[race[0]]})")
     for column, (_, rows) in enumerate(columns):
         axes[-1, column].set_xlabel(_time_axis(rows))
+        _set_ticks(axes[-1, column])
     entitle(figure, title, _headline_finding(summary, bool(emulated.any())))
     return figure
 
@@ -81,7 +85,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
             line["median_ms"], y, xerr=span, fmt=style.marker, color=style.colour, capsize=2.5, markersize=5
         )
         axes.annotate(
-            f"{line['median_ms']:.3g}",
+            rounded(line["median_ms"]),
             (line["ci95_high_ms"], y),
             xytext=(7, 0),
             textcoords="offset points",
@@ -92,10 +96,15 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
     axes.set_yticks(range(len(ordered)), names)
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
     axes.margins(x=0.18)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(visible=False, axis="y")
+
+
+def _set_ticks(axes: Axes) -> None:
+    """Label 1, 2, 5, 10, ..., or powers of ten alone where that would be too many."""
+    least, most = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if most < CLOSE * least else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _time_axis(rows: pd.DataFrame) -> str:
