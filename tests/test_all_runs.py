@@ -59,6 +59,25 @@ def test_every_run_is_there_and_certified(folder):
         assert all(pq.read_table(path)["holds"].to_pylist())
 
 
+def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
+    overlay = {
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "dominators": {"graphs": ["flow-random-30", "flow-source"], "variants": {"semi-nca": {}}},
+        "updates": {"graphs": ["flow-random-30"], "arcs": [1, 2], "repetitions": 1},
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line] == [
+        "dominators flow-random-30 semi-nca: ok",
+        "updates flow-random-30: ok",
+        "dominators flow-source semi-nca: ok",
+    ]
+    assert pq.read_table(folder / "results/updates/flow-random-30.parquet").num_rows == 4
+
+
 def test_runs_with_results_can_be_passed_over(folder):
     there = folder / "results/runs/sssp/small-grid"
     for variant in ("conventional", "dijkstra-cpu"):

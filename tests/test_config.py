@@ -128,6 +128,18 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
             ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
         ),
         ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
+        (
+            {
+                "dominators": {"graphs": ["flow-source", "cfg-python-stdlib"]},
+                "updates": {"graphs": ["flow-sourc"]},
+            },
+            ["updates.graphs", "'flow-sourc'", "graph of dominators.graphs", "'flow-source'"],
+        ),
+        (
+            {"dominators": {"graphs": ["cfg-python-stdlib"]}, "updates": {"graphs": ["cfg-python-stdlib"]}},
+            ["updates.graphs", "'cfg-python-stdlib' is no graph of dominators.graphs"],
+        ),
+        ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
         ({"throughput": {"searches": []}}, ["throughput.searches"]),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from relaxometer import variants
 from relaxometer.config import Run, Timing
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.dominators import iterative_tree
 from relaxometer.measure import measure
 from relaxometer.sssp import dijkstra_cpu
 from sample_graphs import sample_graphs
@@ -68,3 +69,41 @@ def test_compiling_is_no_preparation(host_device, monkeypatch):
     run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
     (row,) = measure(run, GRAPH, np.array([0]), host_device).runs
     assert 0 < row["prepare_ms"] < 400
+
+
+def test_slow_variants_have_fewer_repetitions(host_device, monkeypatch):
+    class Slow(ORIGINAL):
+        def solve(self, source, phases=None):
+            time.sleep(0.02)
+            return super().solve(source, phases)
+
+    for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
+        monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
+        timing = Timing(repetitions=4, warmup=0, enough_s=0.03 if solver is Slow else 60)
+        run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+        result = measure(run, GRAPH, np.array([0, 1]), host_device)
+        expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
+        assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
+
+
+def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(host_device, monkeypatch):
+    given = []
+    original = iterative_tree.Solver.__init__
+
+    def kept(self, graph, parameters):
+        given.append(graph)
+        original(self, graph, parameters)
+
+    monkeypatch.setattr(iterative_tree.Solver, "__init__", kept)
+    for limit in (1, 10**6):
+        run = Run(
+            problem="dominators",
+            graph="g",
+            variant="v",
+            kernel="iterative-tree",
+            parameters={"resident_arcs": limit},
+            timing=Timing(repetitions=1, warmup=0),
+        )
+        result = measure(run, GRAPH, np.array([0]), host_device)
+        assert [row["status"] for row in result.runs] == ["ok"]
+    assert [graph.targets is None for graph in given] == [True, True, False, False]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ from dominator_samples import (
     reference_by_removal,
     rooted_graphs,
 )
+from relaxometer import certify_dominators
 from relaxometer.certify_dominators import RULES, DominatorsCertifier
+from relaxometer.dominator_witnesses import Witnesses
 from relaxometer.resident import ResidentGraph
 from relaxometer.resident_batch import ResidentBatch
 from relaxometer.variants import load_variant
@@ -122,3 +126,52 @@ def test_batches_are_checked_graph_by_graph(device, batch):
         graph = int(np.searchsorted(batch.first_vertex, row, side="right")) - 1
         first, end = batch.first_vertex[graph : graph + 2]
         assert all(first <= vertex < end for vertex in certificate.first.values())
+
+
+class TestWhatIsKept:
+    """Witnesses are found once for each root of a graph, and an answer that was proven is looked up."""
+
+    @pytest.fixture
+    def searches(self, monkeypatch):
+        """The roots from which witnesses were looked for."""
+        roots = []
+        original = Witnesses.of
+
+        def counted(graphs):
+            roots.append(int(graphs.entries[0]))
+            return original(graphs)
+
+        monkeypatch.setattr(Witnesses, "of", counted)
+        return roots
+
+    def test_certifiers_of_one_graph_share_it(self, device, searches):
+        graph = random_graph(np.random.default_rng(5), 30, 60)
+        for root in (0, 3, 0):
+            right = reference_by_removal(graph, root)
+            assert check(device, graph, root, right).holds
+        assert searches == [0, 3]
+
+    def test_a_wrong_answer_is_refused_after_the_right_one(self, host_device):
+        graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
+        answer = np.array([0, 0, 1, 1, 1], dtype=np.uint32)
+        certifier = DominatorsCertifier(ResidentGraph.upload(host_device, graph))
+        assert certifier.check(0, answer).holds
+        # On the host the certifier is given the array itself.
+        answer[4] = 0
+        assert broken(certifier.check(0, answer)) == {"immediate"}
+        assert broken(certifier.check(1, np.array([0, 0, 1, 1, 1], dtype=np.uint32))) >= {"root"}
+
+    def test_the_oldest_roots_make_room(self, host_device, searches, monkeypatch):
+        monkeypatch.setattr("relaxometer.certify_dominators.VERTICES_KEPT", 10)
+        graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
+        for root in (0, 1, 2, 1, 0):
+            assert check(host_device, graph, root, reference_by_removal(graph, root)).holds
+        assert searches == [0, 1, 2, 0]
+
+    def test_it_goes_with_its_graph(self, host_device):
+        graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
+        assert check(host_device, graph, 0, [0, 0, 1, 1, 1]).holds
+        known = weakref.ref(certify_dominators._KNOWN[graph])
+        del graph
+        gc.collect()
+        assert known() is None

@@ -59,6 +59,32 @@ def test_throughput_is_graphs_a_second():
     assert "1,000 graphs" in figure.axes[0].get_title(loc="left")
 
 
+def test_the_gain_over_the_fastest_program_is_told():
+    both = pd.concat(
+        [
+            rows("batch-warp", "cfg", 0.5),
+            rows("batch-block", "cfg", 0.8),
+            rows("semi-nca", "cfg", 43.0, "cpu"),
+            rows("cooper-harvey-kennedy", "cfg", 22.0, "cpu"),
+        ]
+    )
+    figure = dominators.throughput(both, [{"name": "cfg", "graphs": 1000}])
+    sentence = "batch-warp finds those of cfg 44 times as fast as cooper-harvey-kennedy on one core"
+    assert sentence in texts(figure).replace("\n", " ")
+
+
+def test_where_a_gpu_loses_comes_first():
+    emulated = rows("multiword", "small", 0.001, "host").assign(graph="tiny")
+    table = dominators.winners_table(pd.concat([MEASURED, emulated])).set_index("Graph")
+    assert list(table.index) == ["small", "large", "tiny"]
+    assert table["Faster"].tolist() == ["CPU", "GPU", ""]
+    assert table.loc["large", ["Fastest kernel", "Fastest on one core"]].tolist() == [
+        "iterative-tree",
+        "semi-nca",
+    ]
+    assert float(table.loc["large", "CPU / GPU"]) == pytest.approx(15)
+
+
 def test_nothing_proven_says_so():
     wrong = rows("batch-warp", "cfg", 0.5).assign(status="invalid")
     assert dominators.NOTHING_PROVEN in texts(dominators.throughput(wrong, [{"name": "cfg", "graphs": 5}]))

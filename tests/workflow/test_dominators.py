@@ -22,6 +22,7 @@ SMALL = {
             "semi-nca": {},
         },
     },
+    "updates": {"graphs": ["flow-random-1k"], "arcs": [1, 5], "repetitions": 1},
     "report": {"sources": ["dominators"], "maps": []},
 }
 
@@ -43,7 +44,11 @@ def test_from_graphs_and_batches_to_figures(workflow):
     assert answer["idom"].to_pylist() == [0, 0, 0, 0, 3]
     steps = pd.read_csv(workflow.path("results/report/dominator-steps.csv"))
     assert steps["Source [ms]"].tolist() == [0.849, 0.047, 0.031, 1.097]
-    for figure in ("size", "batches"):
+    updates = pd.read_csv(workflow.path("results/report/dominator-updates.csv"))
+    assert updates["Status"].tolist() == ["ok"] * 4
+    winners = pd.read_csv(workflow.path("results/report/dominator-winners.csv"))
+    assert set(winners["Graph"]) == {"flow-source", "flow-random-30", "flow-random-1k", "few"}
+    for figure in ("size", "batches", "updates"):
         assert workflow.path(f"results/figures/dominators/{figure}.svg").is_file()
     claims = pd.read_csv(workflow.path("results/claims.csv"))
     assert set(claims["source"]) == {"dominators"}

@@ -69,3 +69,67 @@ rule tabulate_dominator_steps:
         code=code_hash("figures.dominators"),
     script:
         "../scripts/tabulate_dominator_steps.py"
+
+
+rule tabulate_dominator_winners:
+    input:
+        timings="results/timings.parquet",
+    output:
+        report(
+            "results/report/dominator-winners.csv",
+            category="4. Dominators",
+            caption="../report/dominators_winners.rst",
+            labels={
+                "graph": "all",
+                "figure": "winners",
+                "view": "where a GPU wins and where it loses, as a table",
+            },
+        ),
+    log:
+        "logs/report/tabulate_dominator_winners.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.dominators"),
+    script:
+        "../scripts/tabulate_dominator_winners.py"
+
+
+rule plot_dominator_updates:
+    input:
+        UPDATES,
+    output:
+        report(
+            "results/figures/dominators/updates.svg",
+            category="4. Dominators",
+            caption="../report/dominators_updates.rst",
+            labels={
+                "graph": "all of the study",
+                "figure": "updates",
+                "view": "time over the arcs of an update",
+            },
+        ),
+    log:
+        "logs/report/plot_dominator_updates.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("figures.updates"),
+    script:
+        "../scripts/plot_dominator_updates.py"
+
+
+use rule plot_dominator_updates as tabulate_dominator_updates with:
+    output:
+        report(
+            "results/report/dominator-updates.csv",
+            category="4. Dominators",
+            caption="../report/dominators_updates.rst",
+            labels={
+                "graph": "all of the study",
+                "figure": "updates",
+                "view": "time over the arcs of an update, as a table",
+            },
+        ),
+    log:
+        "logs/report/tabulate_dominator_updates.log",

@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +25,12 @@ from relaxometer.batch import Batch, read_batch
 from relaxometer.config import Plan, Run
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.device import get_device
+from relaxometer.device import Device, get_device
 from relaxometer.errors import UserError
-from relaxometer.graph import Graph, read_graph
+from relaxometer.graph import Graph, read_graph, write_table
 from relaxometer.measure import measure, sources_table, write_measurement
+from relaxometer.problems import NAMES
+from relaxometer.updates import measure_updates
 
 
 def load_plan(overlays: list[Path]) -> Plan:
@@ -68,43 +72,74 @@ def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
     return table["source"].to_numpy()
 
 
+def inputs_of(plan: Plan) -> list[str]:
+    """Return the graphs and batches that some run needs, in the order of the configuration's `graphs`."""
+    named = [name for problem in NAMES for name in getattr(plan.config, problem).graphs]
+    needed = {run.graph for run in plan.runs.values()}
+    return [name for name in dict.fromkeys(named) if name in needed]
+
+
+def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, tuple[Path, Callable[[Graph | Batch], str]]]:
+    """Return what is to be done on a graph or a batch, by what it is called: the last file, and how.
+
+    What is done returns the statuses that it led to.
+    """
+    jobs: dict[str, tuple[Path, Callable[[Graph | Batch], str]]] = {
+        f"{run.problem} {name} {run.variant}": (
+            folder_of(run) / "context.json",
+            partial(_run, run, plan, device),
+        )
+        for run in plan.runs.values()
+        if run.graph == name
+    }
+    if name in plan.config.updates.graphs:
+        jobs[f"updates {name}"] = Path("results/updates", f"{name}.parquet"), partial(_update, plan, device)
+    return jobs
+
+
+def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
+    """Run everything, graph by graph, until the limit has passed; return what was left out.
+
+    With `missing`, what has results already is passed over, whatever made them.
+    """
+    device = get_device(plan.config.device)
+    start = time.monotonic()
+    left = []
+    for name in inputs_of(plan):
+        graph = None
+        for job, (path, do) in jobs_of(plan, name, device).items():
+            if missing and path.is_file():
+                continue
+            if time.monotonic() - start > limit_s:
+                left.append(job)
+                continue
+            if graph is None:
+                graph = graph_of(plan, name)
+            statuses = do(graph)
+            print(f"{time.monotonic() - start:6.1f} s {job}: {statuses}", flush=True)
+    return left
+
+
 def folder_of(run: Run) -> Path:
     """Return where the results of a run lie."""
     return Path("results/runs", run.problem, run.graph, run.variant)
 
 
-def run_all(plan: Plan, limit_s: float, missing: bool) -> list[Run]:
-    """Run everything, graph by graph, until the limit has passed; return the runs that were left out.
+def _run(run: Run, plan: Plan, device: Device, graph: Graph | Batch) -> str:
+    """Run a variant on a graph; return the statuses."""
+    sources, count = sources_of(plan, graph), run.timing.sources
+    result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
+    write_measurement(result, run.problem, folder_of(run))
+    return ", ".join(sorted({row["status"] for row in result.runs}))
 
-    With `missing`, runs that have results already are passed over, whatever made them.
-    """
-    device = get_device(plan.config.device)
-    start = time.monotonic()
-    left = []
-    for name in [*plan.graphs, *plan.batches]:
-        runs = [run for run in plan.runs.values() if run.graph == name]
-        if missing:
-            runs = [run for run in runs if not (folder_of(run) / "context.json").is_file()]
-        if not runs:
-            continue
-        if time.monotonic() - start > limit_s:
-            left += runs
-            continue
-        graph = graph_of(plan, name)
-        sources = sources_of(plan, graph)
-        for run in runs:
-            if time.monotonic() - start > limit_s:
-                left.append(run)
-                continue
-            count = run.timing.sources
-            result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
-            write_measurement(result, run.problem, folder_of(run))
-            statuses = ", ".join(sorted({row["status"] for row in result.runs}))
-            print(
-                f"{time.monotonic() - start:6.1f} s {run.problem} {name} {run.variant}: {statuses}",
-                flush=True,
-            )
-    return left
+
+def _update(plan: Plan, device: Device, graph: Graph | Batch) -> str:
+    """Measure updates of a graph; return the statuses."""
+    assert isinstance(graph, Graph), "the plan sees to it"
+    study, seed = plan.config.updates, plan.config.seed
+    table = measure_updates(graph, study.arcs, repetitions=study.repetitions, seed=seed, device=device)
+    write_table(table, Path("results/updates", f"{graph.name}.parquet"))
+    return ", ".join(sorted(set(table["status"].to_pylist())))
 
 
 def main() -> None:
@@ -123,8 +158,8 @@ def main() -> None:
         left = run_all(load_plan(arguments.configfiles), arguments.limit_s, arguments.missing)
     except UserError as error:
         sys.exit(f"error: {error}")
-    for run in left:
-        print(f"not run: {run.problem} {run.graph} {run.variant}")
+    for job in left:
+        print(f"not run: {job}")
     if left:
         sys.exit(f"error: {len(left)} runs were left out after {arguments.limit_s:g} s; raise --limit-s")
 

@@ -16,7 +16,8 @@ Both hold for the tree of dominators (Lengauer and Tarjan, theorems 2 to 4), so 
 
 This takes the place of a low-high order, which Georgiadis and Tarjan construct from a given tree and which is
 checked likewise: the witnesses need not be constructed anew for each answer. The work for an answer is
-O(n + m), on the processor.
+O(n + m), on the processor, and O(n) for one that equals an answer proven before. What is known of a graph is
+kept for as long as the graph is, whichever variant's answers are checked.
 
 References
 ----------
@@ -26,8 +27,9 @@ Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph", T
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,10 @@ import numpy.typing as npt
 from relaxometer.certify import Certificate
 
 if TYPE_CHECKING:
+    from relaxometer.batch import Batch
+    from relaxometer.dominator_witnesses import Witnesses
+    from relaxometer.flow_graphs import FlowGraphs
+    from relaxometer.graph import Graph
     from relaxometer.resident import ResidentGraph
     from relaxometer.resident_batch import ResidentBatch
 
@@ -50,7 +56,48 @@ RULES = {
 NONE = np.uint32(2**32 - 1)
 
 VERTICES_KEPT = 2**27
-"""Witnesses are kept for so many roots that their vertices add up to this; each takes 28 bytes."""
+"""Proofs are kept for so many roots that their vertices add up to this; each takes 32 bytes."""
+
+
+@dataclass(eq=False)
+class _Proof:
+    """The witnesses of one root, and the answer that they have proven, if there was one."""
+
+    witnesses: Witnesses
+    proven: npt.NDArray[np.uint32] | None = None
+
+
+@dataclass(eq=False)
+class _Known:
+    """What the certificates of a graph have in common: its arcs both ways, and a proof for each root."""
+
+    graphs: FlowGraphs
+    proofs: dict[int | None, _Proof] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: ResidentGraph | ResidentBatch) -> _Known:
+        """Return what is known of a graph in host memory, or begin with its arcs."""
+        # Numba is loaded only where answers are checked.
+        from relaxometer.flow_graphs import FlowGraphs
+
+        if graph.host not in _KNOWN:
+            _KNOWN[graph.host] = cls(FlowGraphs.of(graph))
+        return _KNOWN[graph.host]
+
+    def proof(self, root: int | None) -> _Proof:
+        """Return the proof for a root; the oldest ones make room."""
+        from relaxometer.dominator_witnesses import Witnesses
+
+        if root not in self.proofs:
+            n = len(self.graphs.offsets) - 1
+            while self.proofs and (len(self.proofs) + 1) * n > VERTICES_KEPT:
+                del self.proofs[next(iter(self.proofs))]
+            self.proofs[root] = _Proof(Witnesses.of(self.graphs.rooted_at(root)))
+        return self.proofs[root]
+
+
+_KNOWN: WeakKeyDictionary[Graph | Batch, _Known] = WeakKeyDictionary()
+"""By graph in host memory, whose arrays do not change."""
 
 
 class DominatorsCertifier:
@@ -62,20 +109,10 @@ class DominatorsCertifier:
     """
 
     def __init__(self, graph: ResidentGraph | ResidentBatch) -> None:
-        # Numba is loaded only where answers are checked.
-        from relaxometer.flow_graphs import FlowGraphs
-
         self._device = graph.device
-        self._graphs = FlowGraphs.of(graph)
-        first = self._graphs.first_vertex
+        self._known = _Known.of(graph)
+        first = self._known.graphs.first_vertex
         self._start = np.repeat(first[:-1], np.diff(first)).astype(np.uint32)
-        kept = max(1, VERTICES_KEPT // max(graph.n_vertices, 1))
-        self._witnesses = lru_cache(maxsize=kept)(self._find_witnesses)
-
-    def _find_witnesses(self, root: int | None) -> Any:
-        from relaxometer.dominator_witnesses import Witnesses
-
-        return Witnesses.of(self._graphs.rooted_at(root))
 
     def check(self, source: int | None, idom: Any) -> Certificate:
         """Check one answer.
@@ -92,19 +129,25 @@ class DominatorsCertifier:
         Certificate
             Counts vertices; those of a batch by their row in it.
         """
-        broken = self._broken_rules(source, np.asarray(self._device.asnumpy(idom)))
+        answer = np.asarray(self._device.asnumpy(idom))
+        proof = self._known.proof(source)
+        if proof.proven is not None and np.array_equal(answer, proof.proven):
+            return Certificate(dict.fromkeys(RULES, 0), {})
+        broken = self._broken_rules(source, proof.witnesses, answer)
         counts = {rule: int(vertices.sum()) for rule, vertices in broken.items()}
         first = {rule: int(broken[rule].argmax()) for rule, count in counts.items() if count}
-        return Certificate(counts, first)
+        certificate = Certificate(counts, first)
+        if certificate.holds:
+            proof.proven = answer.copy()
+        return certificate
 
     def _broken_rules(
-        self, source: int | None, idom: npt.NDArray[np.uint32]
+        self, source: int | None, found: Witnesses, idom: npt.NDArray[np.uint32]
     ) -> dict[str, npt.NDArray[np.bool_]]:
         """Mark for each rule the vertices that break it."""
         from relaxometer.dominator_witnesses import arcs_past_dominators, tree_intervals
 
-        graphs = self._graphs.rooted_at(source)
-        found = self._witnesses(source)
+        graphs = self._known.graphs.rooted_at(source)
         n, start = len(idom), self._start
         reached = found.number != NONE
         is_root = np.zeros(n, dtype=bool)

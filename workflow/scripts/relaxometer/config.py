@@ -41,12 +41,15 @@ class Timing(Section):
         Searches ahead of the first round that are not timed.
     timeout_s : float
         Seconds after which a variant's remaining searches are given up on a graph.
+    enough_s : float, optional
+        Seconds after which a variant begins no further round on a graph: slow ones have fewer repetitions.
     """
 
     sources: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 8
     repetitions: PositiveInt = 2
     warmup: NonNegativeInt = 1
     timeout_s: PositiveFloat = 600
+    enough_s: PositiveFloat | None = None
 
 
 class TimingOverride(Section):
@@ -56,6 +59,7 @@ class TimingOverride(Section):
     repetitions: PositiveInt | None = None
     warmup: NonNegativeInt | None = None
     timeout_s: PositiveFloat | None = None
+    enough_s: PositiveFloat | None = None
 
 
 class Variant(Section):
@@ -152,6 +156,24 @@ class Throughput(Section):
     repetitions: PositiveInt = 3
 
 
+class Updates(Section):
+    """Times of updates of dominators by `incremental`, beside full solves.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `dominators`; no batches.
+    arcs : list of int
+        How many arcs an update takes away, and the next one gives back.
+    repetitions : int
+        Draws of arcs for each number.
+    """
+
+    graphs: list[Name] = []
+    arcs: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 10, 100, 1000]
+    repetitions: PositiveInt = 3
+
+
 class Report(Section):
     """What the report shows beyond the tables.
 
@@ -185,6 +207,7 @@ class Config(Section):
     distributed : dict of str to Series or False
         Series of searches over several ranks by name; False leaves one out that an earlier file names.
     throughput : Throughput
+    updates : Updates
     report : Report
     """
 
@@ -198,6 +221,7 @@ class Config(Section):
     dominators: Problem = Problem()
     distributed: dict[Name, Series | Literal[False]] = {}
     throughput: Throughput = Throughput()
+    updates: Updates = Updates()
     report: Report = Report()
 
 
@@ -297,6 +321,9 @@ class Plan:
                 self.distributed[run.name] = run
         for graph in self.config.throughput.graphs:
             self._one_of(graph, self.config.sssp.graphs, "throughput.graphs", "graph of sssp.graphs")
+        alone = [name for name in self.config.dominators.graphs if not self.datasets[name].is_batch]
+        for graph in self.config.updates.graphs:
+            self._one_of(graph, alone, "updates.graphs", "graph of dominators.graphs")
         for graph in self.config.report.maps:
             self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
 

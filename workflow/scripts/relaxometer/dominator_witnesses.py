@@ -152,7 +152,7 @@ def _find_one(
     return reached
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _unproven(
     first_vertex: Offsets,
     into: Offsets,
@@ -167,7 +167,7 @@ def _unproven(
 ) -> int:
     """Count the vertices whose witnesses do not hold."""
     wrong = 0
-    for graph in prange(len(first_vertex) - 1):
+    for graph in range(len(first_vertex) - 1):
         first = first_vertex[graph]
         for v in range(first + 1, first_vertex[graph + 1]):
             if vertex[v] == NONE:

@@ -7,7 +7,7 @@ whole batch, vertices by their id within the graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ NONE = np.uint32(2**32 - 1)
 class FlowGraphs:
     """One or more rooted graphs with the arcs of every vertex in both directions.
 
+    The arrays are taken as ones to be read only: to Numba those are of another type, and it would compile
+    a function again for graphs whose arrays happen to be so.
+
     Parameters
     ----------
     first_vertex : ndarray of shape (n_graphs + 1,), int64
@@ -49,17 +52,26 @@ class FlowGraphs:
     predecessor_offsets: Offsets
     predecessors: Ids
 
+    def __post_init__(self) -> None:
+        for name, array in vars(self).items():
+            object.__setattr__(self, name, _read_only(array))
+
     @classmethod
     def of(cls, resident: ResidentGraph | ResidentBatch) -> FlowGraphs:
-        """Collect the arcs into each vertex; a single graph gets vertex 0 as its root for the time being."""
+        """Collect the arcs into each vertex; a single graph gets vertex 0 as its root for the time being.
+
+        Those of a graph whose metadata says that it is undirected are the arcs from each vertex.
+        """
         host = resident.host
         if isinstance(resident, ResidentBatch):
             first_vertex, entries = resident.host.first_vertex, resident.host.entries
         else:
             first_vertex = np.array([0, host.n_vertices], dtype=np.int64)
             entries = np.zeros(1, dtype=np.uint32)
-        arcs = (host.offsets, host.targets)
-        return cls(first_vertex, entries, *arcs, *_predecessors(first_vertex, *arcs))
+        first_vertex, arcs = _read_only(first_vertex), (_read_only(host.offsets), _read_only(host.targets))
+        both_ways = host.metadata.get("directed") is False
+        arcs_in = arcs if both_ways else _predecessors(first_vertex, *arcs)
+        return cls(first_vertex, entries, *arcs, *arcs_in)
 
     def rooted_at(self, root: int | None) -> FlowGraphs:
         """Return the same graph with another root; a batch, where `root` is None, stays as it is."""
@@ -74,6 +86,12 @@ class FlowGraphs:
         """The arguments that compiled functions begin with."""
         ends = (self.offsets, self.targets, self.predecessor_offsets, self.predecessors)
         return self.first_vertex, self.entries, *ends
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @njit(cache=True)

@@ -175,15 +175,15 @@ class _Job:
         self._run = run
         self._device = device
         self._has_source = isinstance(graph, Graph)
+        module = variants.load_variant(run.problem, run.kernel)
+        parameters = module.Parameters.model_validate(run.parameters)
         with _stopwatch() as upload:
             self._graph: ResidentGraph | ResidentBatch = (
-                ResidentGraph.upload(device, graph)
+                ResidentGraph.upload(device, graph, arcs=parameters.wants_arcs(graph.n_arcs))
                 if isinstance(graph, Graph)
                 else ResidentBatch.upload(device, graph)
             )
             device.synchronize()
-        module = variants.load_variant(run.problem, run.kernel)
-        parameters = module.Parameters.model_validate(run.parameters)
         # The first one compiles its kernels; that is no work on the graph, and kept for later runs.
         module.Solver(self._graph, parameters)
         device.synchronize()
@@ -199,12 +199,15 @@ class _Job:
     def run_all(self, sources: np.ndarray, result: Measurement) -> None:
         """Warm up, run the timed rounds, then the instrumented run of every source."""
         timing = self._run.timing
-        deadline = time.monotonic() + timing.timeout_s
+        begin = time.monotonic()
+        deadline = begin + timing.timeout_s
         for source in np.resize(sources, timing.warmup).tolist():
             self._solve(source)
         what = f"{self._run.problem} {self._run.graph} {self._run.variant}"
         progress = Progress(f"{what}: searches", timing.repetitions * len(sources))
         for repetition in range(timing.repetitions):
+            if repetition and timing.enough_s and time.monotonic() > begin + timing.enough_s:
+                break
             for source in sources.tolist():
                 if time.monotonic() > deadline:
                     reason = f"not finished within timeout_s = {timing.timeout_s:g}"

@@ -22,6 +22,7 @@ class ResidentGraph:
         The same graph in host memory.
     offsets : device array of shape (n_vertices + 1,), int64
     targets, weights : device array of shape (n_arcs,), uint32
+        None where the arcs stay in host memory.
     """
 
     device: Device
@@ -31,8 +32,8 @@ class ResidentGraph:
     weights: Any
 
     @classmethod
-    def upload(cls, device: Device, graph: Graph) -> ResidentGraph:
-        """Copy `graph` to `device`.
+    def upload(cls, device: Device, graph: Graph, *, arcs: bool = True) -> ResidentGraph:
+        """Copy `graph` to `device`, or all but its arcs.
 
         Raises
         ------
@@ -43,8 +44,8 @@ class ResidentGraph:
             device,
             graph,
             device.asarray(graph.offsets),
-            device.asarray(graph.targets),
-            device.asarray(graph.weights),
+            device.asarray(graph.targets) if arcs else None,
+            device.asarray(graph.weights) if arcs else None,
         )
 
     @property

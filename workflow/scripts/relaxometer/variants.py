@@ -16,6 +16,10 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def wants_arcs(self, n_arcs: int) -> bool:
+        """Return whether so many arcs are to be in the device's memory ahead of the first search."""
+        return True
+
 
 class Skipped(Exception):  # noqa: N818  (a status, not an error)
     """A variant is not meant for a graph; the message is the reason that the summary gives."""

@@ -36,8 +36,8 @@ class Parameters(variants.Parameters):
     streams : int, default=0
         0 solves the resident batch in one launch, and nothing is moved. Otherwise the batch is cut into so
         many parts, and each is uploaded, solved and its answer downloaded in a stream of its own, so that the
-        parts overlap; the time then includes the transfers. A device without streams takes one part after the
-        other.
+        parts overlap; the time then includes the transfers, and the answer is in host memory, where the next
+        one takes its place. A device without streams takes one part after the other.
     replay : bool, default=False
         Whether the launch is recorded once as a CUDA graph and replayed. A device without them just launches.
     """
@@ -59,11 +59,6 @@ class BatchSolver:
     ----------
     graph : ResidentBatch
     parameters : Parameters
-
-    Attributes
-    ----------
-    downloaded : ndarray of shape (n_vertices,), uint32, or None
-        With `streams`, the answer in host memory.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
@@ -78,13 +73,10 @@ class BatchSolver:
         module = self._device.module(Path(__file__).with_name(self.file))
         self._kernel = module.get_function("batch_dominators")
         self._idom = self._device.xp.empty(graph.n_vertices, dtype=np.uint32)
-        self.downloaded: npt.NDArray[np.uint32] | None = None
         parts = _parts(graph.host, max(parameters.streams, 1))
         self._shared_bytes = self.shared_bytes(graph.host.sizes)
         self._parts = [_Part(self._device, graph.host, first, last) for first, last in parts]
-        self._streams = _Streams(self._device, len(self._parts)) if parameters.streams else None
-        if self._streams:
-            self.downloaded = self._streams.host_array(graph.n_vertices)
+        self._streams = _Streams(self._device, graph.host, len(self._parts)) if parameters.streams else None
         self._recorded = _Recorded(self._device, self._launch) if parameters.replay else None
 
     @property
@@ -112,7 +104,7 @@ class BatchSolver:
             with self._device.timer() as timer:
                 self._launch()
             phases.append(Phase("batch", self._batch.n_vertices, self._batch.n_arcs, timer.ms))
-        return Answer(self._idom.copy(), None)
+        return Answer(self._streams.answer if self._streams else self._idom.copy(), None)
 
     def _launch(self) -> None:
         """Solve every part of the resident batch."""
@@ -129,15 +121,14 @@ class BatchSolver:
         self._kernel(grid, THREADS, arguments, shared_mem=self._shared_bytes)
 
     def _overlap(self, streams: _Streams) -> None:
-        """Move and solve the parts, each in a stream of its own."""
-        host, answer = self._batch.host, self.downloaded
-        assert answer is not None, "made with the streams"
+        """Move and solve the parts, each in a stream of its own, and wait for them."""
         with streams.all_begin_and_end():
             for part, stream in zip(self._parts, streams, strict=True):
                 with stream:
-                    moved = streams.uploaded(part, host)
+                    moved = streams.upload(part)
                     self._solve(part, *moved)
-                    streams.download(self._idom, answer, *part.vertices)
+                    streams.download(self._idom, *part.vertices)
+        self._device.synchronize()
 
 
 class _Part:
@@ -172,13 +163,28 @@ def _parts(batch: Batch, count: int) -> Sequence[tuple[int, int]]:
 
 
 class _Streams:
-    """As many streams as parts, and copies of the batch's arrays that the parts are uploaded into."""
+    """As many streams as parts, the batch and its answer in pinned memory, and arrays to upload it into.
 
-    def __init__(self, device: Device, count: int) -> None:
+    Parameters
+    ----------
+    device : Device
+    batch : Batch
+    count : int
+
+    Attributes
+    ----------
+    answer : ndarray of shape (n_vertices,), uint32
+        In host memory.
+    """
+
+    def __init__(self, device: Device, batch: Batch, count: int) -> None:
         self._device = device
         self._on_gpu = device.kind == "cuda"
-        self._arrays: dict[str, Any] = {}
-        self._pinned: dict[str, Any] = {}
+        self._pinned = [
+            self._host_copy(array) for array in (batch.first_vertex, batch.offsets, batch.targets)
+        ]
+        self._arrays = [device.xp.empty(len(array), dtype=array.dtype) for array in self._pinned]
+        self.answer = self._host_array(batch.n_vertices, np.uint32)
         cuda = device.xp.cuda if self._on_gpu else None
         self._streams: list[Any] = [
             cuda.Stream(non_blocking=True) if cuda else _no_stream() for _ in range(count)
@@ -188,12 +194,17 @@ class _Streams:
         """Yield the streams as context managers."""
         return iter(self._streams if self._on_gpu else (_no_stream() for _ in self._streams))
 
-    def host_array(self, n: int, dtype: npt.DTypeLike = np.uint32) -> npt.NDArray[Any]:
+    def _host_array(self, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return an array in host memory that a GPU can copy from and to without help."""
         if not self._on_gpu:
             return np.empty(n, dtype=dtype)
         memory = self._device.xp.cuda.alloc_pinned_memory(max(n, 1) * np.dtype(dtype).itemsize)
         return np.frombuffer(memory, dtype, n)
+
+    def _host_copy(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        copy = self._host_array(len(values), values.dtype)
+        copy[:] = values
+        return copy
 
     @contextmanager
     def all_begin_and_end(self) -> Iterator[None]:
@@ -209,33 +220,23 @@ class _Streams:
         for stream in self._streams:
             main.wait_event(stream.record())
 
-    def uploaded(self, part: _Part, batch: Batch) -> tuple[Any, Any, Any]:
-        """Upload the arrays of a part; return those of the batch, filled there."""
-        first, last = part.graphs
-        return (
-            self._upload("first_vertex", batch.first_vertex, first, last + 1),
-            self._upload("offsets", batch.offsets, part.vertices[0], part.vertices[1] + 1),
-            self._upload("targets", batch.targets, *part.arcs),
-        )
+    def upload(self, part: _Part) -> list[Any]:
+        """Upload what belongs to a part; return first vertices, offsets and targets, filled there."""
+        (first, last), (first_vertex, end_vertex) = part.graphs, part.vertices
+        bounds = ((first, last + 1), (first_vertex, end_vertex + 1), part.arcs)
+        for array, pinned, (begin, end) in zip(self._arrays, self._pinned, bounds, strict=True):
+            if self._on_gpu:
+                array[begin:end].set(pinned[begin:end], stream=self._device.xp.cuda.get_current_stream())
+            else:
+                array[begin:end] = pinned[begin:end]
+        return self._arrays
 
-    def _upload(self, name: str, values: npt.NDArray[Any], begin: int, end: int) -> Any:
-        if name not in self._arrays:
-            self._arrays[name] = self._device.xp.empty(len(values), dtype=values.dtype)
-            self._pinned[name] = self.host_array(len(values), values.dtype)
-            self._pinned[name][:] = values
-        array, pinned = self._arrays[name], self._pinned[name]
-        if self._on_gpu:
-            array[begin:end].set(pinned[begin:end], stream=self._device.xp.cuda.get_current_stream())
-        else:
-            array[begin:end] = pinned[begin:end]
-        return array
-
-    def download(self, values: Any, answer: npt.NDArray[Any], begin: int, end: int) -> None:
+    def download(self, values: Any, begin: int, end: int) -> None:
         """Download a part of the answer."""
         if self._on_gpu:
-            values[begin:end].get(out=answer[begin:end], blocking=False)
+            values[begin:end].get(out=self.answer[begin:end], blocking=False)
         else:
-            answer[begin:end] = values[begin:end]
+            self.answer[begin:end] = values[begin:end]
 
 
 @contextmanager

@@ -32,10 +32,10 @@ class CpuSolver:
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Any) -> None:
         self._graphs = FlowGraphs.of(graph)
-        one_vertex = (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32))
-        first, entry = np.array([0, 1]), np.zeros(1, dtype=np.uint32)
+        arcs = (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32))
+        one_vertex = FlowGraphs(np.array([0, 1]), np.zeros(1, dtype=np.uint32), *arcs, *arcs)
         # The first call compiles.
-        type(self).find(first, entry, *one_vertex, *one_vertex, np.empty(1, dtype=np.uint32))
+        type(self).find(*one_vertex.arrays, np.empty(1, dtype=np.uint32))
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -30,8 +30,8 @@ class OutOfCore:
     Parameters
     ----------
     graph : ResidentGraph
-        Its heads of arcs are read from host memory; on the device stand the vertices' arrays, one piece, and
-        the tails that belong to it.
+        Its heads of arcs are read from host memory, and need not be on the device. There stand the vertices'
+        arrays, one piece, and the tails that belong to it.
     piece : int
         Arcs in a piece.
     """

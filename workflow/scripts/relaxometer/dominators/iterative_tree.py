@@ -30,6 +30,10 @@ class Parameters(variants.Parameters):
 
     resident_arcs: PositiveInt | None = None
 
+    def wants_arcs(self, n_arcs: int) -> bool:
+        """Return whether so many arcs are kept on the device."""
+        return self.resident_arcs is None or n_arcs <= self.resident_arcs
+
 
 class Solver:
     """Immediate dominators by intersecting paths in a tree, all arcs at once and in place.
@@ -51,7 +55,9 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, self._parameters = graph, parameters
         limit = parameters.resident_arcs
-        self._out_of_core = OutOfCore(graph, limit) if limit is not None and graph.n_arcs > limit else None
+        self._out_of_core: OutOfCore | None = None
+        if limit is not None and not parameters.wants_arcs(graph.n_arcs):
+            self._out_of_core = OutOfCore(graph, limit)
         if self._out_of_core is None:
             self._search = BreadthFirst(graph)
             self._sinking = Sinking(graph.device, graph.n_vertices, graph.n_arcs)

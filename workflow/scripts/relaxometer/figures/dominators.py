@@ -24,6 +24,7 @@ from relaxometer.figures.style import (
     legend_above,
     new_figure,
 )
+from relaxometer.figures.summary import rounded
 from relaxometer.samples import EMULATED, in_words, source_times
 
 LOOKS = {
@@ -164,9 +165,60 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
     panels[-1, 0].set_xlabel(f"Graphs per second [1/s{emulated_note(kind)}]")
-    note = "; emulated device: these are no GPU rates" if kind == EMULATED else ""
+    note = "; emulated device: these are no GPU rates" if kind == EMULATED else _gains(timings, names)
     entitle(figure, title, in_words(rates, "device") + note)
     return figure
+
+
+def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
+    """Say how much faster the fastest kernel is than the fastest program on a CPU, batch by batch."""
+    fastest = winners(timings[timings["graph"].isin(names)]).dropna()
+    return "".join(
+        f"; {row.kernel} finds those of {row.graph} {row.gain:.3g} times as fast as {row.program} on one core"
+        for row in fastest.itertuples()
+    )
+
+
+def winners(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the fastest kernel and the fastest program on a CPU of every graph and batch.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches. Emulated times are left out.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``graph, kernel, kernel_ms, program, program_ms`` and ``gain``, the program's time
+        over the kernel's; missing where one side has no time. Graphs on which a CPU is fastest come first.
+    """
+    graphs = timings.loc[timings["problem"] == "dominators", "graph"].unique()
+    medians = median_times(timings[timings["device_kind"] != EMULATED], dict.fromkeys(graphs, 0))
+    table = pd.DataFrame({"graph": graphs})
+    for kind, who in (("cuda", "kernel"), ("cpu", "program")):
+        rows = medians[medians["device_kind"] == kind].sort_values("time_ms", kind="stable")
+        best = rows.drop_duplicates("graph")[["graph", "variant", "time_ms"]]
+        table = table.merge(best.set_axis(["graph", who, f"{who}_ms"], axis=1), on="graph", how="left")
+    gain = table["program_ms"] / table["kernel_ms"]
+    return table.assign(gain=gain).sort_values("gain", kind="stable", ignore_index=True)
+
+
+def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return where a GPU wins and where it loses, in words."""
+    table = winners(timings)
+    faster = np.where(table["gain"] >= 1, "GPU", "CPU")
+    return pd.DataFrame(
+        {
+            "Graph": table["graph"],
+            "Fastest kernel": table["kernel"].fillna(""),
+            "GPU [ms]": table["kernel_ms"].map(rounded),
+            "Fastest on one core": table["program"].fillna(""),
+            "CPU [ms]": table["program_ms"].map(rounded),
+            "CPU / GPU": table["gain"].map(rounded),
+            "Faster": np.where(table["gain"].isna(), "", faster),
+        }
+    )
 
 
 def _bars(axes: Axes, rates: pd.DataFrame) -> None:

@@ -1,0 +1,18 @@
+"""Time updates of the dominators of a graph, and prove every state."""
+
+from pathlib import Path
+
+from relaxometer.device import get_device
+from relaxometer.graph import read_graph, write_table
+from relaxometer.scripting import job
+from relaxometer.updates import measure_updates
+
+with job(snakemake):
+    table = measure_updates(
+        read_graph(Path(snakemake.input[0]).parent),
+        snakemake.params.arcs,
+        repetitions=snakemake.params.repetitions,
+        seed=snakemake.params.seed,
+        device=get_device(snakemake.params.device),
+    )
+    write_table(table, Path(snakemake.output[0]))
