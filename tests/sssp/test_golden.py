@@ -14,6 +14,8 @@ PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persiste
 TOO_SLOW = {
     "dijkstra": "looks at all vertices in each of 264,346 steps",
     "delta-stepping": "some ten thousand launches, each of a new set of emulated threads",
+    "spmv-csr": "multiplies by all arcs in each of 1,200 phases",
+    "spmv-ell": "multiplies by all arcs in each of 1,200 phases",
     "auto": "searches by four variants, which are tested here by themselves",
 }
 """Left to a GPU."""
