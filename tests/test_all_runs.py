@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from relaxometer.distributed.launch import obstacle
+
 ROOT = Path(__file__).parents[1]
 
 OVERLAY = {
@@ -108,3 +110,34 @@ def test_a_mistake_is_one_line(folder, overlay, message):
     assert done.returncode == 1
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_runs_over_several_ranks_are_there_and_certified(folder):
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "distributed": {
+            "grid": {"scale_per_rank": 7, "ranks": [1, 2], "roots": 2},
+            "rows": {"engine": "hybrid-peers", "scale": 8, "ranks": 2, "roots": 2},
+            "paths": {"problem": "sssp", "scale": 7, "ranks": 2, "roots": 2},
+        },
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    said = [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line]
+    assert said == ["grid-2, ranks: 2", "paths, ranks: 2", "rows, ranks: 2", "grid-1, ranks: 1"]
+    for name, engine in (("grid-2", "hybrid-2d"), ("rows", "hybrid-peers"), ("paths", "sssp-1d")):
+        times = pq.read_table(folder / "results/runs/distributed" / name / "times.parquet")
+        assert set(times["engine"].to_pylist()) == {engine}
+        assert times["status"].to_pylist() == ["ok"] * 2
+    done = all_runs(folder, overlay, "--missing")
+    assert (done.returncode, done.stdout) == (0, "")
+    done = all_runs(folder, overlay, "--limit-s", "0")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "not run: distributed grid-1"

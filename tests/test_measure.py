@@ -79,7 +79,7 @@ def test_slow_variants_have_fewer_repetitions(host_device, monkeypatch):
 
     for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
         monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
-        timing = Timing(repetitions=4, warmup=0, enough_s=0.03 if solver is Slow else 60)
+        timing = Timing(repetitions=4, warmup=0, enough_s=0.01 if solver is Slow else 60)
         run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
         result = measure(run, GRAPH, np.array([0, 1]), host_device)
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]

@@ -1,15 +1,18 @@
 """All runs of a configuration in one process: ``python -m relaxometer.all_runs config/suites/survey.yaml``.
 
 A job of the workflow starts Python, opens the GPU and reads its graph, which for a large graph takes longer
-than its searches. Where a GPU is lent by the minute, this does each of these once. It runs in the workflow's
-folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``,
-and writes what the workflow's own jobs would. What can be generated and is not there is made in memory.
+than its searches. Where a GPU is lent by the minute, this does each of these once, and starts ranks once for
+all runs of as many ranks, the most first. It runs in the workflow's folder, between ``snakemake --until
+draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``, and writes what the workflow's own jobs
+would. What can be generated and is not there is made in memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,10 +25,12 @@ import yaml
 from snakemake.utils import update_config
 
 from relaxometer.batch import Batch, read_batch
-from relaxometer.config import Plan, Run
+from relaxometer.config import DistributedRun, Plan, Run
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.device import Device, get_device
+from relaxometer.distributed.job import arguments_of, check_gpus
+from relaxometer.distributed.launch import launch
 from relaxometer.errors import UserError
 from relaxometer.graph import Graph, read_graph, write_table
 from relaxometer.measure import measure, sources_table, write_measurement
@@ -120,6 +125,53 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     return left
 
 
+def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
+    """Do all runs over several ranks, until the limit has passed; return what was left out.
+
+    Raises
+    ------
+    UserError
+        If there is no MPI, or not as many cores or GPUs as ranks.
+    """
+    start = time.monotonic()
+    folder = Path("results/runs/distributed")
+    done = {name: (folder / name / "run.json") for name in plan.distributed}
+    runs = [run for run in plan.distributed.values() if not (missing and done[run.name].is_file())]
+    before = {run.name: _written(done[run.name]) for run in runs}
+    for ranks in sorted({run.ranks for run in runs}, reverse=True):
+        rest_s = limit_s - (time.monotonic() - start)
+        if rest_s > 0:
+            _launch_several([run for run in runs if run.ranks == ranks], plan, folder, rest_s)
+    return [f"distributed {name}" for name in before if _written(done[name]) == before[name]]
+
+
+def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> None:
+    """Start as many ranks as these runs have, for one run after the other."""
+    timing = plan.config.timing
+    lines = []
+    for run in runs:
+        check_gpus(run)
+        arguments = arguments_of(
+            run,
+            folder / run.name,
+            folder_of_graph=Path("results/graphs", run.graph) if run.graph else None,
+            sources=f"results/sources/{run.graph}.parquet" if run.graph else None,
+            repetitions=timing.repetitions,
+            warmup=timing.warmup,
+        )
+        lines.append(shlex.join(arguments))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+        file.flush()
+        code = launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
+    if code:
+        raise UserError(f"a run on {runs[0].ranks} ranks failed, as said above")
+
+
+def _written(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
 def folder_of(run: Run) -> Path:
     """Return where the results of a run lie."""
     return Path("results/runs", run.problem, run.graph, run.variant)
@@ -155,7 +207,10 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="pass over runs that have results")
     arguments = parser.parse_args()
     try:
-        left = run_all(load_plan(arguments.configfiles), arguments.limit_s, arguments.missing)
+        plan, begin = load_plan(arguments.configfiles), time.monotonic()
+        left = run_all(plan, arguments.limit_s, arguments.missing)
+        rest_s = arguments.limit_s - (time.monotonic() - begin)
+        left += run_all_distributed(plan, rest_s, arguments.missing)
     except UserError as error:
         sys.exit(f"error: {error}")
     for job in left:

@@ -42,7 +42,8 @@ class Timing(Section):
     timeout_s : float
         Seconds after which a variant's remaining searches are given up on a graph.
     enough_s : float, optional
-        Seconds after which a variant begins no further round on a graph: slow ones have fewer repetitions.
+        Seconds after the first search from which on a variant begins no further round on a graph: slow ones
+        have fewer repetitions.
     """
 
     sources: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 8

@@ -56,28 +56,11 @@ def run_job(
         If the launcher is missing, if there are fewer GPUs than ranks, or if a rank failed; with the first
         line that a rank or the launcher ended with.
     """
-    graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
-    arguments = [
-        "--problem",
-        run.problem,
-        "--graph",
-        graph,
-        "--scheme",
-        run.scheme,
-        "--roots",
-        str(run.roots),
-    ]
-    arguments += ["--repetitions", str(repetitions), "--warmup", str(warmup), "--device", run.device]
-    arguments += ["--levels", "--out", str(out)]
-    if sources is not None:
-        arguments += ["--sources", sources]
-    for name, value in run.parameters.items():
-        arguments += ["--set", f"{name}={value}"]
-    if run.device != "host" and cuda.obstacle() is None:
-        if launcher == LOCAL:
-            _check_gpus(run.ranks)
-        # Ranks that shared a GPU would be timed against each other; with NCCL that is an error.
-        arguments += ["--transport", "nccl"]
+    arguments = arguments_of(
+        run, out, folder_of_graph=folder_of_graph, sources=sources, repetitions=repetitions, warmup=warmup
+    )
+    if launcher == LOCAL:
+        check_gpus(run)
     said = StringIO()
     with redirect_stderr(Tee(sys.stderr, said)):
         code = (
@@ -87,10 +70,41 @@ def run_job(
         raise UserError(_reason(said.getvalue()) or f"{launcher or sys.executable} ended with {code}")
 
 
-def _check_gpus(ranks: int) -> None:
-    found = int(importlib.import_module("cupy").cuda.runtime.getDeviceCount())
+def arguments_of(
+    run: DistributedRun,
+    out: Path,
+    *,
+    folder_of_graph: Path | None,
+    sources: str | None,
+    repetitions: int,
+    warmup: int,
+) -> list[str]:
+    """Return the arguments of :mod:`relaxometer.distributed.run` for a run; see :func:`run_job`."""
+    graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
+    arguments = ["--problem", run.problem, "--engine", run.engine, "--graph", graph, "--scheme", run.scheme]
+    arguments += ["--roots", str(run.roots), "--repetitions", str(repetitions), "--warmup", str(warmup)]
+    arguments += ["--device", run.device, "--levels", "--out", str(out)]
+    if sources is not None:
+        arguments += ["--sources", sources]
+    for name, value in run.parameters.items():
+        arguments += ["--set", f"{name}={value}"]
+    if _on_gpus(run):
+        # Ranks that shared a GPU would be timed against each other; with NCCL that is an error.
+        arguments += ["--transport", "nccl"]
+    return arguments
+
+
+def check_gpus(run: DistributedRun) -> None:
+    """Raise a `UserError` if this machine has fewer GPUs than a run needs."""
+    if not _on_gpus(run):
+        return
+    ranks, found = run.ranks, int(importlib.import_module("cupy").cuda.runtime.getDeviceCount())
     if found < ranks:
         raise UserError(f"{ranks} ranks need {ranks} GPUs, found {found}; take fewer ranks, or device: host")
+
+
+def _on_gpus(run: DistributedRun) -> bool:
+    return run.device != "host" and cuda.obstacle() is None
 
 
 def _launch_by(launcher: str | None, ranks: int, arguments: Sequence[str]) -> int:

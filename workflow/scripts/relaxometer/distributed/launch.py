@@ -34,7 +34,7 @@ def obstacle() -> str | None:
     return None
 
 
-def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False) -> int:
+def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False, program: str = "run") -> int:
     """Run the program on so many ranks of this machine and return its exit code.
 
     What the ranks write to stderr is passed on, but for the launcher's framed messages: if the ranks said
@@ -44,9 +44,11 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False)
     ----------
     ranks : int
     arguments : sequence of str
-        Of :mod:`relaxometer.distributed.run`.
+        Of the program.
     oversubscribe : bool, default=False
         Whether there may be more ranks than cores.
+    program : {"run", "several"}
+        Which module of `relaxometer.distributed` the ranks run.
 
     Raises
     ------
@@ -64,11 +66,11 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False)
     options = ["--bind-to", "none", *(["--oversubscribe"] if oversubscribe else [])]
     if os.geteuid() == 0:
         options.append("--allow-run-as-root")
-    program = [sys.executable, "-m", "relaxometer.distributed.run", *arguments]
+    command = [sys.executable, "-m", f"relaxometer.distributed.{program}", *arguments]
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SCRIPTS), environment.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        ["mpirun", *options, "-n", str(ranks), *program], stderr=subprocess.PIPE, text=True, env=environment
+        ["mpirun", *options, "-n", str(ranks), *command], stderr=subprocess.PIPE, text=True, env=environment
     )
     own, framed = _passed_on(process)
     code = process.wait()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,7 +26,7 @@ from relaxometer import measure
 from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
-from relaxometer.distributed.comm import Ranks, ending_together, load_mpi, share_cores
+from relaxometer.distributed.comm import Ranks, Transport, ending_together, load_mpi, share_cores
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
@@ -121,16 +121,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program; the other ranks call it with the same arguments."""
     with ending_together():
         load_mpi()
-        _run(parser().parse_args(arguments))
+        execute(parser().parse_args(arguments), Ranks)
 
 
-def _run(options: argparse.Namespace) -> None:
+def execute(options: argparse.Namespace, make_ranks: Callable[[str, Transport], Ranks]) -> None:
+    """Do the run that the arguments ask for, on ranks of a device and a transport."""
     make_block = _graph_maker(options)
     options.engine = options.engine or next(k for k, v in ENGINES.items() if v[0] == options.problem)
     if ENGINES[options.engine][0] != options.problem:
         solves = ENGINES[options.engine][0]
         raise UserError(f"engine {options.engine} solves {solves}, not {options.problem}")
-    ranks = Ranks(options.device, options.transport)
+    ranks = make_ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = options.scheme or (f"{ranks.size}x1" if options.problem == "bfs" else f"1x{ranks.size}")
     before = time.perf_counter()
