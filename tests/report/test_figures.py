@@ -177,6 +177,14 @@ def test_ranks_are_shared_unless_a_test_tells_apart():
     assert ranks == {"fast": 1, "also-fast": 1, "slow": 3, "on-cpu": 4}
 
 
+def test_too_few_sources_for_the_test_give_no_rank():
+    table = pd.concat(
+        [searches("few", spread(9, 6)), searches("fast", spread(1)), searches("slow", spread(5, 7))]
+    )
+    ranks = summary.ranks(table).droplevel(["problem", "graph"]).to_dict()
+    assert ranks == {"fast": 1, "slow": 2}
+
+
 def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
     tables = [
         searches("fast", spread(1)),
