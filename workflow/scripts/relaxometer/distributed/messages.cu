@@ -1,20 +1,20 @@
-// Bitmaps as the distances between their bits, and back; messages.py says how a message looks.
+// Bitmaps as the distances between their bits, and back; messages.py says what a message looks like.
 //
-// Each kernel is one cooperative launch for several bitmaps of the same length. A bitmap has the blocks of
-// one `blockIdx.y` to itself; each of their warps has a run of words that follow on another, and each block
-// those of its warps. The kernels go over their runs twice: the first time to learn what a run adds to all
-// behind it, the second time to write. Between the two, the blocks tell each other in `parts` and meet once.
+// Each kernel is one cooperative launch for several bitmaps of the same length. The blocks of one
+// `blockIdx.y` have a bitmap to themselves. Each warp of them takes a run of it, the next warp the next one,
+// and goes over it twice: the first time to learn what it adds to all that is behind it, the second time to
+// write. Between the two, the blocks tell each other in `parts` what they add, and meet once.
 //
-// Encoding, a run adds the bytes of its gaps. Its first gap begins in a run before it, so a run is known by
-// its first and last bit and the bytes of the gaps between these, and two runs join to one. Where the message
-// would not be shorter than the bitmap, nothing is written, and the bitmap has been read once.
+// Encoding, a run of words adds the bytes of its gaps. Its first gap begins before the run, so a run is known
+// by its first and last bit and the bytes of the gaps between these, and two such runs join to one. Where the
+// message would not be shorter than the bitmap, nothing is written, and the bitmap has been read once.
 //
-// Decoding, a byte adds its digit times the digit's worth to the place of every bit behind it, and a number's
-// last byte one more. What a digit is worth is seen in the four bytes before it.
+// Decoding, a byte adds its digit, at what that is worth, to the place of every bit behind it, and the last
+// byte of a gap adds one more. What a digit is worth is seen in the four bytes before it.
 //
 // Bytes moved: encoding reads the bitmap, twice if it is compressed, and writes the message; decoding writes
-// the bitmap, reads the message twice and sets its bits with an atomic for each word that a thread finds some
-// in. A bitmap has fewer than 2^32 bits.
+// the bitmap, reads the message twice, and sets its bits by an atomic for each word that a thread finds some
+// of. A bitmap has fewer than 2^32 bits.
 
 #include <cooperative_groups.h>
 
@@ -37,14 +37,14 @@ struct Messages {
     u32 bytes[MOST];
 };
 
-// Words or bytes that belong to a warp.
+// Words of a bitmap or a message that a warp takes.
 struct Slice {
     u32 begin;
     u32 end;
 };
 
-// This warp's share of `count` items among all warps of the bitmap: the next ones for the next warp, and
-// whole rounds of a warp but for the last.
+// This warp's slice of `count` words, among all warps of its bitmap; in whole rounds of a warp but for the
+// last.
 __device__ __forceinline__ Slice slice_of_warp(u32 count)
 {
     u32 warps = thread_count() / WARP;
@@ -195,14 +195,14 @@ __device__ void join_parts(const Run* parts, Run* before, Run* all)
 {
     u32 lane = threadIdx.x % WARP;
     Run known = START;
-    if (blockIdx.x == 0) *before = START;
+    if (blockIdx.x == 0 && lane == 0) *before = START;
     for (u32 begin = 0; begin < gridDim.x; begin += WARP) {
         u32 block = begin + lane;
         Run through = join(known, join_lanes(block < gridDim.x ? parts[block] : NOTHING));
         if (block + 1 == blockIdx.x) *before = through;
         known = run_of_lane(through, WARP - 1);
     }
-    *all = known;
+    if (lane == 0) *all = known;
 }
 
 // `lengths` gets the bytes of each message, or those of its bitmap where the message is not to be shorter.
