@@ -21,6 +21,7 @@ OVERLAY = {
             "selection": False,
             "adaptive": False,
             "tiled": False,
+            "phast": False,
             "near-far": {"timing": {"sources": 2}},
         },
     },

@@ -121,6 +121,13 @@ def test_lengths_that_32_bits_do_not_hold_are_noticed(device):
 
 def test_a_graph_that_is_no_map_is_skipped(device):
     rng = np.random.default_rng(4)
-    graph = Graph.from_arcs("random", 1500, *rng.integers(0, 1500, (2, 6000)), np.ones(6000, dtype=int))
-    with pytest.raises(Skipped, match="made for maps; the hierarchy would have more than fill = 4 arcs"):
+
+    def prepare(arcs):
+        ends = rng.integers(0, 1500, (2, arcs))
+        graph = Graph.from_arcs("random", 1500, *ends, np.ones(arcs, dtype=int))
         Solver(ResidentGraph.upload(device, graph), Parameters(fill=4))
+
+    with pytest.raises(Skipped, match="made for maps; the hierarchy would have more than fill = 4 arcs"):
+        prepare(6000)
+    with pytest.raises(Skipped, match=r"at most 1024 arcs a vertex, 8 in the mean; here \d+ and 13\.3"):
+        prepare(20_000)

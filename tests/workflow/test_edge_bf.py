@@ -9,7 +9,7 @@ import yaml
 from tiny_workflow import ROOT, TINY
 
 SMALL = {"format": "rmat", "license": "CC0-1.0", "weight_unit": "none", "seed": 1, "parameters": {"scale": 6}}
-LEFT_OUT = dict.fromkeys(("conventional", "selection", "adaptive", "near-far", "tiled"), False)
+LEFT_OUT = dict.fromkeys(("conventional", "selection", "adaptive", "near-far", "tiled", "phast"), False)
 CONFIG = {
     **TINY,
     "datasets": {"rmat-6": SMALL},

@@ -115,7 +115,7 @@ def write_files(workflow):
     write_railways(workflow.path("N02-24_GML.zip"))
 
 
-LEFT_OUT = ("conventional", "selection", "adaptive", "near-far", "tiled")
+LEFT_OUT = ("conventional", "selection", "adaptive", "near-far", "tiled", "phast")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from tiny_workflow import TINY, Workflow
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 VARIANTS = ["selection", "dijkstra-cpu"]
-LEFT_OUT = ["conventional", "adaptive", "near-far", "tiled"]
+LEFT_OUT = ["conventional", "adaptive", "near-far", "tiled", "phast"]
 RANKS = {"weak-1": 1, "weak-2": 2}
 CONFIG = {
     **TINY,

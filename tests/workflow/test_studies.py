@@ -19,6 +19,7 @@ CONFIG = {
             "selection": False,
             "adaptive": False,
             "tiled": False,
+            "phast": False,
             "auto": {"probes": 1},
         },
     },

@@ -19,6 +19,7 @@ CONFIG = {
             "adaptive": False,
             "near-far": False,
             "tiled": False,
+            "phast": False,
             "scipy-dijkstra": {},
             "boost-dijkstra": {},
             "dijkstra": {},

@@ -32,6 +32,9 @@ MOST_ROWS = 1 << 16
 MOST_IN_A_ROW = 255 * 32
 """Arcs of a row that a slice can hold."""
 
+MOST_ARCS, MOST_MEAN = 1024, 8.0
+"""Arcs of a vertex, and of all in the mean, above which no order is looked for: that would take long."""
+
 BOARD_WORDS = 5
 OVERFLOW_WORD = 1
 
@@ -66,7 +69,8 @@ class Solver:
     Raises
     ------
     Skipped
-        If the hierarchy would have too many arcs, or a part of it does not fit in shared memory.
+        If a vertex has too many arcs for a map, if the hierarchy would have too many, or if a part of it does
+        not fit in shared memory.
 
     References
     ----------
@@ -84,6 +88,12 @@ class Solver:
 
         self._graph = graph
         device, host, n = graph.device, graph.host, graph.n_vertices
+        most, mean = int(host.degrees.max()), graph.n_arcs / n
+        if most > MOST_ARCS or mean > MOST_MEAN:
+            raise Skipped(
+                f"made for maps of at most {MOST_ARCS} arcs a vertex, {MOST_MEAN:g} in the mean; here {most} "
+                f"and {mean:.3g}"
+            )
         module = device.module(Path(__file__).with_name("phast.cu"), cooperative=True)
         self._kernel = module.get_function("phast")
         self._threads = BLOCK if device.kind == "cuda" else HOST_BLOCK
