@@ -177,6 +177,13 @@ def test_ranks_are_shared_unless_a_test_tells_apart():
     assert ranks == {"fast": 1, "also-fast": 1, "slow": 3, "on-cpu": 4}
 
 
+def test_too_few_sources_for_a_test_give_no_rank_and_one_gives_no_interval():
+    table = pd.concat([searches("fast", [1.0]), searches("slow", [50.0])])
+    lines = summary.ranked_table(summarise(pa.Table.from_pandas(table)), table)
+    assert lines["Rank"].tolist() == ["", ""]
+    assert lines["95% interval"].tolist() == ["", ""]
+
+
 def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
     tables = [
         searches("fast", spread(1)),

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from relaxometer.figures.style import GREY, WIDTH, empty_figure, entitle, look, new_figure
 from relaxometer.gather import KEY
 from relaxometer.samples import EMULATED, paired, source_times
-from relaxometer.statistics import is_faster
+from relaxometer.statistics import FEWEST_SOURCES, is_faster
 
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Device kind: what its seconds are seconds of, in words."""
@@ -134,7 +134,8 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     """Rank the variants of each graph by what a paired test shows.
 
     A variant's rank is one more than the number of those proven faster, so that variants which are not told
-    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone.
+    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone, nor any on a
+    graph with too few sources for a test.
 
     Parameters
     ----------
@@ -150,7 +151,8 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     ranked = {}
     for _, of_graph in real.groupby(["problem", "graph"], sort=False):
         variants = dict(iter(of_graph.groupby(KEY, sort=False)))
-        for key, rows in variants.items() if len(variants) > 1 else ():
+        comparable = len(variants) > 1 and of_graph["source"].nunique() >= FEWEST_SOURCES
+        for key, rows in variants.items() if comparable else ():
             others = (other for name, other in variants.items() if name != key)
             ranked[key] = 1 + sum(is_faster(*paired(other, rows))[0] for other in others)
     index = pd.MultiIndex.from_tuples(ranked, names=KEY) if ranked else pd.MultiIndex.from_arrays([[]] * 3)
@@ -179,8 +181,10 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Clock": lines["device_kind"].map(CLOCKS),
             "Median [ms]": [rounded(value) for value in lines["median_ms"]],
             "95% interval": [
-                f"{rounded(low)} to {rounded(high)}" if np.isfinite(low) else ""
-                for low, high in zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
+                f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
+                for low, high, sources in zip(
+                    lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True
+                )
             ],
             "Million arcs/s": [rounded(value) for value in lines["mteps"]],
             "Phases": [_whole(phases) for phases in lines["phases"]],
