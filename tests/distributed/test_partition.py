@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from relaxometer.distributed.messages import decode, encoded
 from relaxometer.distributed.partition import Layout, Numbering
 from relaxometer.distributed.stored import _tails as tails_of_slice
 from relaxometer.distributed.stored import read_slice
@@ -71,24 +68,6 @@ def test_ranks_of_the_paired_scheme_have_two_blocks_each():
 def test_the_paired_scheme_needs_its_number_of_ranks(n_ranks):
     with pytest.raises(UserError, match=f"2, 8, 32, .* given {n_ranks}$"):
         Layout("paired", n_ranks, 100)
-
-
-@given(st.lists(st.integers(0, 32 * 64 - 1)), st.sampled_from([1, 8, 64]))
-def test_messages_hold_bitmaps_and_are_no_longer_than_these(bits, words):
-    bitmap = np.zeros(words, dtype=np.uint32)
-    for bit in bits:
-        bitmap[bit // 32 % words] |= np.uint32(1 << bit % 32)
-    message = encoded(np, bitmap)
-    assert len(message) <= bitmap.nbytes
-    landed = np.full(words, 7, dtype=np.uint32)
-    decode(np, message, landed)
-    np.testing.assert_array_equal(landed, bitmap)
-
-
-def test_a_few_vertices_of_many_take_a_few_bytes():
-    bitmap = np.zeros(1 << 20, dtype=np.uint32)
-    bitmap[[0, 5, 1 << 19]] = 1, 6, 1 << 31
-    assert len(encoded(np, bitmap)) == 1 + 2 + 1 + 4
 
 
 @pytest.mark.parametrize("name", ["one-way", "hub", "random-directed"])

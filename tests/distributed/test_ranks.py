@@ -93,6 +93,7 @@ CASES = {
     8: [
         "bfs,kron-14,paired,parents=level",
         "bfs,kron-10,2x4,messages=compressed",
+        "bfs,kron-10,paired,parents=level,messages=compressed",
         "bfs,random-directed,paired",
         "bfs,one-way,4x2",
         "bfs,kron-10,8x1,engine=peers",

@@ -150,7 +150,18 @@ class TestWidths:
         shown = texts(figure)
         assert {"mean", "median"} <= set(shown.splitlines())
         assert "fastest at a width of 90" in shown
-        assert "Of the source's rules the mean is best: 3 ms" in shown
+        assert "Of the source's rules mean is best: 3 ms" in shown
+
+    def test_rules_of_close_widths_are_named_together(self):
+        table = pd.concat(
+            [
+                buckets(1, 9, "max-over-degree"),
+                *(buckets(125, 5, "median"), buckets(126, 5, "mean"), buckets(400, 4)),
+            ]
+        )
+        shown = texts(survey.widths(table, "town"))
+        assert {"max-over-degree", "median, mean"} <= set(shown.splitlines())
+        assert "fastest at a width of 400, the widest tried" in shown.replace("\n", " ")
 
     def test_emulated_times_have_no_best_width(self):
         shown = texts(survey.widths(buckets(10, 8, "mean", device_kind="host"), "town"))
@@ -160,6 +171,34 @@ class TestWidths:
     def test_without_a_proven_run_the_figure_says_so(self):
         figure = survey.widths(buckets(10, 8, status="invalid"), "town")
         assert "No run of delta-stepping" in texts(figure)
+
+
+RATE = {"device_kind": "cuda", "device": "NVIDIA X", "copy_gb_s": 4000.0}
+
+
+class TestBandwidth:
+    """The least bytes of a search over its time."""
+
+    def test_arcs_are_counted_unless_a_variant_knows_its_bytes(self):
+        table = pd.concat(
+            [
+                searches("queue", [2.0]).assign(relaxed_arcs=10**9),
+                searches("spmv", [2.0]).assign(
+                    relaxed_arcs=10**9, phases=4, parameter_bytes_per_phase=3 * 10**9
+                ),
+                searches("cpu", [2.0], device_kind="cpu").assign(relaxed_arcs=10**9),
+            ]
+        )
+        lines = survey.bandwidth_table(table, RATE).set_index("Variant")
+        assert list(lines.index) == ["queue", "spmv"]
+        assert lines["GB a search"].tolist() == ["8", "12"]
+        assert lines["Billion relaxations/s"].tolist() == ["500", "500"]
+        assert lines["GB/s"].tolist() == ["4,000", "6,000"]
+        assert lines["Share of copy rate"].tolist() == ["100.0%", "150.0%"]
+
+    def test_another_device_has_no_share(self):
+        table = searches("queue", [2.0]).assign(relaxed_arcs=10**9)
+        assert survey.bandwidth_table(table, RATE | {"device": "NVIDIA Y"})["Share of copy rate"].item() == ""
 
 
 class TestWork:
@@ -191,6 +230,11 @@ class TestWork:
         table = pd.concat([searches("fast", spread(1)).assign(relaxed_arcs=1000), skipped])
         line = work.work_table(table).set_index("Variant").loc["dijkstra"]
         assert (line["Status"], line["Median [ms]"], line["Rank"]) == ("skipped", "", "")
+
+    def test_time_is_the_median_over_sources_of_each_ones_median(self):
+        table = searches("a", [1.0, 2.0, 9.0]).assign(relaxed_arcs=1000)
+        table["time_ms"] += table["repetition"]
+        assert work.work_table(table)["Median [ms]"].tolist() == ["2.5"]
 
 
 class TestClaims:

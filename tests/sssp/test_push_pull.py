@@ -65,3 +65,12 @@ def test_a_search_from_a_vertex_without_arcs_leaves_the_next_one_right(device):
     for source in (0, 30, 0, 39, 1):
         found = device.asnumpy(solver.solve(source).distance)
         np.testing.assert_array_equal(found, reference_distances(graph, source))
+
+
+def test_a_bucket_in_which_nothing_is_due_does_not_end_the_search(device):
+    # Vertex 1 is reached at 90 and pushed, which leaves an arc due at 110; then reached at 2, where that arc
+    # is in the bucket and the next is due at 1002. The bucket from 110 on has nothing to push.
+    arcs = np.array([(0, 1, 90), (0, 2, 1), (2, 1, 1), (1, 3, 20), (1, 4, 1000), (4, 5, 1)])
+    graph = Graph.from_arcs("stale", 6, *arcs.T)
+    solver = Solver(ResidentGraph.upload(device, graph), Parameters(delta=100, beta=1e-9))
+    assert device.asnumpy(solver.solve(0).distance).tolist() == [0, 2, 1, 22, 1002, 1003]

@@ -85,6 +85,32 @@ rule plot_widths:
         "../scripts/plot_widths.py"
 
 
+rule tabulate_survey_bandwidth:
+    input:
+        timings="results/timings.parquet",
+        rate="results/device_rates.json",
+    output:
+        report(
+            "results/report/survey-bandwidth.csv",
+            category="2. SSSP",
+            caption="../report/survey_bandwidth.rst",
+            labels={
+                "graph": "all",
+                "figure": "survey, bandwidth",
+                "view": "effective bandwidth of all variants against a copy",
+            },
+        ),
+    log:
+        "logs/report/tabulate_survey_bandwidth.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        swept=SWEPT,
+        code=code_hash("figures.survey"),
+    script:
+        "../scripts/tabulate_survey_bandwidth.py"
+
+
 rule tabulate_work:
     input:
         timings="results/timings.parquet",

@@ -25,8 +25,11 @@ def survey_figures():
     """What the report shows of the survey."""
     queues = [graph for graph in PLAN.graphs if is_compared(queue_runs(graph))]
     buckets = [graph for graph in PLAN.graphs if is_compared(width_runs(graph))]
+    has_runs = any(map(sssp_runs, PLAN.graphs))
+    bandwidth = ["results/report/survey-bandwidth.csv"] if has_runs else []
     return [
         "results/figures/survey-extract-min.svg",
+        *bandwidth,
         *expand("results/figures/survey-queues/{graph}.svg", graph=queues),
         *expand("results/figures/survey-widths/{graph}.svg", graph=buckets),
     ]

@@ -9,8 +9,8 @@ RESAMPLES = 2_000
 SIGNIFICANCE = 0.01
 """Largest p-value at which a difference is claimed."""
 
-FEWEST_SOURCES = 7
-"""With fewer, :func:`is_faster` can never reject: n times that all differ one way have a p-value of 2**-n."""
+FEWEST = 7
+"""Pairs below which no difference can be claimed: n that all point one way have a p-value of 2**-n."""
 
 
 def bootstrap_median(

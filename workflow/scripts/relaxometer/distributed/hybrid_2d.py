@@ -19,7 +19,7 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.bfs._switching import SwitchingParameters
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import BLOCK, Level, LevelClock, over
-from relaxometer.distributed.messages import exchange_bitmaps
+from relaxometer.distributed.messages import Compression, exchange_bitmaps
 from relaxometer.distributed.partition import WORD, Block
 
 UNREACHED = NO_PREDECESSOR = np.uint32(2**32 - 1)
@@ -332,7 +332,9 @@ class _Routes:
     """What this rank sends to and receives from others in every level, and the buffers for it."""
 
     def __init__(self, ranks: Ranks, block: Block, *, compressed: bool) -> None:
-        self._ranks, self._block, self._compressed = ranks, block, compressed
+        self._ranks, self._block = ranks, block
+        with ranks.first_on_host():
+            self._compressed = Compression(ranks.device, block.layout.words) if compressed else None
         layout, xp = block.layout, ranks.device.xp
         self._xp, self._words = xp, layout.words
         place = layout.place(ranks.rank)

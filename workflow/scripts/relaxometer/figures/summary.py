@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from relaxometer.figures.style import GREY, WIDTH, empty_figure, entitle, look, new_figure
 from relaxometer.gather import KEY
 from relaxometer.samples import EMULATED, paired, source_times
-from relaxometer.statistics import FEWEST_SOURCES, is_faster
+from relaxometer.statistics import FEWEST, is_faster
 
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Device kind: what its seconds are seconds of, in words."""
@@ -134,8 +134,8 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     """Rank the variants of each graph by what a paired test shows.
 
     A variant's rank is one more than the number of those proven faster, so that variants which are not told
-    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone, nor any on a
-    graph with too few sources for a test.
+    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone or was run from too
+    few sources for the test to tell it apart from anything.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     Series of int, indexed by problem, graph and variant
     """
     times = source_times(timings)
-    real = times[times["device_kind"] != EMULATED]
+    sources = times.groupby(KEY)["source"].transform("nunique")
+    real = times[(times["device_kind"] != EMULATED) & (sources >= FEWEST)]
     ranked = {}
     for _, of_graph in real.groupby(["problem", "graph"], sort=False):
         variants = dict(iter(of_graph.groupby(KEY, sort=False)))
-        comparable = len(variants) > 1 and of_graph["source"].nunique() >= FEWEST_SOURCES
-        for key, rows in variants.items() if comparable else ():
+        for key, rows in variants.items() if len(variants) > 1 else ():
             others = (other for name, other in variants.items() if name != key)
             ranked[key] = 1 + sum(is_faster(*paired(other, rows))[0] for other in others)
     index = pd.MultiIndex.from_tuples(ranked, names=KEY) if ranked else pd.MultiIndex.from_arrays([[]] * 3)

@@ -7,6 +7,9 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -25,10 +28,17 @@ from relaxometer.figures.style import (
     look,
     new_figure,
 )
-from relaxometer.figures.summary import CLOCKS
+from relaxometer.figures.summary import CLOCKS, rounded
 from relaxometer.figures.work import relaxations
 from relaxometer.gather import KEY
-from relaxometer.samples import EMULATED, in_words, median_extract_min, on_one_clock, source_times
+from relaxometer.samples import (
+    EMULATED,
+    in_words,
+    median_extract_min,
+    on_one_clock,
+    proven,
+    source_times,
+)
 
 METHODS = {
     "reduction-128": Look("#56B4E9", (0, (1.5, 1)), "o"),
@@ -49,8 +59,14 @@ ORDERS = ("fifo", "slf", "lll", "slf-lll")
 CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
 """What the survey cites for queues on a CPU, against the plain one."""
 
+CLOSE = 0.1
+"""Widths nearer to each other than this share of the axis have their rules named together."""
+
 NOTHING_PROVEN = "No run of {} on this graph was proven right and finished."
 NO_GPU_TIME = "emulated device: these are no GPU times"
+
+ARC_BYTES = 8
+"""Of an arc that is relaxed: the vertex at its other end, and its weight."""
 
 
 def extract_min(trials: pd.DataFrame) -> Figure:
@@ -206,7 +222,8 @@ def widths(timings: pd.DataFrame, graph: str) -> Figure:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
-        _mark_rules(axes, points, column)
+        _mark_rules(axes, points)
+    _name_rules(panels[0], points)
     panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
     panels[-1].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     entitle(figure, title, _width_finding(times, points, kind))
@@ -225,23 +242,30 @@ def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     return points.sort_values("delta").reset_index()
 
 
-def _mark_rules(axes: Axes, points: pd.DataFrame, column: str) -> None:
-    """Mark the widths that follow from a rule, with its name in the upper panel."""
-    for point in points[points["rule"] != "given"].to_dict("records"):
-        axes.axvline(point["delta"], color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
-        if column == "time_ms":
-            axes.annotate(
-                point["rule"],
-                (point["delta"], 1.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, -3),
-                textcoords="offset points",
-                rotation=90,
-                va="top",
-                color=GREY,
-                fontsize=8,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )
+def _mark_rules(axes: Axes, points: pd.DataFrame) -> None:
+    """Mark the widths that follow from a rule."""
+    for delta in points.loc[points["rule"] != "given", "delta"]:
+        axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
+
+
+def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
+    """Write the names of the rules over a panel, those of widths close together into one line."""
+    ruled = points[points["rule"] != "given"]
+    close = CLOSE * np.log10(points["delta"].max() / points["delta"].min())
+    place = np.log10(ruled["delta"])
+    for _, group in ruled.groupby((place.diff() > close).cumsum()):
+        middle = np.sqrt(group["delta"].iloc[0] * group["delta"].iloc[-1])
+        axes.annotate(
+            ", ".join(group["rule"]),
+            (middle, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            color=GREY,
+            fontsize=8,
+        )
 
 
 def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
@@ -250,9 +274,51 @@ def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
     if kind == EMULATED:
         return f"{over}; {NO_GPU_TIME}"
     best = points.nsmallest(1, "time_ms").iloc[0]
-    finding = f"{over}; fastest at a width of {best['delta']:,.0f}: {best['time_ms']:.3g} ms"
+    ends = {points["delta"].min(): "the narrowest tried", points["delta"].max(): "the widest tried"}
+    end = f", {ends[best['delta']]}" if len(points) > 1 and best["delta"] in ends else ""
+    finding = f"{over}; fastest at a width of {best['delta']:,.0f}{end}: {best['time_ms']:.3g} ms"
     by_rule = points[points["rule"] != "given"]
     if by_rule.empty:
         return finding
     ruled = by_rule.nsmallest(1, "time_ms").iloc[0]
-    return f"{finding}. Of the source's rules the {ruled['rule']} is best: {ruled['time_ms']:.3g} ms"
+    return f"{finding}. Of the source's rules {ruled['rule']} is best: {ruled['time_ms']:.3g} ms"
+
+
+def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the least bytes that each variant moves on the GPU, as a bandwidth against a copy.
+
+    Those are what its phases must move where a variant says it, and otherwise the arcs that it relaxes.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of shortest paths.
+    rate : dict
+        From :func:`relaxometer.device.rates.copy_rate`.
+
+    Returns
+    -------
+    DataFrame
+        A line a (graph, variant), in the order of the runs; medians over searches. Without the share where
+        the copy was measured on another device or on the emulated one.
+    """
+    counted = proven(timings, timings).query("status == 'ok' and device_kind != 'cpu' and relaxed_arcs > 0")
+    per_phase = counted.get("parameter_bytes_per_phase", pd.Series(np.nan, index=counted.index))
+    moved = (per_phase * counted["phases"]).fillna(ARC_BYTES * counted["relaxed_arcs"])
+    lines = []
+    for (_, graph, variant), rows in counted.assign(gb=moved / 1e9).groupby(KEY, sort=False):
+        gb_s = float((rows["gb"] / rows["time_ms"]).median()) * 1e3
+        relaxed = float((rows["relaxed_arcs"] / rows["time_ms"]).median()) / 1e6
+        comparable = rows["device"].iloc[0] == rate["device"] and rate["device_kind"] != EMULATED
+        lines.append(
+            {
+                "Graph": graph,
+                "Variant": variant,
+                "GB a search": rounded(float(rows["gb"].median())),
+                "Billion relaxations/s": rounded(relaxed),
+                "GB/s": rounded(gb_s),
+                "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.1%}" if comparable else "",
+            }
+        )
+    columns = ["Graph", "Variant", "GB a search", "Billion relaxations/s", "GB/s", "Share of copy rate"]
+    return pd.DataFrame(lines, columns=columns)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from relaxometer.figures.summary import CLOCKS, ranks
+from relaxometer.figures.summary import CLOCKS, ranks, rounded
 from relaxometer.gather import FAILURES, KEY
-from relaxometer.samples import proven
+from relaxometer.samples import proven, source_times
 
 
 def relaxations(timings: pd.DataFrame) -> pd.Series:
@@ -45,8 +45,9 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
     ours = timings[timings["problem"] == "sssp"]
     good = proven(ours, ours).query("status == 'ok'")
     lines = ours.groupby(KEY, sort=False).agg(clock=("device_kind", "first"), status=("status", _worst))
-    medians = good.groupby(KEY, sort=False)[["time_ms", "phases"]].median()
-    lines = lines.join(medians).join(relaxations(ours)).reset_index().join(ranks(ours), on=KEY)
+    phases = good.groupby(KEY, sort=False)["phases"].median()
+    medians = source_times(ours).groupby(KEY, sort=False)["time_ms"].median()
+    lines = lines.join([medians, phases, relaxations(ours)]).reset_index().join(ranks(ours), on=KEY)
     places = {graph: place for place, graph in enumerate(lines["graph"].unique())}
     lines = lines.assign(place=lines["graph"].map(places)).sort_values(["place", "rank", "time_ms"])
     return pd.DataFrame(
@@ -55,7 +56,7 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Rank": lines["rank"].map(_whole),
             "Variant": lines["variant"],
             "Clock": lines["clock"].map(CLOCKS),
-            "Median [ms]": lines["time_ms"].map("{:.3g}".format, na_action="ignore").fillna(""),
+            "Median [ms]": lines["time_ms"].map(rounded),
             "Relaxations an arc": lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
             "Phases": lines["phases"].map(_whole),
             "Status": lines["status"],

@@ -463,6 +463,11 @@ __device__ __forceinline__ void push_bucket(Search& s, u64* log, u32 log_size)
     collect_due(s);
     grid.sync();
     u32 few = load_relaxed(&phase_of(s).few), many = load_relaxed(&phase_of(s).many);
+    if (few + many == 0) {
+        // `nearest` was that of an arc whose tail has come nearer since: go on from what is due now.
+        count_up(s);
+        grid.sync();
+    }
     for (bool resumed = true; few + many != 0; resumed = false) {
         const u32* list = s.frontier[s.next];
         s.next ^= 1;

@@ -27,14 +27,11 @@
 // The idea of patches that come to rest one by one is that of the fast iterative method for eikonal equations
 // (Jeong and Whitaker, "A Fast Iterative Method for Eikonal Equations", 2008); there all patches are swept
 // from global memory in rounds.
-//
-// Predecessors are found at the end: any arc of positive weight that is exactly as long as the difference of
-// its ends' distances will do. Vertices that only arcs of weight zero lead to get theirs in rounds, from
-// vertices that have one already, so that no circle can form.
 
 #include <cooperative_groups.h>
 
 #include "_packed_arcs.cuh"
+#include "_tight_arcs.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -351,41 +348,6 @@ struct Tile {
     }
 };
 
-// The predecessors of vertices that an arc of positive weight leads to.
-__device__ void find_predecessors(u32 n, const i64* offsets, const u32* targets, const u32* weights,
-                                  const u32* distance, u32* predecessor)
-{
-    for (u32 u = thread_id(); u < n; u += thread_count()) {
-        u32 before = distance[u];
-        if (before == UNREACHED) continue;
-        i64 end = offsets[u + 1];
-        for (i64 i = offsets[u]; i < end; ++i) {
-            u64 length = static_cast<u64>(before) + weights[i];
-            if (weights[i] != 0 && length == distance[targets[i]]) store_relaxed(&predecessor[targets[i]], u);
-        }
-    }
-}
-
-// The predecessors of the rest, along the arcs of weight zero, which are listed. A vertex gets one only from
-// a vertex that has one. For the whole grid.
-__device__ void follow_zero_arcs(const cg::grid_group& grid, const uint2* zero_arcs, u32 n_zero_arcs,
-                                 const u32* distance, u32* predecessor, Board* board)
-{
-    for (u32 round = 0;; ++round) {
-        if (thread_id() == 0) board->changed[(round + 1) % 3] = 0;
-        for (u32 i = thread_id(); i < n_zero_arcs; i += thread_count()) {
-            uint2 arc = zero_arcs[i];
-            if (distance[arc.x] != distance[arc.y] || load_relaxed(&predecessor[arc.x]) == UNREACHED)
-                continue;
-            if (load_relaxed(&predecessor[arc.y]) != UNREACHED) continue;
-            atomicCAS(&predecessor[arc.y], UNREACHED, arc.x);
-            store_relaxed(&board->changed[round % 3], 1u);
-        }
-        grid.sync();
-        if (load_relaxed(&board->changed[round % 3]) == 0) return;
-    }
-}
-
 __device__ void write_log(TileLog* log, const Tile& tile, u64 idle_ns, u64 search_ns, u64 total_ns)
 {
     atomicAdd(&log->expanded, static_cast<u64>(tile.expanded));
@@ -477,10 +439,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         predecessor[vertex] = vertex == source ? source : UNREACHED;
     }
     grid.sync();
-    find_predecessors(n, offsets, targets, weights, distance, predecessor);
+    find_predecessors(n, offsets, targets, weights, distance, predecessor, &board->overflowed);
     if (n_zero_arcs != 0) {
         grid.sync();
-        follow_zero_arcs(grid, zero_arcs, n_zero_arcs, distance, predecessor, board);
+        follow_zero_arcs(grid, zero_arcs, n_zero_arcs, distance, predecessor, board->changed);
     }
     if (log_words == nullptr) return;
     TileLog* log = reinterpret_cast<TileLog*>(log_words) + blockIdx.x;

@@ -1,0 +1,433 @@
+"""Customizable contraction hierarchies of maps, laid out for a sweep by blocks.
+
+Vertices are ordered by nested dissection and contracted in that order: where a vertex goes, its neighbours
+that are left are joined by shortcuts. A shortest path then climbs to its most important vertex and descends
+from there, whatever the weights. The weights of shortcuts are found afterwards, from triangles.
+
+Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pymetis
+import scipy.sparse as sp
+
+from relaxometer.graph import Graph
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+UNREACHED = 2**32 - 1
+WARP = 32
+ARCS_A_LANE = 4
+"""Arcs that a lane of a warp takes, if a row is not too long for that."""
+
+PARTS_A_TASK = 4
+"""Subtrees are cut so small that a task has about so many of them."""
+
+
+class TooManyShortcuts(Exception):  # noqa: N818  (a finding, not an error)
+    """The graph is not like a map: its hierarchy would have more arcs than allowed."""
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Rows of arcs in slices, one for a warp to read at once.
+
+    A slice holds 32, 16, ... or 1 rows, whose arcs are read by 1, 2, ... or 32 lanes each. The k-th arc of
+    each lane lies beside those of the other lanes; what is missing is an arc to row 0 that is too long.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_slices, 2), uint32
+        Where the arcs of a slice begin, in warps' widths. Then, in one word: its first row (16 bits), one
+        less than its number of rows (5), the logarithm of the number of lanes (3), arcs a lane (8).
+    arcs : ndarray of shape (n_places, 2), uint32
+        Target and weight.
+    bounds : ndarray of shape (n_groups + 1,), int64
+        The first slice of each group of rows: no slice has rows of two groups.
+    """
+
+    table: Words
+    arcs: Words
+    bounds: Ints
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A hierarchy cut into tasks: the top, which is task 0, and subtrees that only need the top.
+
+    Vertices are numbered by task, then level: a vertex's level is one more than the highest of those that it
+    needs in its own task.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_vertices,), uint32
+        The graph's number of each position.
+    task_begins : ndarray of shape (n_tasks + 1,), uint32
+        The first position of each task.
+    task_levels : ndarray of shape (n_tasks + 1,), uint32
+        The first level of each task: a group of `inside`.
+    inside, outside : Slices
+        Arcs downward into each position, from positions of the same task, numbered within it, and from the
+        top. The groups of `outside` are tasks.
+    up_offsets : ndarray of shape (n_vertices + 1,), uint32
+    up_arcs : ndarray of shape (n_arcs, 2), uint32
+        Depth of the target, and weight, of the arcs upward from each position.
+    depth : ndarray of shape (n_vertices,), uint32
+        Ancestors of each position in the elimination tree.
+    jumps : ndarray of shape (n_jumps, n_vertices), uint32
+        The ancestor 1, 2, 4, ... steps above each position, the root where there are not so many.
+    """
+
+    order: Words
+    task_begins: Words
+    task_levels: Words
+    inside: Slices
+    outside: Slices
+    up_offsets: Words
+    up_arcs: Words
+    depth: Words
+    jumps: Words
+
+
+def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
+    """Order, contract, weigh and cut a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_tasks : int
+        Beside the top.
+    fill : float
+        Most arcs of the hierarchy for each edge of the graph.
+
+    Raises
+    ------
+    TooManyShortcuts
+        If there would be more.
+    """
+    compiled, n = _compiled(), graph.n_vertices
+    offsets, adjacent = _undirected(graph)
+    order = _dissected(offsets, adjacent)
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    most = max(int(fill * (len(adjacent) // 2)), 1 << 16)
+    up_offsets, up = compiled.contract(offsets, adjacent, rank, order, most)
+    if up_offsets[-1] > most:
+        raise TooManyShortcuts
+    upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
+    tails, heads = rank[graph.sources], rank[graph.targets]
+    compiled.weigh_arcs(tails, heads, graph.weights, up_offsets, up, upward, downward)
+    compiled.weigh_shortcuts(up_offsets, up, upward, downward)
+    parent = np.full(n, -1, dtype=np.int64)
+    has_parent = np.diff(up_offsets) > 0
+    parent[has_parent] = up[up_offsets[:-1][has_parent]]
+    task = _tasks(parent, np.diff(up_offsets), n_tasks)
+    level, inside_degree, depth = compiled.find_levels(up_offsets, up, task, parent)
+    by_position = np.lexsort((-inside_degree, level, task))
+    position = np.empty(n, dtype=np.int64)
+    position[by_position] = np.arange(n)
+    begins = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=n_tasks + 1))])
+    levels_of = np.zeros(n_tasks + 1, dtype=np.int64)
+    np.maximum.at(levels_of, task, level + 1)
+    task_levels = np.concatenate([[0], np.cumsum(levels_of)])
+    rows = (up_offsets, up, downward, task, by_position, position, begins)
+    of_level = np.bincount(task_levels[:-1][task] + level, minlength=task_levels[-1])
+    level_begins = np.concatenate([[0], np.cumsum(of_level)])
+    own_offsets, own_arcs = compiled.arcs_of(*rows, True)
+    top_offsets, top_arcs = compiled.arcs_of(*rows, False)
+    upward_offsets, upward_arcs = compiled.upward_arcs(up_offsets, up, upward, by_position, depth)
+    return Hierarchy(
+        order[by_position].astype(np.uint32),
+        begins.astype(np.uint32),
+        task_levels.astype(np.uint32),
+        _sliced(own_offsets, own_arcs, begins, level_begins),
+        _sliced(top_offsets, top_arcs, begins, begins),
+        upward_offsets,
+        upward_arcs,
+        depth[by_position].astype(np.uint32),
+        _jumps(parent, by_position, position, int(depth.max(initial=0))),
+    )
+
+
+def _undirected(graph: Graph) -> tuple[Ints, Ints]:
+    """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
+    shape = (graph.n_vertices, graph.n_vertices)
+    is_loop = graph.sources == graph.targets
+    ones = np.ones(graph.n_arcs, dtype=np.int8)[~is_loop]
+    matrix = sp.csr_matrix((ones, (graph.sources[~is_loop], graph.targets[~is_loop])), shape=shape)
+    matrix = (matrix + matrix.T).tocsr()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+
+
+def _dissected(offsets: Ints, adjacent: Ints) -> Ints:
+    """Return the vertices by nested dissection, the last separators first to be contracted."""
+    if len(adjacent) == 0:
+        return np.arange(len(offsets) - 1)
+    order, _ = pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))
+    return np.asarray(order, dtype=np.int64)
+
+
+def _tasks(parent: Ints, degrees: Ints, n_tasks: int) -> Ints:
+    """Give each rank a task: 0 at the top, and else that of its subtree, so that all have as many arcs."""
+    size = _compiled().subtree_sizes(parent, degrees + 1)
+    limit = (degrees.sum() + len(degrees)) / (PARTS_A_TASK * n_tasks)
+    of_parent = np.where(parent >= 0, size[parent], np.inf)
+    roots = np.flatnonzero((size <= limit) & (of_parent > limit))
+    task = np.zeros(len(parent), dtype=np.int64)
+    loads = [(0, k) for k in range(1, n_tasks + 1)]
+    for root in roots[np.argsort(-size[roots], kind="stable")]:
+        load, k = heapq.heappop(loads)
+        task[root] = k
+        heapq.heappush(loads, (load + int(size[root]), k))
+    return _compiled().inherit(parent, task)
+
+
+def _sliced(offsets: Ints, arcs: Words, begins: Ints, groups: Ints) -> Slices:
+    """Put rows of arcs into slices; rows are numbered anew from each of `begins`, slices end at `groups`."""
+    compiled = _compiled()
+    first = np.repeat(begins[:-1], np.diff(begins))
+    table, bounds = compiled.cut_slices(np.diff(offsets), first, groups)
+    places = table[:, 1] >> np.uint32(24)
+    begin = np.concatenate([[0], np.cumsum(places, dtype=np.int64)])
+    table[:, 0] = begin[:-1]
+    placed = compiled.fill_slices(table, offsets, arcs, first, groups, bounds, int(begin[-1]))
+    return Slices(table, placed, bounds)
+
+
+def _jumps(parent: Ints, by_position: Ints, position: Ints, deepest: int) -> Words:
+    """Return the ancestors 1, 2, 4, ... steps above each position."""
+    above = np.where(parent >= 0, parent, np.arange(len(parent)))
+    jump = position[above[by_position]]
+    jumps = [jump]
+    while 2 ** len(jumps) <= deepest:
+        jump = jump[jump]
+        jumps.append(jump)
+    return np.stack(jumps).astype(np.uint32)
+
+
+@cache
+def _compiled() -> Any:
+    """Compile the loops."""
+    import numba
+
+    functions = (
+        _contract,
+        _weigh_arcs,
+        _weigh_shortcuts,
+        _subtree_sizes,
+        _inherit,
+        _find_levels,
+        _arcs_of,
+        _upward_arcs,
+        _cut_slices,
+        _fill_slices,
+    )
+    return SimpleNamespace(**{f.__name__[1:]: numba.njit(f, cache=True) for f in functions})
+
+
+def _contract(offsets: Any, adjacent: Any, rank: Any, order: Any, most: int) -> Any:
+    """Return offsets and targets, by rank and sorted, of the arcs to vertices of higher rank.
+
+    A vertex has those of its own edges, and those of the vertices whose lowest neighbour it is. Stops once
+    there are more than `most`.
+    """
+    n = len(order)
+    up_offsets = np.zeros(n + 1, dtype=np.int64)
+    up = np.empty(most + n, dtype=np.int64)
+    seen_by = np.full(n, -1, dtype=np.int64)
+    child, sibling = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    size = 0
+    for r in range(n):
+        begin = size
+        seen_by[r] = r
+        for i in range(offsets[order[r]], offsets[order[r] + 1]):
+            t = rank[adjacent[i]]
+            if t > r and seen_by[t] != r:
+                seen_by[t] = r
+                up[size] = t
+                size += 1
+        c = child[r]
+        while c >= 0:
+            for i in range(up_offsets[c], up_offsets[c + 1]):
+                t = up[i]
+                if seen_by[t] != r:
+                    seen_by[t] = r
+                    up[size] = t
+                    size += 1
+            c = sibling[c]
+        if size > most:
+            up_offsets[r + 1 :] = size
+            return up_offsets, up[:size]
+        up_offsets[r + 1] = size
+        if size > begin:
+            up[begin:size].sort()
+            parent = up[begin]
+            sibling[r] = child[parent]
+            child[parent] = r
+    return up_offsets, up[:size].copy()
+
+
+def _weigh_arcs(
+    tails: Any, heads: Any, weights: Any, up_offsets: Any, up: Any, upward: Any, downward: Any
+) -> None:
+    """Give each arc that the graph has the least weight of those between its ends."""
+    for i in range(len(tails)):
+        low, high = min(tails[i], heads[i]), max(tails[i], heads[i])
+        if low == high:
+            continue
+        begin = up_offsets[low]
+        e = begin + np.searchsorted(up[begin : up_offsets[low + 1]], high)
+        if tails[i] == low:
+            upward[e] = min(upward[e], weights[i])
+        else:
+            downward[e] = min(downward[e], weights[i])
+
+
+def _weigh_shortcuts(up_offsets: Any, up: Any, upward: Any, downward: Any) -> None:
+    """Shorten every arc by the ways through a lower vertex, the lowest first.
+
+    What is longer than 32 bits hold counts as no way at all: no shortest path that fits has it.
+    """
+    too_long = 2**32 - 1
+    for v in range(len(up_offsets) - 1):
+        end = up_offsets[v + 1]
+        for one in range(up_offsets[v], end):
+            e = up_offsets[up[one]]
+            for other in range(one + 1, end):
+                while up[e] != up[other]:
+                    e += 1
+                by_up = np.int64(downward[one]) + np.int64(upward[other])
+                by_down = np.int64(downward[other]) + np.int64(upward[one])
+                upward[e] = min(np.int64(upward[e]), by_up, too_long)
+                downward[e] = min(np.int64(downward[e]), by_down, too_long)
+
+
+def _subtree_sizes(parent: Any, own: Any) -> Any:
+    """Return the sums of `own` over the subtrees of an elimination tree."""
+    size = own.copy()
+    for r in range(len(parent)):
+        if parent[r] >= 0:
+            size[parent[r]] += size[r]
+    return size
+
+
+def _inherit(parent: Any, task: Any) -> Any:
+    """Give the task of a subtree's root to all of it."""
+    for r in range(len(parent) - 1, -1, -1):
+        if task[r] == 0 and parent[r] >= 0:
+            task[r] = task[parent[r]]
+    return task
+
+
+def _find_levels(up_offsets: Any, up: Any, task: Any, parent: Any) -> Any:
+    """Return the level of each rank in its task, its arcs from within the task, and its ancestors."""
+    n = len(task)
+    level, inside, depth = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for r in range(n - 1, -1, -1):
+        if parent[r] >= 0:
+            depth[r] = depth[parent[r]] + 1
+        for i in range(up_offsets[r], up_offsets[r + 1]):
+            if task[up[i]] == task[r]:
+                inside[r] += 1
+                level[r] = max(level[r], level[up[i]] + 1)
+    return level, inside, depth
+
+
+def _arcs_of(
+    up_offsets: Any,
+    up: Any,
+    downward: Any,
+    task: Any,
+    by_position: Any,
+    position: Any,
+    begins: Any,
+    inside: bool,
+) -> Any:
+    """Return the rows, by position, of the arcs downward from the same task, or else from the top."""
+    n = len(task)
+    offsets = np.zeros(n + 1, dtype=np.int64)
+    arcs = np.empty((len(up), 2), dtype=np.uint32)
+    size = 0
+    for p in range(n):
+        r = by_position[p]
+        for i in range(up_offsets[r], up_offsets[r + 1]):
+            t = up[i]
+            if (task[t] == task[r]) == inside:
+                arcs[size, 0] = position[t] - begins[task[t]]
+                arcs[size, 1] = downward[i]
+                size += 1
+        offsets[p + 1] = size
+    return offsets, arcs[:size].copy()
+
+
+def _upward_arcs(up_offsets: Any, up: Any, upward: Any, by_position: Any, depth: Any) -> Any:
+    """Return the rows, by position, of the arcs upward: depth of the target, and weight."""
+    n = len(by_position)
+    offsets = np.zeros(n + 1, dtype=np.uint32)
+    arcs = np.empty((len(up), 2), dtype=np.uint32)
+    size = 0
+    for p in range(n):
+        r = by_position[p]
+        for i in range(up_offsets[r], up_offsets[r + 1]):
+            arcs[size, 0] = depth[up[i]]
+            arcs[size, 1] = upward[i]
+            size += 1
+        offsets[p + 1] = size
+    return offsets, arcs
+
+
+def _cut_slices(degrees: Any, first: Any, groups: Any) -> Any:
+    """Cut the rows of each group into slices of about ARCS_A_LANE arcs a lane; empty ones are left out."""
+    table = np.zeros((len(degrees), 2), dtype=np.uint32)
+    bounds = np.zeros(len(groups), dtype=np.int64)
+    size = 0
+    for g in range(len(groups) - 1):
+        row = groups[g]
+        while row < groups[g + 1]:
+            most, log_lanes = 0, 0
+            for other in range(row, min(row + 32, groups[g + 1])):
+                most = max(most, degrees[other])
+            while log_lanes < 5 and most > 4 << log_lanes:
+                log_lanes += 1
+            rows = min(32 >> log_lanes, groups[g + 1] - row)
+            most = 0
+            for other in range(row, row + rows):
+                most = max(most, degrees[other])
+            if most > 0:
+                each = (most + (1 << log_lanes) - 1) >> log_lanes
+                word = (row - first[row]) | (rows - 1) << 16 | log_lanes << 21 | each << 24
+                table[size, 1] = word
+                size += 1
+            row += rows
+        bounds[g + 1] = size
+    return table[:size].copy(), bounds
+
+
+def _fill_slices(
+    table: Any, offsets: Any, arcs: Any, first: Any, groups: Any, bounds: Any, warps: int
+) -> Any:
+    """Return the arcs of all slices in their places."""
+    placed = np.empty((32 * warps, 2), dtype=np.uint32)
+    placed[:, 0] = 0
+    placed[:, 1] = 2**32 - 1
+    for g in range(len(groups) - 1):
+        for s in range(bounds[g], bounds[g + 1]):
+            word = np.int64(table[s, 1])
+            lanes = 1 << ((word >> 21) & 7)
+            row = first[groups[g]] + (word & 0xFFFF)
+            for k in range(((word >> 16) & 31) + 1):
+                for i in range(offsets[row + k], offsets[row + k + 1]):
+                    j = i - offsets[row + k]
+                    at = (np.int64(table[s, 0]) + j // lanes) * 32 + k * lanes + j % lanes
+                    placed[at] = arcs[i]
+    return placed

@@ -1,0 +1,294 @@
+// SSSP on maps by a contraction hierarchy: climb from the source, then sweep down over all vertices, once.
+//
+// A hierarchy (see _hierarchy.py) orders the vertices and adds shortcuts, so that to every vertex leads a
+// shortest path that first climbs in the order and then descends. What can be climbed to are the ancestors of
+// the source in the elimination tree, a few hundred vertices. From there each vertex needs nothing but its
+// arcs from higher ones:
+//
+//     climb:  for a in ancestors of the source, upwards: for (a, b, w) upward: d(b) = min(d(b), d(a) + w)
+//     sweep:  for v, downwards: d(v) = min(d(v), d(u) + w for (u, v, w) downward)
+//
+// No distance is ever corrected, and every arc of the hierarchy is read exactly once, whatever the weights.
+// This is PHAST (Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees",
+// JPDC 73, 2013) on the hierarchy of Dibbelt, Strasser and Wagner ("Customizable Contraction Hierarchies",
+// 2016). What differs from PHAST on a GPU, which launches a kernel for each level of the whole graph:
+//
+//   - Nested dissection cuts the graph into subtrees that need nothing of each other. The top is swept by one
+//     block, then every block sweeps a task of its own, a few subtrees side by side. Distances stay in shared
+//     memory, and a level ends with a barrier of the block, not of the grid.
+//   - Of a task's arcs, those from the top come first, in any order, since the top is finished. Only the
+//     others are swept level by level. The first arcs of a warp's part of a level are read while the level
+//     before is still going on: where they lie does not depend on any distance.
+//   - Rows of arcs lie in slices of a warp's width, as many lanes for a row as it needs (sliced ELLPACK;
+//     Monakov, Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
+//     Architectures", 2010).
+//   - The hierarchy holds no predecessors, since most of its arcs stand for paths. They are found at the end,
+//     from the graph's own arcs.
+
+#include <cooperative_groups.h>
+
+#include "_tight_arcs.cuh"
+
+namespace cg = cooperative_groups;
+
+const u32 UNREACHED = 0xffffffffu;
+const u32 ALL_LANES = 0xffffffffu;
+const u32 WARP = 32;
+const u32 AHEAD = 4;  // arcs of a lane that are read ahead
+
+// What the blocks share.
+struct Board {
+    u32 path_length;
+    u32 overflowed;
+    u32 changed[3];  // by rounds over arcs of weight zero
+};
+
+// Rows of arcs in slices; see _hierarchy.py.
+struct Slices {
+    const uint2* table;
+    const uint2* arcs;
+    const u32* bounds;
+};
+
+__device__ __forceinline__ u32 lane()
+{
+    return threadIdx.x % WARP;
+}
+
+__device__ __forceinline__ u32 warp()
+{
+    return threadIdx.x / WARP;
+}
+
+__device__ __forceinline__ u32 warps()
+{
+    return blockDim.x / WARP;
+}
+
+// A path that 32 bits do not hold is none.
+__device__ __forceinline__ u32 sum(u32 distance, u32 weight)
+{
+    u32 length = distance + weight;
+    return length < distance ? UNREACHED : length;
+}
+
+__device__ __forceinline__ u32 arcs_a_lane(uint2 slice)
+{
+    return slice.y >> 24;
+}
+
+__device__ __forceinline__ const uint2* arcs_of(const Slices& slices, uint2 slice)
+{
+    return slices.arcs + static_cast<size_t>(slice.x) * WARP + lane();
+}
+
+// The distances of a slice's rows, from the best of each lane.
+__device__ __forceinline__ void lower(uint2 slice, u32 best, u32* distance)
+{
+    u32 log_lanes = slice.y >> 21 & 7;
+    for (u32 other = 1u << log_lanes >> 1; other > 0; other >>= 1) {
+        best = min(best, __shfl_xor_sync(ALL_LANES, best, other));
+    }
+    u32 k = lane() >> log_lanes;
+    bool speaks = k << log_lanes == lane() && k <= (slice.y >> 16 & 31);
+    u32 row = (slice.y & 0xffffu) + k;
+    if (speaks && best < distance[row]) distance[row] = best;
+}
+
+// A slice, and its first arcs, before they are needed. A slice that is not there has no arcs.
+struct Held {
+    uint2 slice;
+    uint2 arcs[AHEAD];
+};
+
+__device__ __forceinline__ void hold(Held& held, const Slices& slices, const uint2* table, u32 index, u32 end)
+{
+    held.slice = index < end ? table[index] : make_uint2(0, 0);
+    const uint2* arcs = arcs_of(slices, held.slice);
+    for (u32 k = 0; k < AHEAD; ++k) {
+        held.arcs[k] = k < arcs_a_lane(held.slice) ? arcs[k * WARP] : make_uint2(0, UNREACHED);
+    }
+}
+
+// Lowers the distances of a held slice's rows by arcs from `from`.
+__device__ __forceinline__ void relax(const Held& held, const Slices& slices, const u32* from, u32* distance)
+{
+    u32 best = UNREACHED;
+    for (u32 k = 0; k < AHEAD; ++k) best = min(best, sum(from[held.arcs[k].x], held.arcs[k].y));
+    const uint2* arcs = arcs_of(slices, held.slice);
+    for (u32 k = AHEAD; k < arcs_a_lane(held.slice); ++k) {
+        uint2 arc = arcs[k * WARP];
+        best = min(best, sum(from[arc.x], arc.y));
+    }
+    lower(held.slice, best, distance);
+}
+
+// The climb, by one block: `path` gets the source's ancestors, itself first, and their distances. Each warp
+// has read the arcs of its ancestor by the time that its turn comes.
+__device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, const u32* depth_of,
+                      const u32* jumps, u32 n, u32* memory, uint2* path, Board* board)
+{
+    u32 depth = depth_of[source];
+    u32* ancestor = memory;
+    u32* distance = memory + depth + 1;
+    for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
+        u32 above = source;
+        for (u32 bit = 0; k >> bit != 0; ++bit) {
+            if (k >> bit & 1) above = jumps[static_cast<size_t>(bit) * n + above];
+        }
+        ancestor[k] = above;
+        distance[k] = k == 0 ? 0 : UNREACHED;
+    }
+    __syncthreads();
+    for (u32 first = 0; first <= depth; first += warps()) {
+        u32 own = min(first + warp(), depth);
+        u32 begin = up_offsets[ancestor[own]] + lane(), end = up_offsets[ancestor[own] + 1];
+        uint2 arcs[AHEAD];
+        for (u32 k = 0; k < AHEAD; ++k) {
+            arcs[k] = begin + k * WARP < end ? up_arcs[begin + k * WARP] : make_uint2(depth, UNREACHED);
+        }
+        for (u32 turn = 0; turn < warps() && first + turn <= depth; ++turn) {
+            if (turn == warp()) {
+                u32 before = distance[own];
+                for (u32 k = 0; begin + k * WARP < end; ++k) {
+                    uint2 arc = k < AHEAD ? arcs[k] : up_arcs[begin + k * WARP];
+                    u32 length = sum(before, arc.y);
+                    if (length < distance[depth - arc.x]) distance[depth - arc.x] = length;
+                }
+            }
+            __syncthreads();
+        }
+    }
+    for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) path[k] = make_uint2(ancestor[k], distance[k]);
+    if (threadIdx.x == 0) board->path_length = depth + 1;
+    __syncthreads();
+}
+
+// One task in shared memory.
+struct Task {
+    u32 begin;  // its first position
+    u32 size;
+    u32 first_slice;
+    u32 n_levels;
+    u32* distance;
+    uint2* table;      // of the slices inside
+    u32* level_begin;  // their first slices, numbered from 0
+};
+
+// Brings a task into shared memory; its distances are those of the climb. For whole blocks.
+__device__ Task load(const u32* task_begins, const u32* task_levels, const Slices& inside, u32 number,
+                     u32* memory, u32 most_slices, u32 most_rows, const uint2* path, u32 path_length)
+{
+    Task task;
+    task.begin = task_begins[number];
+    task.size = task_begins[number + 1] - task.begin;
+    u32 first_level = task_levels[number];
+    task.n_levels = task_levels[number + 1] - first_level;
+    task.first_slice = inside.bounds[first_level];
+    task.table = reinterpret_cast<uint2*>(memory);
+    task.distance = memory + 2 * most_slices;
+    task.level_begin = task.distance + most_rows;
+    for (u32 l = threadIdx.x; l <= task.n_levels; l += blockDim.x) {
+        task.level_begin[l] = inside.bounds[first_level + l] - task.first_slice;
+    }
+    u32 n_slices = inside.bounds[first_level + task.n_levels] - task.first_slice;
+    for (u32 s = threadIdx.x; s < n_slices; s += blockDim.x) {
+        task.table[s] = inside.table[task.first_slice + s];
+    }
+    for (u32 row = threadIdx.x; row < task.size; row += blockDim.x) task.distance[row] = UNREACHED;
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < path_length; k += blockDim.x) {
+        u32 row = path[k].x - task.begin;
+        if (row < task.size) task.distance[row] = path[k].y;
+    }
+    __syncthreads();
+    return task;
+}
+
+// Sweeps the arcs from the top, all at once. For whole blocks.
+__device__ void sweep_outside(const Task& task, const Slices& outside, u32 number, const u32* top_distance)
+{
+    u32 end = outside.bounds[number + 1];
+    Held next;
+    hold(next, outside, outside.table, outside.bounds[number] + warp(), end);
+    for (u32 s = outside.bounds[number] + warp(); s < end; s += warps()) {
+        Held held = next;
+        hold(next, outside, outside.table, s + warps(), end);
+        relax(held, outside, top_distance, task.distance);
+    }
+    __syncthreads();
+}
+
+// Sweeps a task's own arcs level by level. For whole blocks.
+__device__ void sweep_inside(const Task& task, const Slices& inside)
+{
+    Held next;
+    hold(next, inside, task.table, warp(), task.n_levels != 0 ? task.level_begin[1] : 0);
+    for (u32 l = 0; l < task.n_levels; ++l) {
+        Held held = next;
+        u32 end = task.level_begin[l + 1];
+        if (l + 1 < task.n_levels) hold(next, inside, task.table, end + warp(), task.level_begin[l + 2]);
+        if (task.level_begin[l] + warp() < end) relax(held, inside, task.distance, task.distance);
+        for (u32 s = task.level_begin[l] + warp() + warps(); s < end; s += warps()) {
+            hold(held, inside, task.table, s, end);
+            relax(held, inside, task.distance, task.distance);
+        }
+        __syncthreads();
+    }
+}
+
+// Writes the distances of a task in the order of the graph.
+__device__ void write(const Task& task, const u32* order, u32 source_position, u32* distance,
+                      u32* predecessor)
+{
+    for (u32 row = threadIdx.x; row < task.size; row += blockDim.x) {
+        u32 position = task.begin + row, vertex = order[position];
+        distance[vertex] = task.distance[row];
+        predecessor[vertex] = position == source_position ? vertex : UNREACHED;
+    }
+    __syncthreads();
+}
+
+// The whole search. Arguments after the graph's own are the hierarchy's; see _hierarchy.py.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    phast(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+          const u32* __restrict__ weights, const uint2* __restrict__ zero_arcs, u32 n_zero_arcs,
+          const u32* __restrict__ order, const u32* __restrict__ task_begins,
+          const u32* __restrict__ task_levels, u32 n_tasks, const uint2* __restrict__ inside_table,
+          const uint2* __restrict__ inside_arcs, const u32* __restrict__ inside_bounds,
+          const uint2* __restrict__ outside_table, const uint2* __restrict__ outside_arcs,
+          const u32* __restrict__ outside_bounds, const u32* __restrict__ up_offsets,
+          const uint2* __restrict__ up_arcs, const u32* __restrict__ depth_of, const u32* __restrict__ jumps,
+          u32 most_slices, u32 most_rows, u32 source_position, uint2* path, u32* top_distance,
+          u32* board_words, u32* distance, u32* predecessor)
+{
+    extern __shared__ uint4 words[];
+    u32* memory = reinterpret_cast<u32*>(words);
+    cg::grid_group grid = cg::this_grid();
+    Board* board = reinterpret_cast<Board*>(board_words);
+    Slices inside = {inside_table, inside_arcs, inside_bounds};
+    Slices outside = {outside_table, outside_arcs, outside_bounds};
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0) board->overflowed = board->changed[0] = 0;
+        climb(source_position, up_offsets, up_arcs, depth_of, jumps, n, memory, path, board);
+        Task top = load(task_begins, task_levels, inside, 0, memory, most_slices, most_rows, path,
+                        board->path_length);
+        sweep_inside(top, inside);
+        for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) top_distance[row] = top.distance[row];
+        write(top, order, source_position, distance, predecessor);
+    }
+    grid.sync();
+    for (u32 number = 1 + blockIdx.x; number < n_tasks; number += gridDim.x) {
+        Task task = load(task_begins, task_levels, inside, number, memory, most_slices, most_rows, path,
+                         board->path_length);
+        sweep_outside(task, outside, number, top_distance);
+        sweep_inside(task, inside);
+        write(task, order, source_position, distance, predecessor);
+    }
+    grid.sync();
+    find_predecessors(n, offsets, targets, weights, distance, predecessor, &board->overflowed);
+    if (n_zero_arcs != 0) {
+        grid.sync();
+        follow_zero_arcs(grid, zero_arcs, n_zero_arcs, distance, predecessor, board->changed);
+    }
+}

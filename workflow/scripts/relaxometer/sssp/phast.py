@@ -1,0 +1,179 @@
+"""Maps by a contraction hierarchy: a climb from the source, then one sweep down over all vertices."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from relaxometer import variants
+from relaxometer.phases import Phase
+from relaxometer.sssp import Answer
+from relaxometer.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.resident import ResidentGraph
+    from relaxometer.sssp._hierarchy import Hierarchy, Slices
+
+BLOCK = 1024
+HOST_BLOCK = 128
+"""Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
+
+SHARED_BYTES = 226 * 1024
+LEAST_TASK = 64
+"""Vertices below which cutting on is no use."""
+
+MOST_ROWS = 1 << 16
+"""Rows of a task that a slice can number."""
+
+MOST_IN_A_ROW = 255 * 32
+"""Arcs of a row that a slice can hold."""
+
+BOARD_WORDS = 5
+OVERFLOW_WORD = 1
+
+
+class Parameters(variants.Parameters):
+    """How the hierarchy is cut, and when a graph is not like a map.
+
+    Parameters
+    ----------
+    tasks : int or "auto"
+        Parts beside the top, each swept by one block. "auto": one for each multiprocessor, but none of fewer
+        than 64 vertices.
+    fill : float
+        Most arcs of the hierarchy for each edge of the graph. Maps of roads have about 3.
+    """
+
+    tasks: PositiveInt | Literal["auto"] = Field("auto")
+    fill: PositiveFloat = 16.0
+
+
+class Solver:
+    """SSSP by PHAST on a customizable contraction hierarchy.
+
+    The preparation, an order by nested dissection above all, takes as long as thousands of searches; a new
+    set of weights on the same map would need only its last part.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    Raises
+    ------
+    Skipped
+        If the hierarchy would have too many arcs, or a part of it does not fit in shared memory.
+
+    References
+    ----------
+    Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees", Journal of
+    Parallel and Distributed Computing 73, 2013.
+    Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM Journal of Experimental
+    Algorithmics 21, 2016.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        # The partitioner is a library of its own, which nothing else needs.
+        from relaxometer.sssp import _hierarchy
+
+        self._graph = graph
+        device, host, n = graph.device, graph.host, graph.n_vertices
+        module = device.module(Path(__file__).with_name("phast.cu"), cooperative=True)
+        self._kernel = module.get_function("phast")
+        self._threads = BLOCK if device.kind == "cuda" else HOST_BLOCK
+        most_blocks = device.max_cooperative_blocks(self._kernel, self._threads, SHARED_BYTES)
+        if most_blocks == 0:
+            raise Skipped(f"a block of this device has less than {SHARED_BYTES // 1024} KiB of shared memory")
+        given = parameters.tasks
+        tasks = max(1, min(most_blocks, n // LEAST_TASK)) if given == "auto" else given
+        try:
+            hierarchy = _hierarchy.build(host, tasks, parameters.fill)
+        except _hierarchy.TooManyShortcuts:
+            raise Skipped(
+                f"made for maps; the hierarchy would have more than fill = {parameters.fill:g} arcs an edge"
+            ) from None
+        self._blocks = min(tasks, most_blocks)
+        self._shared_bytes, sizes = _layout(hierarchy)
+        self._position = np.empty(n, dtype=np.uint32)
+        self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
+        self._resolved = {
+            "tasks": tasks,
+            "top": int(hierarchy.task_begins[1]),
+            "arcs": len(hierarchy.up_arcs),
+            "levels": int(np.diff(hierarchy.task_levels).max()),
+            "height": int(hierarchy.depth.max(initial=0)),
+        }
+        zero = np.flatnonzero(host.weights == 0)
+        zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1).astype(np.uint32)
+        xp = device.xp
+        self._arguments = (
+            *graph.csr,
+            device.asarray(zero_arcs) if len(zero) else None,
+            np.uint32(len(zero)),
+            *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_levels)),
+            np.uint32(len(hierarchy.task_begins) - 1),
+            *(device.asarray(array) for array in _arrays(hierarchy.inside)),
+            *(device.asarray(array) for array in _arrays(hierarchy.outside)),
+            *map(device.asarray, (hierarchy.up_offsets, hierarchy.up_arcs, hierarchy.depth, hierarchy.jumps)),
+            *sizes,
+        )
+        self._path = xp.empty((int(hierarchy.depth.max(initial=0)) + 1, 2), dtype=xp.uint32)
+        self._top_distance = xp.empty(max(1, int(hierarchy.task_begins[1])), dtype=xp.uint32)
+        self._board = xp.empty(BOARD_WORDS, dtype=xp.uint32)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return what the hierarchy is like: parts, vertices of the top, arcs, levels of a part, height."""
+        return self._resolved
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
+
+        There are no phases; an instrumented run records the whole search as one, in which every arc of the
+        hierarchy is read once, those of the climb twice.
+        """
+        device, n = self._graph.device, self._graph.n_vertices
+        distance, predecessor = (device.xp.empty(n, dtype=device.xp.uint32) for _ in range(2))
+        position = np.uint32(self._position[source])
+        state = (self._path, self._top_distance, self._board, distance, predecessor)
+        begin = time.perf_counter()
+        self._kernel(
+            self._blocks, self._threads, (*self._arguments, position, *state), shared_mem=self._shared_bytes
+        )
+        overflowed = bool(device.item(self._board, OVERFLOW_WORD))
+        if phases is not None:
+            elapsed_ms = (time.perf_counter() - begin) * 1e3
+            phases.append(Phase("sweep", n, self._resolved["arcs"], elapsed_ms))
+        return Answer(distance, predecessor, None, overflowed)
+
+
+def _arrays(slices: Slices) -> tuple[Any, ...]:
+    return slices.table, slices.arcs, slices.bounds.astype(np.uint32)
+
+
+def _layout(hierarchy: Hierarchy) -> tuple[int, tuple[np.uint32, np.uint32]]:
+    """Return the bytes of shared memory of a block, and its most slices and rows.
+
+    Raises
+    ------
+    Skipped
+        If there are more than fit.
+    """
+    rows = int(np.diff(hierarchy.task_begins.astype(np.int64)).max())
+    levels = int(np.diff(hierarchy.task_levels.astype(np.int64)).max())
+    slices = int(np.diff(hierarchy.inside.bounds[hierarchy.task_levels]).max())
+    height = int(hierarchy.depth.max(initial=0)) + 1
+    needed = max(8 * slices + 4 * rows + 4 * (levels + 1), 8 * height)
+    most = int((hierarchy.up_offsets[1:] - hierarchy.up_offsets[:-1]).max(initial=0))
+    if needed > SHARED_BYTES or rows > MOST_ROWS or most > MOST_IN_A_ROW:
+        raise Skipped(
+            f"made for maps; parts of {rows} vertices and {slices} slices of arcs, up to {most} in a row, "
+            f"take {needed} bytes of shared memory; there are {SHARED_BYTES}"
+        )
+    return -(-needed // 16) * 16, (np.uint32(slices), np.uint32(rows))
