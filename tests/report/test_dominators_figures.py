@@ -36,6 +36,7 @@ def test_lines_are_medians_over_size_and_the_crossing_is_marked():
     assert list(lines["semi-nca"].get_ydata()) == [0.01, 3.0]
     assert "dijkstra-cpu" not in lines
     assert "from 10,000 vertices on the fastest kernel beats" in texts(figure)
+    assert "at 30 it does not" in texts(figure).replace("\n", " ")
 
 
 def test_no_crossing_where_the_cpu_wins_at_the_end():
@@ -71,6 +72,22 @@ def test_the_gain_over_the_fastest_program_is_told():
     figure = dominators.throughput(both, [{"name": "cfg", "graphs": 1000}])
     sentence = "batch-warp finds those of cfg 44 times as fast as cooper-harvey-kennedy on one core"
     assert sentence in texts(figure).replace("\n", " ")
+
+
+def test_what_moves_the_batch_is_named_and_bars_of_a_kernel_share_a_colour():
+    streams = searches("batch-warp-streams-2", [0.9], graph="cfg", kernel="batch-warp")
+    streams = streams.assign(problem="dominators", parameter_streams=2)
+    both = pd.concat([rows("batch-warp", "cfg", 0.5), streams])
+    figure = dominators.throughput(both, [{"name": "cfg", "graphs": 10_000}])
+    axes = figure.axes[0]
+    assert len({bar.get_facecolor() for bar in axes.patches}) == 1
+    assert [text.get_text() for text in axes.texts] == ["11.1 million, with transfers", "20 million"]
+
+
+def test_times_are_of_the_roots_that_all_variants_have():
+    two_roots = searches("iterative-tree", [2.0, 8.0], graph="map").assign(problem="dominators")
+    table = dominators.winners(pd.concat([two_roots, rows("semi-nca", "map", 10.0, "cpu")]))
+    assert table.loc[0, ["kernel_ms", "gain"]].tolist() == [2.0, 5.0]
 
 
 def test_where_a_gpu_loses_comes_first():

@@ -185,6 +185,11 @@ def test_too_few_sources_for_the_test_give_no_rank():
     assert ranks == {"fast": 1, "slow": 2}
 
 
+def test_one_source_gives_no_interval():
+    table = pd.concat([searches("fast", [1.0]), searches("slow", [50.0])])
+    assert summary.ranked_table(summary_of(table), table)["95% interval"].tolist() == ["", ""]
+
+
 def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
     tables = [
         searches("fast", spread(1)),

@@ -25,8 +25,8 @@ MEASURED = pd.concat(
     [
         rows("removed", 1, [3.0, 4.0, 5.0], kept=0.25),
         rows("removed", 100, [8.0]),
-        rows("added", 1, [0.5]),
-        rows("added", 100, [1.0]),
+        rows("added", 1, [0.5], full_ms=6.0),
+        rows("added", 100, [1.0], full_ms=6.0),
     ]
 )
 
@@ -40,8 +40,9 @@ def test_lines_are_medians_beside_full_solves():
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert list(lines["arcs removed"].get_xdata()) == [1, 100]
     assert list(lines["arcs removed"].get_ydata()) == [4.0, 8.0]
-    assert list(lines["full solve"].get_ydata()) == [2.0, 2.0]
-    assert "removed: 0.25 to 0.5 times as fast as a full solve; added: 2 to 4 times" in texts(figure)
+    assert list(lines["full solve, removed"].get_ydata()) == [2.0, 2.0]
+    assert list(lines["full solve, added"].get_ydata()) == [6.0, 6.0]
+    assert "removed: 0.25 to 0.5 times as fast as a full solve; added: 6 to 12 times" in texts(figure)
 
 
 def test_each_graph_has_a_panel():

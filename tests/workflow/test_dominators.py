@@ -49,6 +49,6 @@ def test_from_graphs_and_batches_to_figures(workflow):
     winners = pd.read_csv(workflow.path("results/report/dominator-winners.csv"))
     assert set(winners["Graph"]) == {"flow-source", "flow-random-30", "flow-random-1k", "few"}
     for figure in ("size", "batches", "updates"):
-        assert workflow.path(f"results/figures/dominators/{figure}.svg").is_file()
+        assert workflow.path(f"results/figures/dominators-{figure}.svg").is_file()
     claims = pd.read_csv(workflow.path("results/claims.csv"))
     assert set(claims["source"]) == {"dominators"}

@@ -7,7 +7,7 @@ rule plot_dominator_sizes:
         graphs=expand("results/graphs/{graph}/graph.json", graph=FLOW_FAMILY),
     output:
         report(
-            "results/figures/dominators/size.svg",
+            "results/figures/dominators-size.svg",
             category="4. Dominators",
             caption="../report/dominators_size.rst",
             labels={
@@ -32,7 +32,7 @@ use rule plot_dominator_sizes as plot_dominator_batches with:
         batches=expand("results/batches/{batch}/batch.json", batch=FLOW_BATCHES),
     output:
         report(
-            "results/figures/dominators/batches.svg",
+            "results/figures/dominators-batches.svg",
             category="4. Dominators",
             caption="../report/dominators_batches.rst",
             labels={
@@ -100,7 +100,7 @@ rule plot_dominator_updates:
         UPDATES,
     output:
         report(
-            "results/figures/dominators/updates.svg",
+            "results/figures/dominators-updates.svg",
             category="4. Dominators",
             caption="../report/dominators_updates.rst",
             labels={

@@ -27,13 +27,13 @@ STEP_FOLDERS = [
 
 def dominator_figures():
     """What the report shows of dominators."""
-    targets = ["results/figures/dominators/size.svg"] if FLOW_FAMILY else []
-    targets += ["results/figures/dominators/batches.svg"] if FLOW_BATCHES else []
+    targets = ["results/figures/dominators-size.svg"] if FLOW_FAMILY else []
+    targets += ["results/figures/dominators-batches.svg"] if FLOW_BATCHES else []
     if any(run.problem == "dominators" for run in PLAN.runs.values()):
         targets += ["results/report/dominator-winners.csv"]
     if UPDATES:
         targets += [
-            "results/figures/dominators/updates.svg",
+            "results/figures/dominators-updates.svg",
             "results/report/dominator-updates.csv",
         ]
     return targets + (["results/report/dominator-steps.csv"] if STEP_FOLDERS else [])

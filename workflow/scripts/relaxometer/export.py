@@ -16,6 +16,7 @@ EXTRAS = (
     "device_rates.json",
     "graph500/*.txt",
     "report/edge-bf-*.csv",
+    "report/dominator-*.csv",
     "report/survey-*.csv",
     "report/sssp-work.csv",
     "report/auto-regret.csv",

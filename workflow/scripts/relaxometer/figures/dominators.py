@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,8 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
             marker=style.marker,
             markersize=5,
             label=variant,
+            # Where marks meet, those of kernels are seen.
+            zorder=2 if (rows["device_kind"] == "cpu").all() else 3,
         )
     kind = _kernel_kind(medians)
     axes.set(xscale="log", yscale="log", xlabel="Vertices")
@@ -96,6 +98,8 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
 def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
     """Return the median time of each variant on each of the graphs, with the column ``size``, by size.
 
+    Where variants were run from different roots, only those that all of a graph have in common count.
+
     Parameters
     ----------
     timings : DataFrame
@@ -106,10 +110,16 @@ def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFram
     searches = timings[(timings["problem"] == "dominators") & timings["graph"].isin(list(sizes))]
     times = source_times(searches)
     emulated = times["device_kind"] == EMULATED
-    times = times[emulated] if emulated.any() else times
-    key = ["variant", "graph", "device_kind", "device"]
+    times = _from_common_roots(times[emulated] if emulated.any() else times)
+    key = ["variant", "graph", "kernel", "device_kind", "device"]
     medians = times.groupby(key, sort=False)["time_ms"].median().reset_index()
     return medians.assign(size=medians["graph"].map(sizes)).sort_values("size", kind="stable")
+
+
+def _from_common_roots(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the times from the roots that all variants of a graph were run from."""
+    runs = times.groupby(["graph", "source"])["variant"].transform("nunique")
+    return times[runs == times.groupby("graph")["variant"].transform("nunique")]
 
 
 def crossing(medians: pd.DataFrame) -> int | None:
@@ -138,7 +148,10 @@ def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> st
         return devices
     if crossover is None:
         return f"{devices}; on the largest graph a CPU is faster"
-    return f"{devices}; from {crossover:,} vertices on the fastest kernel beats every program on the CPU"
+    smaller = medians.loc[medians["size"] < crossover, "size"]
+    below = f"; at {smaller.max():,} it does not" if len(smaller) else ""
+    above = f"from {crossover:,} vertices on the fastest kernel beats every program on the CPU"
+    return f"{devices}; {above}{below}"
 
 
 def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> Figure:
@@ -158,16 +171,24 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
         return empty_figure(title, NOTHING_PROVEN)
     rates = medians.assign(rate=medians["size"] / medians["time_ms"] * 1e3)
     names = list(rates["graph"].unique())
+    moving = _moving(timings)
     figure, panels = new_figure(1.4 + 0.3 * len(rates), rows=len(names), squeeze=False)
     for axes, name in zip(panels[:, 0], names, strict=True):
         of_batch = rates[rates["graph"] == name].sort_values("rate")
-        _bars(axes, of_batch)
+        _bars(axes, of_batch, moving)
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
     panels[-1, 0].set_xlabel(f"Graphs per second [1/s{emulated_note(kind)}]")
     note = "; emulated device: these are no GPU rates" if kind == EMULATED else _gains(timings, names)
     entitle(figure, title, in_words(rates, "device") + note)
     return figure
+
+
+def _moving(timings: pd.DataFrame) -> set[str]:
+    """Return the variants whose time includes moving a batch to the device and its answer back."""
+    if "parameter_streams" not in timings:
+        return set()
+    return set(timings.loc[timings["parameter_streams"] > 0, "variant"])
 
 
 def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
@@ -221,16 +242,17 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _bars(axes: Axes, rates: pd.DataFrame) -> None:
-    """Draw a bar for each variant, its rate written at the end."""
-    colours = [LOOKS.get(str(variant), OTHER).colour for variant in rates["variant"]]
+def _bars(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
+    """Draw a bar for each variant, its rate written at the end; say where moving the batch is in it."""
+    colours = [LOOKS.get(str(kernel), OTHER).colour for kernel in rates["kernel"]]
     axes.barh(rates["variant"], rates["rate"], color=colours, height=0.65)
     axes.set_xscale("log")
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.12)
-    for place, rate in enumerate(rates["rate"]):
+    for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
+        figures = f"{rate / 1e6:,.3g} million" if rate >= 1e6 else f"{rate:,.0f}"
         axes.annotate(
-            f"{rate:,.3g}" if rate < 1e4 else f"{rate:,.0f}",
+            figures + (", with transfers" if variant in moving else ""),
             (rate, place),
             xytext=(3, 0),
             textcoords="offset points",

@@ -181,8 +181,10 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Clock": lines["device_kind"].map(CLOCKS),
             "Median [ms]": [rounded(value) for value in lines["median_ms"]],
             "95% interval": [
-                f"{rounded(low)} to {rounded(high)}" if np.isfinite(low) else ""
-                for low, high in zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
+                f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
+                for low, high, sources in zip(
+                    lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True
+                )
             ],
             "Million arcs/s": [rounded(value) for value in lines["mteps"]],
             "Phases": [_whole(phases) for phases in lines["phases"]],

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from relaxometer.figures.style import (
-    GREY,
     Look,
     empty_figure,
     emulated_note,
@@ -21,6 +21,9 @@ from relaxometer.samples import EMULATED, in_words
 
 LOOKS = {"removed": Look("#D55E00", "-", "s"), "added": Look("#0072B2", "-", "o")}
 """By change."""
+
+FULL = (0, (4, 2))
+"""How full solves are drawn, in the colour of the change."""
 
 TITLE = "Dominators of a graph that changes"
 
@@ -66,20 +69,25 @@ def over_arcs(updates: pd.DataFrame) -> Figure:
         axes.set_title(name, loc="right", fontsize=9)
         axes.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
     panels[-1, 0].set_xlabel("Arcs of an update")
-    legend_above(panels[0, 0], 3)
+    legend_above(panels[0, 0], 2)
     entitle(figure, TITLE, _finding(table, kind))
     return figure
 
 
 def _panel(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw both changes and the full solves of one graph."""
+    """Draw both changes of one graph, and the full solves of the states that they lead to."""
     for change, rows in table.groupby("change", sort=False):
         style, ordered = LOOKS[str(change)], rows.sort_values("arcs")
         options = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, "markersize": 5}
         axes.plot(ordered["arcs"], ordered["time_ms"], label=f"arcs {change}", **options)
-    full = table.groupby("arcs")["full_ms"].median()
-    axes.plot(full.index, full, color=GREY, linestyle=(0, (4, 2)), linewidth=1, label="full solve")
+        label = f"full solve, {change}"
+        axes.plot(ordered["arcs"], ordered["full_ms"], color=style.colour, linestyle=FULL, label=label)
     axes.set(xscale="log", yscale="log")
+    least, most = table[["time_ms", "full_ms"]].min().min(), table[["time_ms", "full_ms"]].max().max()
+    axes.set_ylim(10 ** np.floor(np.log10(least)), 10 ** np.ceil(np.log10(most)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _finding(table: pd.DataFrame, kind: str) -> str:
