@@ -52,6 +52,13 @@ class TestThroughput:
         assert "25,000 searches per second with 1,000 at once; all 3,303 answers proven" in shown
         assert "50 times the rate of tiled, one after the other" in shown
 
+    def test_lines_close_to_each_other_share_a_label(self):
+        rates_ms = {"fast": 1.0, "near": 1.2, "far": 9.0}
+        timings = pd.concat([searches(name, [time_ms] * 2) for name, time_ms in rates_ms.items()])
+        shown = texts(throughput.throughput(launches(TOWN), timings, "town"))
+        assert "fast, near, one after the other" in shown
+        assert "far, one after the other" in shown
+
     def test_emulated_rates_stand_beside_no_real_ones(self):
         timings = pd.concat([searches("tiled", [2.0], device_kind="host"), searches("cpu", [1.0])])
         figure = throughput.throughput(launches(TOWN, device_kind="host"), timings, "town")
@@ -158,10 +165,21 @@ class TestChoice:
     def test_the_figure_has_a_point_a_graph(self):
         figure = choice.regret_figure(self.TIMINGS)
         points = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_linestyle() == "None"]
-        np.testing.assert_allclose(points, [50, 0])
+        np.testing.assert_allclose(points, [1.5, 1])
         shown = texts(figure)
         assert "auto is within 10% of the best on 1 of 2 graphs" in shown
         assert "near-far, 6 ms; best: tiled, 4 ms" in shown
+
+    def test_ratios_near_one_have_labels_near_one(self):
+        near = pd.concat([auto([0.97] * 3, "tiled"), searches("tiled", [1.0] * 3)])
+        labelled = choice.regret_figure(near).axes[0].get_xticks()
+        assert {0.95, 1, 1.1} <= set(labelled)
+        far = pd.concat([auto([90.0] * 3, "tiled"), searches("tiled", [1.0] * 3)])
+        assert {1, 10, 100} <= set(choice.regret_figure(far).axes[0].get_xticks())
+
+    def test_a_regret_of_next_to_nothing_has_no_sign(self):
+        timings = pd.concat([auto([0.999] * 3, "tiled"), searches("tiled", [1.0] * 3)])
+        assert choice.regret_table(timings)["Regret"].iloc[0] == "0%"
 
     def test_emulated_runs_are_not_counted(self):
         timings = pd.concat(
@@ -213,6 +231,7 @@ class TestPreparation:
             ((10, 1), (0, 2), "10"),
             ((10.5, 1), (0, 2), "11"),
             ((10, 2), (0, 2), "never"),
+            ((10, 1.99), (0, 2), "never"),
             ((0, 1), (0, 2), "1"),
         ],
     )

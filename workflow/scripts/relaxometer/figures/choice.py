@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from relaxometer.figures.style import GREY, empty_figure, entitle, look, new_figure
 from relaxometer.figures.summary import CLOCKS
@@ -18,6 +20,9 @@ CLOSE = 0.10
 """Regret up to which a choice counts as good."""
 
 ROW_INCHES = 0.32
+
+TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5)
+"""Ratios that are labelled where all are near 1."""
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
@@ -88,7 +93,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
             "auto [ms]": f"{row['auto_ms']:.3g}",
             "Best variant": row["best"],
             "Best [ms]": f"{row['best_ms']:.3g}",
-            "Regret": f"{row['regret']:.0%}",
+            "Regret": f"{round(row['regret'], 2) + 0.0:.0%}",  # no "-0%"
             "Preparation [ms]": f"{row['prepare_ms']:,.0f}",
             "of it probe searches [ms]": f"{row['probe_ms']:,.0f}",
         }
@@ -111,30 +116,43 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
         return empty_figure(title, in_short(table))
     figure, axes = new_figure(ROW_INCHES * len(table) + 1.9)
     for y, row in enumerate(table.iloc[::-1].to_dict("records")):
-        style = look(row["chosen"])
-        axes.plot(
-            100 * row["regret"], y, color=style.colour, marker=style.marker, markersize=7, linestyle="none"
-        )
+        style, ratio = look(row["chosen"]), 1 + row["regret"]
+        axes.plot(ratio, y, color=style.colour, marker=style.marker, markersize=7, linestyle="none")
         text = f"{row['chosen']}, {row['auto_ms']:.3g} ms"
         if row["best"] != row["chosen"]:
             text += f"; best: {row['best']}, {row['best_ms']:.3g} ms"
         axes.annotate(
             text,
-            (100 * row["regret"], y),
+            (ratio, y),
             xytext=(8, 0),
             textcoords="offset points",
             va="center",
             fontsize=8,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )
-    axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.axvline(100 * CLOSE, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
+    axes.axvline(1, color=GREY, linewidth=0.8)
+    axes.axvline(1 + CLOSE, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     emulated = bool((table["device_kind"] == EMULATED).any())
     axes.set_yticks(range(len(table)), table["graph"].iloc[::-1])
     axes.set(
-        xlabel="Median time above that of the best other variant [%]" + (", emulated" if emulated else ""),
+        xscale="log",
+        xlabel="Median time over that of the best other variant" + (", emulated" if emulated else ""),
         ylim=(-0.7, len(table) - 0.3),
     )
     axes.margins(x=0.35)
-    entitle(figure, title, in_short(table) + ". Dashed: the limit of that. Preparation is not counted")
+    _set_ticks(axes)
+    entitle(
+        figure, title, in_short(table) + ". Dashed: the limit of that. Log scale; preparation is not counted"
+    )
     return figure
+
+
+def _set_ticks(axes: Axes) -> None:
+    """Label 1, 2, 5, 10, ..., or, where all ratios are near 1, a few around it."""
+    least, most = axes.get_xlim()
+    if least > TICKS[0] and most < 2:
+        axes.set_xticks([ratio for ratio in TICKS if least <= ratio <= most])
+    else:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -13,6 +13,9 @@ from relaxometer.samples import EMULATED, source_times
 FIRST = "first from the start"
 NEVER = "never"
 
+LEAST_GAIN = 0.01
+"""Share of a search's time below which a gain counts as none: two runs of one variant differ by as much."""
+
 
 def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, other_search_ms: float) -> str:
     """Say after how many searches one variant is done no later than another, preparation included.
@@ -23,10 +26,15 @@ def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, oth
         Of the variant.
     other_prepare_ms, other_search_ms : float
         Of the one that it is compared with, which is done first if there is one search only.
+
+    Returns
+    -------
+    str
+        A number, or :data:`NEVER` if a search gains less than :data:`LEAST_GAIN`.
     """
     gained = other_search_ms - search_ms
     owed = prepare_ms - other_prepare_ms
-    if gained <= 0:
+    if gained < LEAST_GAIN * other_search_ms or gained <= 0:
         return NEVER
     return f"{max(1, ceil(owed / gained)):,}"
 

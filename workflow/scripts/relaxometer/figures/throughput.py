@@ -14,6 +14,11 @@ from relaxometer.samples import EMULATED, source_times
 BATCH = "batch"
 """The variant that makes many searches at once."""
 
+BESIDE_EACH_OTHER = 1.5
+"""Ratio of two rates below which their lines share a label."""
+
+ONE_BY_ONE = ", one after the other"
+
 SHOWN = 6
 """Single-search variants in a figure, the fastest first."""
 
@@ -79,8 +84,8 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     for row in others.itertuples():
         colour = look(str(row.variant)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
-        label = f"{row.variant}, one after the other"
-        axes.annotate(label, (1, row.rate), xycoords=("axes fraction", "data"), xytext=(4, 0), **BESIDE)
+    for rate, names in _labels(others):
+        axes.annotate(names, (1, rate), xycoords=("axes fraction", "data"), xytext=(4, 0), **BESIDE)
     axes.set(
         xscale="log",
         yscale="log",
@@ -102,6 +107,20 @@ BESIDE = {
     "annotation_clip": False,
 }
 """How the name of a line is written at its end."""
+
+
+def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
+    """Return the heights and texts of the level lines' labels; lines close to each other share one."""
+    groups: list[dict[str, float]] = []
+    previous = np.inf
+    for name, rate in others.set_index("variant")["rate"].items():
+        if previous > BESIDE_EACH_OTHER * rate:
+            groups.append({})
+        groups[-1][str(name)] = previous = float(rate)
+    return [
+        (float(np.sqrt(max(group.values()) * min(group.values()))), ",\n".join(group) + ONE_BY_ONE)
+        for group in groups
+    ]
 
 
 def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, kind: str) -> str:
