@@ -95,8 +95,19 @@ def test_parts_give_the_largest_share(table):
 
 def test_scaling_gives_the_efficiency_on_the_most_ranks(table):
     figure = distributed.scaling(table)
-    assert "weak: efficiency 70% on 4 ranks; strong: efficiency 75% on 4 ranks" in text_of(figure)
+    assert "efficiency of the fastest: weak 70% on 4 ranks, strong 75% on 4 ranks" in text_of(figure)
     assert len(figure.axes) == 2
+
+
+def test_series_of_a_panel_have_different_colours_and_other_problems_only_scale(table):
+    others = [table.assign(series=table["series"] + f"-{k}") for k in range(5)]
+    everything = pd.concat([table, *others, table.assign(series="sssp-strong", problem="sssp")])
+    for axes in distributed.rates(everything).axes:
+        drawn = {container.get_label(): container.lines[0].get_color() for container in axes.containers}
+        assert len(drawn) == len(set(drawn.values())) == 6
+        assert "sssp-strong" not in drawn
+    names = [container.get_label() for container in distributed.scaling(everything).axes[1].containers]
+    assert "sssp-strong" in names
 
 
 def test_emulated_ranks_give_no_finding(table):
@@ -120,4 +131,4 @@ def test_the_model_predicts_an_h200_alone(tmp_path):
     table = scaling_table(runs, tmp_path)
     cost = model.search_cost(model.H200, 24, "1x2", 2)
     assert table["model_gteps"].iloc[1] == pytest.approx(16 * 2**24 / cost.seconds / 1e9)
-    assert "dotted: the model's prediction" in text_of(distributed.rates(table))
+    assert "dotted: what the model says" in text_of(distributed.rates(table))

@@ -14,10 +14,12 @@ def results(tmp_path):
         "summary.csv": "problem,graph,variant\nsssp,town,adaptive\n",
         "claims.csv": "id\n",
         "context.json": "{}\n",
+        "distributed.csv": "variant\n",
         "timings.parquet": "",
         "figures/figure-7.svg": "7",
         "figures/figure-4/town.svg": "4",
         "figures/map/town.png": "map",
+        "figures/distributed/scaling.svg": "scaling",
         "figures/figure-4/village.svg": "old",
     }
     for name, text in files.items():
@@ -32,7 +34,8 @@ def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
     written = export_results(results, target)
     names = {str(path.relative_to(target)) for path in written}
     assert names == {
-        *("summary.csv", "claims.csv", "context.json"),
+        *("summary.csv", "claims.csv", "context.json", "distributed.csv"),
+        "figures/distributed/scaling.svg",
         *("figures/figure-7.svg", "figures/figure-4/town.svg", "figures/map/town.png"),
     }
     assert {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()} == names

@@ -14,6 +14,8 @@ FIGURE_KINDS = (".svg", ".png")
 
 EXTRAS = (
     "device_rates.json",
+    "distributed.csv",
+    "figures/distributed/scaling.svg",
     "graph500/*.txt",
     "report/edge-bf-*.csv",
     "report/dominator-*.csv",

@@ -37,7 +37,7 @@ def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
         ``gteps_low`` and ``gteps_high`` (95%); of the instrumented searches the medians of `PARTS`, NaN where
         a run failed; ``certified``, the share of answers proven right; and ``efficiency``, the rate a rank
         over that of the run of the series with the fewest ranks; ``model_gteps``, what
-        :mod:`relaxometer.distributed.model` predicts of an H200, NaN for what it does not cover.
+        :mod:`relaxometer.distributed.model` says of an H200, NaN for what it does not cover.
     """
     table = pd.DataFrame([_line(run, folder / run.name) for run in runs])
     weak = table.groupby("series")["vertices"].transform("nunique") > 1

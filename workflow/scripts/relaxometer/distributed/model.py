@@ -20,29 +20,46 @@ PIECE_OF_ROW = 128
 STORED = 128
 """Bits that a rank writes at a time into others' memory, if one of them is set."""
 
-PROFILE = (4, 27_353, 6_750_569, 3_171_318, 20_900, 90, 10)
-"""Vertices found in each level of a search at SCALE 24, the medians of ``docs/results/hybrid-bfs``; the last
-three share out what is given there as a sum."""
+PROFILE = (2, 22_168, 5_391_155, 3_427_480, 24_228, 62, 1, 0)
+"""Vertices found in each level of a search at SCALE 24, medians over the 16 searches of ``weak-peers-2`` in
+``docs/results/hybrid-bfs-2d``. The last level is the one in which nothing is left to find."""
 
 PROFILE_SCALE = 24
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Rates of GPUs and of what links them.
+class Engine:
+    """Seconds that a program takes on a GPU, beside moving bytes.
 
     Parameters
     ----------
-    vertex_s : float
-        Computing, for each vertex that a rank looks for, all levels together.
-    level_s : float
-        Computing, for each level whatever it finds.
-    host_s, count_s : float
-        For each level, the host's wait for a count, and the sum of these over the ranks.
+    search_s, level_s : float
+        For each search, and for each level, whatever it finds.
+    head_s, owned_s : float
+        For each vertex that a rank looks for, and for each that it owns, all levels together.
     exchange_s, message_s : float
         For each exchange of messages, and for each message of a rank in it.
     meeting_s : float
-        For each level of ranks that write into each other's memory.
+        For each level and each other rank, of ranks that write into each other's memory.
+    """
+
+    search_s: float
+    level_s: float
+    head_s: float
+    owned_s: float = 0.0
+    exchange_s: float = 0.0
+    message_s: float = 0.0
+    meeting_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """GPUs, what links them, and what the engines take on them.
+
+    Parameters
+    ----------
+    messages, peers : Engine
+        Of ``hybrid-2d`` and of ``hybrid-peers``.
     near_bytes_s, far_bytes_s : float
         What a GPU sends each second to GPUs of its host, and to those of others.
     gpus_a_host : int
@@ -50,13 +67,8 @@ class Machine:
         Bytes that a GPU has.
     """
 
-    vertex_s: float
-    level_s: float
-    host_s: float
-    count_s: float
-    exchange_s: float
-    message_s: float
-    meeting_s: float
+    messages: Engine
+    peers: Engine
     near_bytes_s: float
     far_bytes_s: float
     gpus_a_host: int
@@ -64,19 +76,17 @@ class Machine:
 
 
 H200 = Machine(
-    vertex_s=33e-12,
-    level_s=14e-6,
-    host_s=13e-6,
-    count_s=5e-6,
-    exchange_s=15e-6,
-    message_s=1e-6,
-    meeting_s=5e-6,
+    messages=Engine(
+        search_s=240e-6, level_s=240e-6, head_s=15e-12, owned_s=80e-12, exchange_s=40e-6, message_s=1e-6
+    ),
+    peers=Engine(search_s=80e-6, level_s=14e-6, head_s=30e-12, meeting_s=4e-6),
     near_bytes_s=450e9,
     far_bytes_s=50e9,
     gpus_a_host=8,
     memory=141e9,
 )
-"""The first three were measured; the others are data sheets' and guesses: see ``docs/scaling.md``."""
+"""The engines were fitted to runs on up to 4 GPUs; the rest is data sheets' and guesses: ``docs/scaling.md``
+says which."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,8 @@ class Cost:
     Parameters
     ----------
     computing, latency, volume : float
-        Work on a rank; launching, waiting and beginning messages; moving bytes.
+        Work that grows with the vertices; what a search, a level and an exchange take whatever they find or
+        send; moving bytes.
     bytes : float
         Sent by each rank.
     """
@@ -142,12 +153,14 @@ def share(layout: Layout) -> Messages:
 def profile(scale: int) -> list[float]:
     """Return the share of all vertices that each level finds.
 
-    From SCALE to SCALE the shares of the large levels stay, and the search gets a level longer for every
-    eight: a small one, which finds as much as the last.
+    From SCALE to SCALE the shares of the large levels stay. A search gets a level longer for every eight of
+    SCALE, a small one: 7 levels were measured at 23, 8 at 24 and 25.
     """
     n = 1 << PROFILE_SCALE
-    more = max(0, (scale - PROFILE_SCALE + 7) // 8)
-    return [found / n for found in (*PROFILE, *[PROFILE[-1]] * more)]
+    *finding, nothing = PROFILE
+    more = (scale - PROFILE_SCALE) // 8
+    finding = finding[: len(finding) + more] + finding[-1:] * more
+    return [found / n for found in (*finding, nothing)]
 
 
 def message_bytes(plain: float, filled: float) -> float:
@@ -178,17 +191,22 @@ def level_cost(
     peers : bool, default=False
         Whether ranks write into each other's memory, scheme Px1.
     """
+    engine = machine.peers if peers else machine.messages
     exchanges = [share(layout)] if layout.columns == 1 else [fold(layout), share(layout)]
     if layout.n_ranks == 1:
         exchanges = []
-    sizes = [message_bytes(e.bytes, found) if compressed else e.bytes for e in exchanges]
+    latency = engine.level_s + engine.meeting_s * (layout.n_ranks - 1)
     if peers:
-        sizes = [e.bytes * min(1.0, found * STORED) for e in exchanges]
-        latency = machine.meeting_s if exchanges else 0.0
+        sent = sum(e.bytes for e in exchanges) * min(1.0, found * STORED)
     else:
-        latency = machine.host_s + sum(machine.exchange_s + machine.message_s * e.count for e in exchanges)
-        latency += machine.count_s if exchanges else 0.0
-    return Cost(machine.level_s, latency, _seconds(machine, layout, sum(sizes)), sum(sizes))
+        sent = sum(message_bytes(e.bytes, found) if compressed else e.bytes for e in exchanges)
+        latency += _exchange_seconds(engine, exchanges)
+    return Cost(0.0, latency, _seconds(machine, layout, sent), sent)
+
+
+def _exchange_seconds(engine: Engine, exchanges: list[Messages]) -> float:
+    """Return how long exchanges take whose messages are empty."""
+    return sum(engine.exchange_s + engine.message_s * e.count for e in exchanges)
 
 
 def _seconds(machine: Machine, layout: Layout, sent: float) -> float:
@@ -216,8 +234,10 @@ def search_cost(
         See :func:`level_cost`.
     """
     layout = Layout(scheme, n_ranks, 1 << scale)
+    engine = machine.peers if peers else machine.messages
     heads = layout.n_vertices / layout.rows * (2 if layout.is_paired else 1)
-    total = Cost(machine.vertex_s * heads, 0.0, 0.0, 0.0)
+    owned = layout.n_vertices / n_ranks
+    total = Cost(engine.head_s * heads + engine.owned_s * owned, engine.search_s, 0.0, 0.0)
     for found in profile(scale):
         total += level_cost(machine, layout, found, compressed=compressed, peers=peers)
     if layout.columns > 1:
@@ -231,8 +251,8 @@ def _parents_cost(machine: Machine, layout: Layout, found: float) -> Cost:
     seekers = layout.columns
     parents = found * layout.n_vertices / layout.n_ranks * INDEX * (seekers - 1) / seekers
     sent = parents + sum(e.bytes for e in bitmaps)
-    latency = sum(machine.exchange_s + machine.message_s * e.count for e in (*bitmaps, bitmaps[0]))
-    return Cost(0.0, latency + machine.host_s, _seconds(machine, layout, sent), sent)
+    latency = _exchange_seconds(machine.messages, [*bitmaps, bitmaps[0]])
+    return Cost(0.0, latency, _seconds(machine, layout, sent), sent)
 
 
 def memory_bytes(scale: int, scheme: str, n_ranks: int) -> float:
