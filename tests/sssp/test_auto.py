@@ -10,19 +10,17 @@ from sample_graphs import sample_graphs, undirected
 def test_features_say_what_is_worth_a_try(host_device):
     kind, names = auto.worth_a_try(ResidentGraph.upload(host_device, sample_graphs()["grid"]))
     assert kind.startswith("a map (mean degree")
-    assert "tiled" in names
-    assert "push-pull" not in names
+    assert names == ["tiled", "near-far"]
     edges = np.array([[0, leaf] for leaf in range(1, 101)])
     star = undirected("star", 200, edges, np.ones(100, dtype=int))
     kind, names = auto.worth_a_try(ResidentGraph.upload(host_device, star))
     assert kind == "hubs (mean degree 1.98, largest 100)"
-    assert "push-pull" in names
-    assert "tiled" not in names
+    assert names == ["near-far", "push-pull"]
 
 
 def test_the_fastest_candidate_is_kept(device, monkeypatch):
     resident = ResidentGraph.upload(device, sample_graphs()["grid"])
-    for fastest in ("near-far", "adaptive-persistent"):
+    for fastest in ("near-far", "tiled"):
         module = auto.CANDIDATES[fastest].__name__
 
         def seconds(self, solver, source, module=module):
@@ -32,6 +30,6 @@ def test_the_fastest_candidate_is_kept(device, monkeypatch):
         resolved = auto.Solver(resident, auto.Parameters()).resolved
         assert resolved["chosen"] == fastest
         assert f"{fastest} 1 ms" in resolved["probed"].split(", ")
-        assert resolved["probed"].count(" 2 ms") == 2
+        assert resolved["probed"].count(" 2 ms") == 1
         assert resolved["probe_ms"] >= 0
         assert resolved["because"].startswith("a map")
