@@ -51,7 +51,8 @@ class Solver:
 
     Features of the graph say which variants are worth a try: `tiled` on maps, where degrees are small and
     there are no hubs, `push-pull` on other graphs; `near-far` always. Each is prepared and timed in turn, and
-    the fastest kept. All of it counts as preparation; `probe_ms`, among what is resolved, is the time of the searches.
+    the fastest kept. All of it counts as preparation; `probe_ms`, among what is resolved, is the time of the
+    searches.
 
     Parameters
     ----------
