@@ -41,13 +41,17 @@ def clique_among_islands(side=200, seed=2):
     tails, heads = np.divmod(np.arange(side * side), side)
     arcs = tails != heads
     members = rng.permutation(30 * side)[:side]
-    weights = rng.integers(0, 1000, side * side) + 400 * abs(tails - heads)
+    weights = rng.integers(1000, 2000, side * side)  # no detour is as short as an arc
     return Graph.from_arcs("clique", 30 * side, members[tails[arcs]], members[heads[arcs]], weights[arcs])
 
 
 def archipelago():
-    """Three grids that no path joins, and vertices of their own: a forest of elimination trees."""
-    parts = [directed_grid(side, seed) for side, seed in ((9, 1), (14, 2), (5, 3))]
+    """Grids and many pairs that no path joins, and vertices of their own: a forest of elimination trees.
+
+    The pairs make a level wider than what all warps of a block take at once.
+    """
+    pairs = Graph.from_arcs("pairs", 2400, np.arange(0, 2400, 2), np.arange(1, 2400, 2), np.arange(1200))
+    parts = [*(directed_grid(side, seed) for side, seed in ((9, 1), (14, 2), (5, 3))), pairs]
     first = np.cumsum([0, *(part.n_vertices + 7 for part in parts)])
     tails = np.concatenate([part.sources + begin for part, begin in zip(parts, first, strict=False)])
     heads = np.concatenate([part.targets + begin for part, begin in zip(parts, first, strict=False)])
@@ -72,8 +76,9 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks):
     solver = Solver(resident, Parameters(tasks=tasks))
     assert solver.resolved["top"] > 0
     assert solver.resolved["tasks"] == tasks
-    most_important = int(_hierarchy.build(graph, tasks, 16.0).order[0])
-    for source in (0, 17, graph.n_vertices - 1, most_important):
+    hierarchy = _hierarchy.build(graph, tasks, 16.0)
+    of_top, of_most_arcs = hierarchy.order[[0, np.argmax(np.diff(hierarchy.up_offsets))]].tolist()
+    for source in (0, 17, graph.n_vertices - 9, of_top, of_most_arcs):
         check(solver, resident, source)
 
 
