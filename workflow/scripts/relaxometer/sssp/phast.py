@@ -55,8 +55,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by PHAST on a customizable contraction hierarchy.
 
-    The preparation, an order by nested dissection above all, takes as long as thousands of searches; a new
-    set of weights on the same map would need only its last part.
+    The preparation, an order by nested dissection above all, takes as long as thousands of searches. New
+    weights on the same map would need a new customization only, but here all is done for each graph.
 
     Parameters
     ----------
@@ -107,29 +107,17 @@ class Solver:
         self._shared_bytes, sizes = _layout(hierarchy)
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
-        self._resolved = {
+        self._resolved: dict[str, Any] = {
             "tasks": tasks,
             "top": int(hierarchy.task_begins[1]),
             "arcs": len(hierarchy.up_arcs),
             "levels": int(np.diff(hierarchy.task_levels).max()),
             "height": int(hierarchy.depth.max(initial=0)),
         }
-        zero = np.flatnonzero(host.weights == 0)
-        zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1).astype(np.uint32)
+        self._arguments = *_uploaded(graph, hierarchy), *sizes
         xp = device.xp
-        self._arguments = (
-            *graph.csr,
-            device.asarray(zero_arcs) if len(zero) else None,
-            np.uint32(len(zero)),
-            *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_levels)),
-            np.uint32(len(hierarchy.task_begins) - 1),
-            *(device.asarray(array) for array in _arrays(hierarchy.inside)),
-            *(device.asarray(array) for array in _arrays(hierarchy.outside)),
-            *map(device.asarray, (hierarchy.up_offsets, hierarchy.up_arcs, hierarchy.depth, hierarchy.jumps)),
-            *sizes,
-        )
-        self._path = xp.empty((int(hierarchy.depth.max(initial=0)) + 1, 2), dtype=xp.uint32)
-        self._top_distance = xp.empty(max(1, int(hierarchy.task_begins[1])), dtype=xp.uint32)
+        self._path = xp.empty((self._resolved["height"] + 1, 2), dtype=xp.uint32)
+        self._top_distance = xp.empty(max(1, self._resolved["top"]), dtype=xp.uint32)
         self._board = xp.empty(BOARD_WORDS, dtype=xp.uint32)
 
     @property
@@ -158,6 +146,22 @@ class Solver:
             reached = int((device.asnumpy(distance) != UNREACHED).sum())
             phases.append(Phase("sweep", reached, self._resolved["arcs"], elapsed_ms))
         return Answer(distance, predecessor, None, overflowed)
+
+
+def _uploaded(graph: ResidentGraph, hierarchy: Hierarchy) -> tuple[Any, ...]:
+    """Return the kernel's arguments from the graph to the hierarchy's jumps."""
+    device, host = graph.device, graph.host
+    zero = np.flatnonzero(host.weights == 0)
+    zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1).astype(np.uint32)
+    return (
+        *graph.csr,
+        device.asarray(zero_arcs) if len(zero) else None,
+        np.uint32(len(zero)),
+        *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_levels)),
+        np.uint32(len(hierarchy.task_begins) - 1),
+        *map(device.asarray, (*_arrays(hierarchy.inside), *_arrays(hierarchy.outside))),
+        *map(device.asarray, (hierarchy.up_offsets, hierarchy.up_arcs, hierarchy.depth, hierarchy.jumps)),
+    )
 
 
 def _arrays(slices: Slices) -> tuple[Any, ...]:
