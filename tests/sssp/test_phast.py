@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from relaxometer.certify import SsspCertifier
 from relaxometer.datasets.registry import RoadParameters
 from relaxometer.datasets.roads import road_like
+from relaxometer.device import get_device
 from relaxometer.graph import Graph
 from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import _hierarchy
+from relaxometer.sssp import _hierarchy, phast
 from relaxometer.sssp.phast import Parameters, Solver
 from relaxometer.variants import Skipped
 from sample_graphs import reference_distances
@@ -34,19 +35,107 @@ def roads():
     return road_like(RoadParameters(rows=28, columns=33), seed=3)
 
 
+def clique_among_islands(side=200, seed=2):
+    """Rows longer than what a warp reads ahead; vertices without arcs, so that the mean is that of a map."""
+    rng = np.random.default_rng(seed)
+    tails, heads = np.divmod(np.arange(side * side), side)
+    arcs = tails != heads
+    members = rng.permutation(30 * side)[:side]
+    weights = rng.integers(1000, 2000, side * side)  # no detour is as short as an arc
+    return Graph.from_arcs("clique", 30 * side, members[tails[arcs]], members[heads[arcs]], weights[arcs])
+
+
+def archipelago():
+    """Grids and many pairs that no path joins, and vertices of their own: a forest of elimination trees.
+
+    The pairs make a level wider than what all warps of a block take at once.
+    """
+    pairs = Graph.from_arcs("pairs", 2400, np.arange(0, 2400, 2), np.arange(1, 2400, 2), np.arange(1200))
+    parts = [*(directed_grid(side, seed) for side, seed in ((9, 1), (14, 2), (5, 3))), pairs]
+    first = np.cumsum([0, *(part.n_vertices + 7 for part in parts)])
+    tails = np.concatenate([part.sources + begin for part, begin in zip(parts, first, strict=False)])
+    heads = np.concatenate([part.targets + begin for part, begin in zip(parts, first, strict=False)])
+    weights = np.concatenate([part.weights for part in parts])
+    return Graph.from_arcs("archipelago", int(first[-1]), tails, heads, weights)
+
+
+def check(solver, resident, source):
+    device = resident.device
+    answer = solver.solve(source)
+    expected = reference_distances(resident.host, source)
+    np.testing.assert_array_equal(device.asnumpy(answer.distance), expected)
+    certificate = SsspCertifier(resident).check(source, answer.distance, answer.predecessor)
+    assert certificate.holds, certificate.reason
+
+
 @pytest.mark.parametrize("tasks", [1, 3, 20])
-@pytest.mark.parametrize("make", [directed_grid, roads])
+@pytest.mark.parametrize("make", [directed_grid, roads, clique_among_islands, archipelago])
 def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks):
     graph = make()
     resident = ResidentGraph.upload(device, graph)
-    solver, certifier = Solver(resident, Parameters(tasks=tasks)), SsspCertifier(resident)
+    solver = Solver(resident, Parameters(tasks=tasks))
     assert solver.resolved["top"] > 0
     assert solver.resolved["tasks"] == tasks
-    for source in (0, 17, graph.n_vertices - 1):
-        answer = solver.solve(source)
-        np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, source))
-        certificate = certifier.check(source, answer.distance, answer.predecessor)
-        assert certificate.holds, certificate.reason
+    hierarchy = _hierarchy.build(graph, tasks, 16.0)
+    of_top, of_most_arcs = hierarchy.order[[0, np.argmax(np.diff(hierarchy.up_offsets))]].tolist()
+    for source in (0, 17, graph.n_vertices - 9, of_top, of_most_arcs):
+        check(solver, resident, source)
+
+
+def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
+    hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
+    assert (hierarchy.inside.table[:, 1] >> 24).max() > _hierarchy.ARCS_A_LANE
+    assert np.diff(hierarchy.up_offsets).max() > 32 * _hierarchy.ARCS_A_LANE
+
+
+@pytest.mark.parametrize("n", [1, 100])
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_graphs_without_arcs(device, n, tasks):
+    """With a hundred vertices the top is empty; with one, the tasks are."""
+    resident = ResidentGraph.upload(device, Graph.from_arcs("bare", n, [], [], []))
+    solver = Solver(resident, Parameters(tasks=tasks))
+    assert solver.resolved["top"] == (n == 1)
+    check(solver, resident, n - 1)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_distances_do_not_depend_on_the_order_of_threads(seed):
+    resident = ResidentGraph.upload(get_device("host", order_seed=seed), directed_grid())
+    check(Solver(resident, Parameters(tasks=20)), resident, 17)
+
+
+@pytest.mark.parametrize("there_and_back", [(256, 0), (128, 128)])
+def test_many_parallel_arcs_are_one_edge(device, there_and_back):
+    there, back = there_and_back
+    tails = np.concatenate([np.arange(99), np.full(there, 50), np.full(back, 51)])
+    heads = np.concatenate([np.arange(1, 100), np.full(there, 51), np.full(back, 50)])
+    chosen = np.arange(len(tails)) != 50  # of the path's own arcs, the one beside the parallel ones
+    tails, heads = tails[chosen], heads[chosen]
+    weights = 1 + np.arange(len(tails)) % 7
+    graph = Graph.from_arcs("parallel", 100, tails, heads, weights, keep_parallel=True)
+    resident = ResidentGraph.upload(device, graph)
+    check(Solver(resident, Parameters(tasks=3)), resident, 0)
+
+
+def test_the_same_graph_gets_the_same_hierarchy():
+    first = _hierarchy.build(roads(), 3, 16.0)
+    _hierarchy.build(directed_grid(), 3, 16.0)
+    again = _hierarchy.build(roads(), 3, 16.0)
+    np.testing.assert_array_equal(again.order, first.order)
+    np.testing.assert_array_equal(again.inside.arcs, first.inside.arcs)
+
+
+def test_an_instrumented_run_is_one_phase(device):
+    graph = archipelago()
+    solver = Solver(ResidentGraph.upload(device, graph), Parameters())
+    phases = []
+    answer = solver.solve(0, phases)
+    assert answer.phases is None
+    assert [phase.mode for phase in phases] == ["sweep"]
+    assert phases[0].updated == (reference_distances(graph, 0) < UNREACHED).sum() < graph.n_vertices
+    hierarchy = _hierarchy.build(graph, solver.resolved["tasks"], 16.0)
+    downward = sum((slices.arcs[:, 1] < UNREACHED).sum() for slices in (hierarchy.inside, hierarchy.outside))
+    assert downward <= phases[0].relaxed_arcs == len(hierarchy.up_arcs)
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,6 +206,7 @@ def test_lengths_that_32_bits_do_not_hold_are_noticed(device):
     answer = solver.solve(0)
     assert answer.overflowed
     assert device.asnumpy(answer.distance).tolist() == [0, 2**31, UNREACHED, 2**32 - 2]
+    assert device.asnumpy(answer.predecessor).tolist() == [0, 0, UNREACHED, 0]
 
 
 def test_a_graph_that_is_no_map_is_skipped(device):
@@ -131,3 +221,27 @@ def test_a_graph_that_is_no_map_is_skipped(device):
         prepare(6000)
     with pytest.raises(Skipped, match=r"at most 1024 arcs a vertex, 8 in the mean; here \d+ and 13\.3"):
         prepare(20_000)
+
+
+def test_a_map_that_shared_memory_does_not_hold_is_skipped(device, monkeypatch):
+    resident = ResidentGraph.upload(device, directed_grid())
+    monkeypatch.setattr(phast, "SHARED_BYTES", 2048)
+    with pytest.raises(Skipped, match=r"made for maps; parts of .* there are 2048"):
+        Solver(resident, Parameters(tasks=1))
+    monkeypatch.setattr(phast, "SHARED_BYTES", 1024)
+    with pytest.raises(Skipped, match="576 vertices; shared memory holds at most 512"):
+        Solver(resident, Parameters(tasks=1))
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "message"),
+    [
+        ("MOST_ROWS", 100, r"a part would have \d+ vertices, over 100"),
+        ("MOST_IN_A_ROW", 5, r"a vertex would have \d+ arcs upward, over 5"),
+        ("MOST_UPWARD", 500, "the hierarchy would have more than fill = 16 arcs an edge"),
+    ],
+)
+def test_what_slices_cannot_hold_is_skipped(monkeypatch, limit, value, message):
+    monkeypatch.setattr(_hierarchy, limit, value)
+    with pytest.raises(Skipped, match=message):
+        _hierarchy.build(directed_grid(), 1, 16.0)

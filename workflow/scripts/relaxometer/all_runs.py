@@ -122,6 +122,9 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
                 graph = graph_of(plan, name)
             statuses = do(graph)
             print(f"{time.monotonic() - start:6.1f} s {job}: {statuses}", flush=True)
+    if device.kind == "cuda":
+        # Ranks, which are processes of their own, need what CuPy's pool would keep.
+        device.xp.get_default_memory_pool().free_all_blocks()
     return left
 
 

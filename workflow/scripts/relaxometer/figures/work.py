@@ -12,7 +12,8 @@ from relaxometer.samples import proven, source_times
 def relaxations(timings: pd.DataFrame) -> pd.Series:
     """Return how often a variant relaxes an arc that it can reach, as the median over sources.
 
-    A search that settles one vertex after the other relaxes each once, which is the least.
+    A search that settles one vertex after the other relaxes each once. `phast` relaxes all arcs of its
+    hierarchy once instead: on maps of roads these are 1.5 to 2 times as many as the graph's.
 
     Parameters
     ----------

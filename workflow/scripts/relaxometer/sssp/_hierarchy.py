@@ -2,7 +2,10 @@
 
 Vertices are ordered by nested dissection and contracted in that order: where a vertex goes, its neighbours
 that are left are joined by shortcuts. A shortest path then climbs to its most important vertex and descends
-from there, whatever the weights. The weights of shortcuts are found afterwards, from triangles.
+from there, whatever the weights. The weights of shortcuts are found afterwards, from triangles. (The paper's
+first two phases, preprocessing and customization; the third, the query, is PHAST here.) What can be climbed
+to from a vertex are its ancestors in the elimination tree, where the parent of a vertex is the lowest of its
+higher neighbours.
 
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
 """
@@ -21,6 +24,7 @@ import pymetis
 import scipy.sparse as sp
 
 from relaxometer.graph import Graph
+from relaxometer.variants import Skipped
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -28,14 +32,19 @@ Words = npt.NDArray[np.uint32]
 UNREACHED = 2**32 - 1
 WARP = 32
 ARCS_A_LANE = 4
-"""Arcs that a lane of a warp takes, if a row is not too long for that."""
+"""Arcs that a lane of a warp takes, if a row is not too long for that; as many as the kernel reads ahead."""
+
+MOST_ROWS = 1 << 16
+"""Rows of a task that a slice can number."""
+
+MOST_IN_A_ROW = 255 * WARP
+"""Arcs of a row that a slice can hold."""
+
+MOST_UPWARD = 2**32 - 2**10
+"""Arcs upward that 32 bits can number, with room for what a warp looks beyond the end."""
 
 PARTS_A_TASK = 4
 """Subtrees are cut so small that a task has about so many of them."""
-
-
-class TooManyShortcuts(Exception):  # noqa: N818  (a finding, not an error)
-    """The graph is not like a map: its hierarchy would have more arcs than allowed."""
 
 
 @dataclass(frozen=True)
@@ -112,31 +121,20 @@ def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
 
     Raises
     ------
-    TooManyShortcuts
-        If there would be more.
+    Skipped
+        If there would be more, or if a row or a task would be larger than slices can hold.
     """
-    compiled, n = _compiled(), graph.n_vertices
-    offsets, adjacent = _undirected(graph)
-    order = _dissected(offsets, adjacent)
-    rank = np.empty(n, dtype=np.int64)
-    rank[order] = np.arange(n)
-    most = max(int(fill * (len(adjacent) // 2)), 1 << 16)
-    up_offsets, up = compiled.contract(offsets, adjacent, rank, order, most)
-    if up_offsets[-1] > most:
-        raise TooManyShortcuts
-    upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
-    tails, heads = rank[graph.sources], rank[graph.targets]
-    compiled.weigh_arcs(tails, heads, graph.weights, up_offsets, up, upward, downward)
-    compiled.weigh_shortcuts(up_offsets, up, upward, downward)
-    parent = np.full(n, -1, dtype=np.int64)
-    has_parent = np.diff(up_offsets) > 0
-    parent[has_parent] = up[up_offsets[:-1][has_parent]]
+    compiled = _compiled()
+    order, up_offsets, up = _preprocessed(graph, fill)
+    upward, downward = _customized(graph, order, up_offsets, up)
+    parent = _parents(up_offsets, up)
     task = _tasks(parent, np.diff(up_offsets), n_tasks)
     level, inside_degree, depth = compiled.find_levels(up_offsets, up, task, parent)
     by_position = np.lexsort((-inside_degree, level, task))
-    position = np.empty(n, dtype=np.int64)
-    position[by_position] = np.arange(n)
+    position = _inverse(by_position)
     begins = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=n_tasks + 1))])
+    if np.diff(begins).max() > MOST_ROWS:
+        raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MOST_ROWS}")
     levels_of = np.zeros(n_tasks + 1, dtype=np.int64)
     np.maximum.at(levels_of, task, level + 1)
     task_levels = np.concatenate([[0], np.cumsum(levels_of)])
@@ -159,22 +157,74 @@ def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
     )
 
 
+def _preprocessed(graph: Graph, fill: float) -> tuple[Ints, Ints, Ints]:
+    """Order and contract, without a look at the weights: the preprocessing of the paper.
+
+    Returns
+    -------
+    order : ndarray of shape (n_vertices,), int64
+        The vertex of each rank.
+    up_offsets : ndarray of shape (n_vertices + 1,), int64
+    up : ndarray of shape (n_arcs,), int64
+        The higher neighbours of each rank, ascending.
+    """
+    offsets, adjacent = _undirected(graph)
+    order = _dissected(offsets, adjacent)
+    most = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MOST_UPWARD)
+    up_offsets, up = _compiled().contract(offsets, adjacent, _inverse(order), order, most)
+    if len(up) > most:
+        raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs an edge")
+    longest = int(np.diff(up_offsets).max())
+    if longest > MOST_IN_A_ROW:
+        raise Skipped(f"made for maps; a vertex would have {longest} arcs upward, over {MOST_IN_A_ROW}")
+    return order, up_offsets, up
+
+
+def _customized(graph: Graph, order: Ints, up_offsets: Ints, up: Ints) -> tuple[Words, Words]:
+    """Return the weights of the arcs upward and of those downward: the paper's basic customization."""
+    upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
+    rank = _inverse(order)
+    tails, heads = rank[graph.sources], rank[graph.targets]
+    _compiled().weigh_arcs(tails, heads, graph.weights, up_offsets, up, upward, downward)
+    _compiled().weigh_shortcuts(up_offsets, up, upward, downward)
+    return upward, downward
+
+
+def _inverse(permutation: Ints) -> Ints:
+    inverse = np.empty(len(permutation), dtype=np.int64)
+    inverse[permutation] = np.arange(len(permutation))
+    return inverse
+
+
 def _undirected(graph: Graph) -> tuple[Ints, Ints]:
     """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
     shape = (graph.n_vertices, graph.n_vertices)
     is_loop = graph.sources == graph.targets
-    ones = np.ones(graph.n_arcs, dtype=np.int8)[~is_loop]
+    # Parallel arcs are merged by "or": a sum of small integers would come to 0 for 256 of them.
+    ones = np.ones(graph.n_arcs, dtype=np.bool_)[~is_loop]
     matrix = sp.csr_matrix((ones, (graph.sources[~is_loop], graph.targets[~is_loop])), shape=shape)
     matrix = (matrix + matrix.T).tocsr()
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
 
 
 def _dissected(offsets: Ints, adjacent: Ints) -> Ints:
-    """Return the vertices by nested dissection, the last separators first to be contracted."""
+    """Return the vertices by nested dissection: both sides of a separator come before it.
+
+    The order is METIS's (Karypis and Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning
+    Irregular Graphs", 1998), the same in every run.
+    """
     if len(adjacent) == 0:
         return np.arange(len(offsets) - 1)
     order, _ = pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))
     return np.asarray(order, dtype=np.int64)
+
+
+def _parents(up_offsets: Ints, up: Ints) -> Ints:
+    """Return the parent of each rank in the elimination tree, or -1 for a root."""
+    parent = np.full(len(up_offsets) - 1, -1, dtype=np.int64)
+    has_parent = np.diff(up_offsets) > 0
+    parent[has_parent] = up[up_offsets[:-1][has_parent]]
+    return parent
 
 
 def _tasks(parent: Ints, degrees: Ints, n_tasks: int) -> Ints:
@@ -207,12 +257,10 @@ def _sliced(offsets: Ints, arcs: Words, begins: Ints, groups: Ints) -> Slices:
 def _jumps(parent: Ints, by_position: Ints, position: Ints, deepest: int) -> Words:
     """Return the ancestors 1, 2, 4, ... steps above each position."""
     above = np.where(parent >= 0, parent, np.arange(len(parent)))
-    jump = position[above[by_position]]
-    jumps = [jump]
+    jumps = [position[above[by_position]].astype(np.uint32)]
     while 2 ** len(jumps) <= deepest:
-        jump = jump[jump]
-        jumps.append(jump)
-    return np.stack(jumps).astype(np.uint32)
+        jumps.append(jumps[-1][jumps[-1]])
+    return np.stack(jumps)
 
 
 @cache
@@ -238,12 +286,12 @@ def _compiled() -> Any:
 def _contract(offsets: Any, adjacent: Any, rank: Any, order: Any, most: int) -> Any:
     """Return offsets and targets, by rank and sorted, of the arcs to vertices of higher rank.
 
-    A vertex has those of its own edges, and those of the vertices whose lowest neighbour it is. Stops once
-    there are more than `most`.
+    A vertex has those of its own edges, and those of its children in the elimination tree, whose lowest
+    higher neighbour it is. Stops once there are more than `most`.
     """
     n = len(order)
     up_offsets = np.zeros(n + 1, dtype=np.int64)
-    up = np.empty(most + n, dtype=np.int64)
+    up = np.empty(most + n, dtype=np.int64)  # one vertex adds at most n to `most`
     seen_by = np.full(n, -1, dtype=np.int64)
     child, sibling = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     size = 0
@@ -294,11 +342,10 @@ def _weigh_arcs(
 
 
 def _weigh_shortcuts(up_offsets: Any, up: Any, upward: Any, downward: Any) -> None:
-    """Shorten every arc by the ways through a lower vertex, the lowest first.
+    """Shorten every arc by the ways through a lower vertex (its lower triangles), the lowest vertex first.
 
-    What is longer than 32 bits hold counts as no way at all: no shortest path that fits has it.
+    What is longer than 32 bits hold counts as no way at all: no part of a path is longer than the path.
     """
-    too_long = 2**32 - 1
     for v in range(len(up_offsets) - 1):
         end = up_offsets[v + 1]
         for one in range(up_offsets[v], end):
@@ -308,8 +355,8 @@ def _weigh_shortcuts(up_offsets: Any, up: Any, upward: Any, downward: Any) -> No
                     e += 1
                 by_up = np.int64(downward[one]) + np.int64(upward[other])
                 by_down = np.int64(downward[other]) + np.int64(upward[one])
-                upward[e] = min(np.int64(upward[e]), by_up, too_long)
-                downward[e] = min(np.int64(downward[e]), by_down, too_long)
+                upward[e] = min(np.int64(upward[e]), by_up, UNREACHED)
+                downward[e] = min(np.int64(downward[e]), by_down, UNREACHED)
 
 
 def _subtree_sizes(parent: Any, own: Any) -> Any:
@@ -395,11 +442,11 @@ def _cut_slices(degrees: Any, first: Any, groups: Any) -> Any:
         row = groups[g]
         while row < groups[g + 1]:
             most, log_lanes = 0, 0
-            for other in range(row, min(row + 32, groups[g + 1])):
+            for other in range(row, min(row + WARP, groups[g + 1])):
                 most = max(most, degrees[other])
-            while log_lanes < 5 and most > 4 << log_lanes:
+            while log_lanes < 5 and most > ARCS_A_LANE << log_lanes:
                 log_lanes += 1
-            rows = min(32 >> log_lanes, groups[g + 1] - row)
+            rows = min(WARP >> log_lanes, groups[g + 1] - row)
             most = 0
             for other in range(row, row + rows):
                 most = max(most, degrees[other])
@@ -417,9 +464,9 @@ def _fill_slices(
     table: Any, offsets: Any, arcs: Any, first: Any, groups: Any, bounds: Any, warps: int
 ) -> Any:
     """Return the arcs of all slices in their places."""
-    placed = np.empty((32 * warps, 2), dtype=np.uint32)
+    placed = np.empty((WARP * warps, 2), dtype=np.uint32)
     placed[:, 0] = 0
-    placed[:, 1] = 2**32 - 1
+    placed[:, 1] = UNREACHED
     for g in range(len(groups) - 1):
         for s in range(bounds[g], bounds[g + 1]):
             word = np.int64(table[s, 1])
@@ -428,6 +475,6 @@ def _fill_slices(
             for k in range(((word >> 16) & 31) + 1):
                 for i in range(offsets[row + k], offsets[row + k + 1]):
                     j = i - offsets[row + k]
-                    at = (np.int64(table[s, 0]) + j // lanes) * 32 + k * lanes + j % lanes
+                    at = (np.int64(table[s, 0]) + j // lanes) * WARP + k * lanes + j % lanes
                     placed[at] = arcs[i]
     return placed

@@ -19,8 +19,11 @@ __device__ inline void find_predecessors(u32 n, const i64* offsets, const u32* t
         i64 end = offsets[u + 1];
         for (i64 i = offsets[u]; i < end; ++i) {
             u64 length = static_cast<u64>(before) + weights[i];
-            if (length >= 0xffffffffu) store_relaxed(overflowed, 1u);
-            if (weights[i] != 0 && length == distance[targets[i]]) store_relaxed(&predecessor[targets[i]], u);
+            if (length >= 0xffffffffu) {
+                store_relaxed(overflowed, 1u);
+            } else if (weights[i] != 0 && length == distance[targets[i]]) {
+                store_relaxed(&predecessor[targets[i]], u);
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 //
 // A hierarchy (see _hierarchy.py) orders the vertices and adds shortcuts, so that to every vertex leads a
 // shortest path that first climbs in the order and then descends. What can be climbed to are the ancestors of
-// the source in the elimination tree, a few hundred vertices. From there each vertex needs nothing but its
-// arcs from higher ones:
+// the source in the elimination tree, on a map a few hundred vertices. From there each vertex needs nothing
+// but its arcs from higher ones:
 //
 //     climb:  for a in ancestors of the source, upwards: for (a, b, w) upward: d(b) = min(d(b), d(a) + w)
 //     sweep:  for v, downwards: d(v) = min(d(v), d(u) + w for (u, v, w) downward)
@@ -11,7 +11,8 @@
 // No distance is ever corrected, and every arc of the hierarchy is read exactly once, whatever the weights.
 // This is PHAST (Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees",
 // JPDC 73, 2013) on the hierarchy of Dibbelt, Strasser and Wagner ("Customizable Contraction Hierarchies",
-// 2016). What differs from PHAST on a GPU, which launches a kernel for each level of the whole graph:
+// JEA 21, 2016). What differs from PHAST on a GPU, which climbs on the CPU, by Dijkstra's algorithm, and then
+// launches a kernel for each level of the whole graph:
 //
 //   - Nested dissection cuts the graph into subtrees that need nothing of each other. The top is swept by one
 //     block, then every block sweeps a task of its own, a few subtrees side by side. Distances stay in shared
@@ -34,7 +35,7 @@ namespace cg = cooperative_groups;
 const u32 UNREACHED = 0xffffffffu;
 const u32 ALL_LANES = 0xffffffffu;
 const u32 WARP = 32;
-const u32 AHEAD = 4;  // arcs of a lane that are read ahead
+const u32 AHEAD = 4;  // arcs of a lane that are read ahead: ARCS_A_LANE of _hierarchy.py
 
 // What the blocks share.
 struct Board {

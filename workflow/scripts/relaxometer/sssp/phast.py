@@ -11,7 +11,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from relaxometer import variants
 from relaxometer.phases import Phase
-from relaxometer.sssp import Answer
+from relaxometer.sssp import UNREACHED, Answer
 from relaxometer.variants import Skipped
 
 if TYPE_CHECKING:
@@ -23,20 +23,17 @@ HOST_BLOCK = 128
 """Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
 
 SHARED_BYTES = 226 * 1024
+"""Shared memory of a block: a task's distances, slices and levels; before, the ancestors of the source."""
+
 LEAST_TASK = 64
 """Vertices below which cutting on is no use."""
-
-MOST_ROWS = 1 << 16
-"""Rows of a task that a slice can number."""
-
-MOST_IN_A_ROW = 255 * 32
-"""Arcs of a row that a slice can hold."""
 
 MOST_ARCS, MOST_MEAN = 1024, 8.0
 """Arcs of a vertex, and of all in the mean, above which no order is looked for: that would take long."""
 
 BOARD_WORDS = 5
 OVERFLOW_WORD = 1
+"""What the blocks share: `Board` in ``phast.cu``."""
 
 
 class Parameters(variants.Parameters):
@@ -58,8 +55,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by PHAST on a customizable contraction hierarchy.
 
-    The preparation, an order by nested dissection above all, takes as long as thousands of searches; a new
-    set of weights on the same map would need only its last part.
+    The preparation, an order by nested dissection above all, takes as long as thousands of searches. New
+    weights on the same map would need a new customization only, but here all is done for each graph.
 
     Parameters
     ----------
@@ -69,8 +66,8 @@ class Solver:
     Raises
     ------
     Skipped
-        If a vertex has too many arcs for a map, if the hierarchy would have too many, or if a part of it does
-        not fit in shared memory.
+        If a vertex has too many arcs for a map, if the hierarchy would have too many, or if a part of it
+        would not fit in shared memory.
 
     References
     ----------
@@ -102,39 +99,25 @@ class Solver:
             raise Skipped(f"a block of this device has less than {SHARED_BYTES // 1024} KiB of shared memory")
         given = parameters.tasks
         tasks = max(1, min(most_blocks, n // LEAST_TASK)) if given == "auto" else given
-        try:
-            hierarchy = _hierarchy.build(host, tasks, parameters.fill)
-        except _hierarchy.TooManyShortcuts:
-            raise Skipped(
-                f"made for maps; the hierarchy would have more than fill = {parameters.fill:g} arcs an edge"
-            ) from None
+        most_vertices = (tasks + 1) * (SHARED_BYTES // 4)
+        if n > most_vertices:
+            raise Skipped(f"{n} vertices; shared memory holds at most {most_vertices}")
+        hierarchy = _hierarchy.build(host, tasks, parameters.fill)
         self._blocks = min(tasks, most_blocks)
         self._shared_bytes, sizes = _layout(hierarchy)
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
-        self._resolved = {
+        self._resolved: dict[str, Any] = {
             "tasks": tasks,
             "top": int(hierarchy.task_begins[1]),
             "arcs": len(hierarchy.up_arcs),
             "levels": int(np.diff(hierarchy.task_levels).max()),
             "height": int(hierarchy.depth.max(initial=0)),
         }
-        zero = np.flatnonzero(host.weights == 0)
-        zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1).astype(np.uint32)
+        self._arguments = *_uploaded(graph, hierarchy), *sizes
         xp = device.xp
-        self._arguments = (
-            *graph.csr,
-            device.asarray(zero_arcs) if len(zero) else None,
-            np.uint32(len(zero)),
-            *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_levels)),
-            np.uint32(len(hierarchy.task_begins) - 1),
-            *(device.asarray(array) for array in _arrays(hierarchy.inside)),
-            *(device.asarray(array) for array in _arrays(hierarchy.outside)),
-            *map(device.asarray, (hierarchy.up_offsets, hierarchy.up_arcs, hierarchy.depth, hierarchy.jumps)),
-            *sizes,
-        )
-        self._path = xp.empty((int(hierarchy.depth.max(initial=0)) + 1, 2), dtype=xp.uint32)
-        self._top_distance = xp.empty(max(1, int(hierarchy.task_begins[1])), dtype=xp.uint32)
+        self._path = xp.empty((self._resolved["height"] + 1, 2), dtype=xp.uint32)
+        self._top_distance = xp.empty(max(1, self._resolved["top"]), dtype=xp.uint32)
         self._board = xp.empty(BOARD_WORDS, dtype=xp.uint32)
 
     @property
@@ -146,7 +129,8 @@ class Solver:
         """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
 
         There are no phases; an instrumented run records the whole search as one, in which every arc of the
-        hierarchy is read once, those of the climb twice.
+        hierarchy is relaxed downward. The few upward ones of the climb, and the graph's own, which are read
+        for the predecessors, are not counted.
         """
         device, n = self._graph.device, self._graph.n_vertices
         distance, predecessor = (device.xp.empty(n, dtype=device.xp.uint32) for _ in range(2))
@@ -159,8 +143,25 @@ class Solver:
         overflowed = bool(device.item(self._board, OVERFLOW_WORD))
         if phases is not None:
             elapsed_ms = (time.perf_counter() - begin) * 1e3
-            phases.append(Phase("sweep", n, self._resolved["arcs"], elapsed_ms))
+            reached = int((device.asnumpy(distance) != UNREACHED).sum())
+            phases.append(Phase("sweep", reached, self._resolved["arcs"], elapsed_ms))
         return Answer(distance, predecessor, None, overflowed)
+
+
+def _uploaded(graph: ResidentGraph, hierarchy: Hierarchy) -> tuple[Any, ...]:
+    """Return the kernel's arguments from the graph to the hierarchy's jumps."""
+    device, host = graph.device, graph.host
+    zero = np.flatnonzero(host.weights == 0)
+    zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1).astype(np.uint32)
+    return (
+        *graph.csr,
+        device.asarray(zero_arcs) if len(zero) else None,
+        np.uint32(len(zero)),
+        *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_levels)),
+        np.uint32(len(hierarchy.task_begins) - 1),
+        *map(device.asarray, (*_arrays(hierarchy.inside), *_arrays(hierarchy.outside))),
+        *map(device.asarray, (hierarchy.up_offsets, hierarchy.up_arcs, hierarchy.depth, hierarchy.jumps)),
+    )
 
 
 def _arrays(slices: Slices) -> tuple[Any, ...]:
@@ -180,10 +181,9 @@ def _layout(hierarchy: Hierarchy) -> tuple[int, tuple[np.uint32, np.uint32]]:
     slices = int(np.diff(hierarchy.inside.bounds[hierarchy.task_levels]).max())
     height = int(hierarchy.depth.max(initial=0)) + 1
     needed = max(8 * slices + 4 * rows + 4 * (levels + 1), 8 * height)
-    most = int((hierarchy.up_offsets[1:] - hierarchy.up_offsets[:-1]).max(initial=0))
-    if needed > SHARED_BYTES or rows > MOST_ROWS or most > MOST_IN_A_ROW:
+    if needed > SHARED_BYTES:
         raise Skipped(
-            f"made for maps; parts of {rows} vertices and {slices} slices of arcs, up to {most} in a row, "
-            f"take {needed} bytes of shared memory; there are {SHARED_BYTES}"
+            f"made for maps; parts of {rows} vertices and {slices} slices of arcs, in a tree of height "
+            f"{height}, take {needed} bytes of shared memory; there are {SHARED_BYTES}"
         )
     return -(-needed // 16) * 16, (np.uint32(slices), np.uint32(rows))
