@@ -125,17 +125,27 @@ def test_the_same_graph_gets_the_same_hierarchy():
     np.testing.assert_array_equal(again.inside.arcs, first.inside.arcs)
 
 
-def test_an_instrumented_run_is_one_phase(device):
+def test_an_instrumented_run_records_the_parts_of_the_search(device):
     graph = archipelago()
     solver = Solver(ResidentGraph.upload(device, graph), Parameters())
     phases = []
     answer = solver.solve(0, phases)
     assert answer.phases is None
-    assert [phase.mode for phase in phases] == ["sweep"]
-    assert phases[0].updated == (reference_distances(graph, 0) < UNREACHED).sum() < graph.n_vertices
+    assert [phase.mode for phase in phases] == ["climb", "top", "parts", "predecessors"]
+    climb, top, parts, predecessors = phases
+    reached = (reference_distances(graph, 0) < UNREACHED).sum()
+    assert top.updated + parts.updated == predecessors.updated == reached < graph.n_vertices
+    assert 0 < climb.updated <= solver.resolved["height"] + 1
+    assert all(phase.time_ms >= 0 for phase in phases)
+    assert sum(phase.time_ms for phase in phases) > 0
     hierarchy = _hierarchy.build(graph, solver.resolved["tasks"], 16.0)
     downward = sum((slices.arcs[:, 1] < UNREACHED).sum() for slices in (hierarchy.inside, hierarchy.outside))
-    assert downward <= phases[0].relaxed_arcs == len(hierarchy.up_arcs)
+    assert downward <= top.relaxed_arcs + parts.relaxed_arcs == len(hierarchy.up_arcs)
+    path = [int(np.flatnonzero(hierarchy.order == 0)[0])]
+    while hierarchy.depth[path[-1]]:
+        path.append(int(hierarchy.jumps[0][path[-1]]))
+    assert climb.updated == len(path)
+    assert climb.relaxed_arcs == np.diff(hierarchy.up_offsets)[path].sum()
 
 
 @settings(max_examples=60, deadline=None)

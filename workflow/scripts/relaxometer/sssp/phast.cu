@@ -29,6 +29,7 @@
 #include <cooperative_groups.h>
 
 #include "_tight_arcs.cuh"
+#include "device/clock.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -250,6 +251,12 @@ __device__ void write(const Task& task, const u32* order, u32 source_position, u
     __syncthreads();
 }
 
+// Notes the time at which a part of the search had ended, if it is recorded. The last thread of all counts.
+__device__ __forceinline__ void note(u64* log, u32 part)
+{
+    if (log != nullptr && threadIdx.x == 0) atomicMax(&log[part], nanoseconds());
+}
+
 // The whole search. Arguments after the graph's own are the hierarchy's; see _hierarchy.py.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     phast(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
@@ -261,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
           const u32* __restrict__ outside_bounds, const u32* __restrict__ up_offsets,
           const uint2* __restrict__ up_arcs, const u32* __restrict__ depth_of, const u32* __restrict__ jumps,
           u32 most_slices, u32 most_rows, u32 source_position, uint2* path, u32* top_distance,
-          u32* board_words, u32* distance, u32* predecessor)
+          u32* board_words, u32* distance, u32* predecessor, u64* log)
 {
     extern __shared__ uint4 words[];
     u32* memory = reinterpret_cast<u32*>(words);
@@ -270,13 +277,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     Slices inside = {inside_table, inside_arcs, inside_bounds};
     Slices outside = {outside_table, outside_arcs, outside_bounds};
     if (blockIdx.x == 0) {
+        note(log, 0);
         if (threadIdx.x == 0) board->overflowed = board->changed[0] = 0;
         climb(source_position, up_offsets, up_arcs, depth_of, jumps, n, memory, path, board);
+        note(log, 1);
         Task top = load(task_begins, task_levels, inside, 0, memory, most_slices, most_rows, path,
                         board->path_length);
         sweep_inside(top, inside);
         for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) top_distance[row] = top.distance[row];
         write(top, order, source_position, distance, predecessor);
+        note(log, 2);
     }
     grid.sync();
     for (u32 number = 1 + blockIdx.x; number < n_tasks; number += gridDim.x) {
@@ -286,10 +296,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         sweep_inside(task, inside);
         write(task, order, source_position, distance, predecessor);
     }
+    note(log, 3);
     grid.sync();
     find_predecessors(n, offsets, targets, weights, distance, predecessor, &board->overflowed);
     if (n_zero_arcs != 0) {
         grid.sync();
         follow_zero_arcs(grid, zero_arcs, n_zero_arcs, distance, predecessor, board->changed);
     }
+    note(log, 4);
 }

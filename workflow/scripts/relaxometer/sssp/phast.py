@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +29,9 @@ LEAST_TASK = 64
 
 MOST_ARCS, MOST_MEAN = 1024, 8.0
 """Arcs of a vertex, and of all in the mean, above which no order is looked for: that would take long."""
+
+PARTS = ("climb", "top", "parts", "predecessors")
+"""Of a search, as the kernel notes their ends."""
 
 BOARD_WORDS = 5
 OVERFLOW_WORD = 1
@@ -114,6 +116,7 @@ class Solver:
             "levels": int(np.diff(hierarchy.task_levels).max()),
             "height": int(hierarchy.depth.max(initial=0)),
         }
+        self._hierarchy = hierarchy
         self._arguments = *_uploaded(graph, hierarchy), *sizes
         xp = device.xp
         self._path = xp.empty((self._resolved["height"] + 1, 2), dtype=xp.uint32)
@@ -128,24 +131,38 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.sssp.Solver`.
 
-        There are no phases; an instrumented run records the whole search as one, in which every arc of the
-        hierarchy is relaxed downward. The few upward ones of the climb, and the graph's own, which are read
-        for the predecessors, are not counted.
+        There are no phases; an instrumented run records the parts of the search, in which every arc of the
+        hierarchy is relaxed downward once, and the few of the climb upward too. The graph's own arcs, which
+        are read for the predecessors, are not counted.
         """
         device, n = self._graph.device, self._graph.n_vertices
-        distance, predecessor = (device.xp.empty(n, dtype=device.xp.uint32) for _ in range(2))
+        xp = device.xp
+        distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
         position = np.uint32(self._position[source])
-        state = (self._path, self._top_distance, self._board, distance, predecessor)
-        begin = time.perf_counter()
+        log = None if phases is None else xp.zeros(len(PARTS) + 1, dtype=xp.uint64)
+        state = (self._path, self._top_distance, self._board, distance, predecessor, log)
         self._kernel(
             self._blocks, self._threads, (*self._arguments, position, *state), shared_mem=self._shared_bytes
         )
         overflowed = bool(device.item(self._board, OVERFLOW_WORD))
         if phases is not None:
-            elapsed_ms = (time.perf_counter() - begin) * 1e3
-            reached = int((device.asnumpy(distance) != UNREACHED).sum())
-            phases.append(Phase("sweep", reached, self._resolved["arcs"], elapsed_ms))
+            ended = device.asnumpy(log).astype(np.int64)
+            reached = device.asnumpy(distance) != UNREACHED
+            phases += self._parts(int(position), reached, np.diff(ended) / 1e6)
         return Answer(distance, predecessor, None, overflowed)
+
+    def _parts(self, position: int, reached: Any, times_ms: Any) -> list[Phase]:
+        """Return the parts of a search from a position; `reached` says which vertices are, in their order."""
+        hierarchy, top = self._hierarchy, self._resolved["top"]
+        path = [position]
+        while hierarchy.depth[path[-1]]:
+            path.append(int(hierarchy.jumps[0][path[-1]]))
+        rows = np.diff(hierarchy.up_offsets)
+        of_top, in_top = int(rows[:top].sum()), int(reached[hierarchy.order[:top]].sum())
+        n_reached = int(reached.sum())
+        updated = (len(path), in_top, n_reached - in_top, n_reached)
+        relaxed = (int(rows[path].sum()), of_top, int(rows[top:].sum()), 0)
+        return list(map(Phase, PARTS, updated, relaxed, times_ms.tolist()))
 
 
 def _uploaded(graph: ResidentGraph, hierarchy: Hierarchy) -> tuple[Any, ...]:
