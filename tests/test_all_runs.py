@@ -96,7 +96,7 @@ def test_runs_left_out_are_named(folder):
     done = all_runs(folder, OVERLAY, "--limit-s", "0")
     assert done.returncode == 1
     assert "not run: sssp small-grid near-far" in done.stdout
-    assert done.stderr == "error: 4 runs were left out after 0 s; raise --limit-s\n"
+    assert done.stderr == "error: 4 runs were not made in 0 s; raise --limit-s\n"
 
 
 @pytest.mark.parametrize(
@@ -142,3 +142,29 @@ def test_runs_over_several_ranks_are_there_and_certified(folder):
     done = all_runs(folder, overlay, "--limit-s", "0")
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == "not run: distributed grid-1"
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_a_run_over_ranks_that_fails_leaves_those_on_fewer_ranks(folder):
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "datasets": OVERLAY["datasets"],
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        # Its graph has not been made.
+        "distributed": {
+            "absent": {"graph": "small-grid", "ranks": 2, "roots": 1},
+            "made": {"scale": 7, "ranks": 1, "roots": 1},
+        },
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json" in done.stderr
+    assert "made, ranks: 1" in done.stdout
+    assert "not run: distributed absent" in done.stdout.splitlines()
+    assert done.stderr.splitlines()[-1] == "error: 1 runs were not made"

@@ -10,6 +10,7 @@ would. What can be generated and is not there is made in memory.
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import sys
 import tempfile
@@ -129,7 +130,9 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
 
 def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
-    """Do all runs over several ranks, until the limit has passed; return what was left out.
+    """Do all runs over several ranks, until the limit has passed; return what was left out, or failed.
+
+    A run that fails ends those of as many ranks behind it.
 
     Raises
     ------
@@ -166,9 +169,7 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(lines))
         file.flush()
-        code = launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
-    if code:
-        raise UserError(f"a run on {runs[0].ranks} ranks failed, as said above")
+        launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
 
 
 def _written(path: Path) -> int | None:
@@ -219,7 +220,8 @@ def main() -> None:
     for job in left:
         print(f"not run: {job}")
     if left:
-        sys.exit(f"error: {len(left)} runs were left out after {arguments.limit_s:g} s; raise --limit-s")
+        why = "" if math.isinf(arguments.limit_s) else f" in {arguments.limit_s:g} s; raise --limit-s"
+        sys.exit(f"error: {len(left)} runs were not made{why}")
 
 
 if __name__ == "__main__":
