@@ -113,6 +113,40 @@ def test_a_mistake_is_one_line(folder, overlay, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sssp:\n  graphs\n  variants: {}\n", "wrong.yaml:3: no YAML: mapping values are not allowed here"),
+        ("sssp", "wrong.yaml: keys and their values are expected, not 'sssp'"),
+    ],
+)
+def test_an_overlay_that_cannot_be_read_is_one_line(folder, text, message):
+    (folder / "wrong.yaml").write_text(text)
+    done = all_runs(folder, OVERLAY, "wrong.yaml")
+    assert (done.returncode, done.stderr) == (1, f"error: {message}\n")
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_a_run_over_several_ranks_that_fails_is_named_with_those_behind_it(folder):
+    run = {"scale": 7, "ranks": 2, "roots": 1}
+    (folder / "results/runs/distributed").mkdir(parents=True)
+    (folder / "results/runs/distributed/second").write_text("in the way of a folder")
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "distributed": {"first": run, "second": run, "third": run, "alone": {**run, "ranks": 1}},
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 1
+    last = "error: distributed second failed on 2 ranks, as said above; not run: third, alone"
+    assert done.stderr.splitlines()[-1] == last
+
+
 @pytest.mark.mpi
 @pytest.mark.slow
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
