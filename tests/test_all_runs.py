@@ -113,6 +113,42 @@ def test_a_mistake_is_one_line(folder, overlay, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sssp:\n  graphs\n  variants: {}\n", "wrong.yaml:3: no YAML: mapping values are not allowed here"),
+        ("sssp", "wrong.yaml: keys and their values are expected, not 'sssp'"),
+    ],
+)
+def test_an_overlay_that_cannot_be_read_is_one_line(folder, text, message):
+    (folder / "wrong.yaml").write_text(text)
+    done = all_runs(folder, OVERLAY, "wrong.yaml")
+    assert (done.returncode, done.stderr) == (1, f"error: {message}\n")
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_a_run_over_several_ranks_that_fails_is_named_with_those_behind_it(folder):
+    run = {"scale": 7, "ranks": 2, "roots": 1}
+    (folder / "results/runs/distributed").mkdir(parents=True)
+    (folder / "results/runs/distributed/second").write_text("in the way of a folder")
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "distributed": {"first": run, "second": run, "third": run, "alone": {**run, "ranks": 1}},
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 1
+    assert "alone, ranks: 1" in done.stdout
+    said = [line for line in done.stdout.splitlines() if line.startswith("not run: ")]
+    assert said == ["not run: distributed second, which failed", "not run: distributed third"]
+    assert done.stderr.splitlines()[-1] == "error: 2 runs were not made"
+
+
 @pytest.mark.mpi
 @pytest.mark.slow
 @pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
@@ -166,5 +202,5 @@ def test_a_run_over_ranks_that_fails_leaves_those_on_fewer_ranks(folder):
     assert "Traceback" not in done.stderr
     assert "expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json" in done.stderr
     assert "made, ranks: 1" in done.stdout
-    assert "not run: distributed absent" in done.stdout.splitlines()
+    assert "not run: distributed absent, which failed" in done.stdout.splitlines()
     assert done.stderr.splitlines()[-1] == "error: 1 runs were not made"

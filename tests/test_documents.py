@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from relaxometer import problems
+from relaxometer.variants import kernel_names, load_variant
+
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
@@ -30,3 +33,13 @@ def test_every_relative_link_leads_to_a_tracked_file():
         if (page.parent / link).resolve() not in files | folders
     ]
     assert not broken
+
+
+@pytest.mark.parametrize("problem", problems.NAMES)
+def test_the_configuration_page_has_every_kernel_with_its_parameters(problem):
+    lines = (ROOT / "config/README.md").read_text(encoding="utf-8").splitlines()
+    for kernel in kernel_names(problem):
+        rows = [line for line in lines if line.startswith("|") and f"`{kernel}`" in line.split("|")[1]]
+        assert rows, kernel
+        names = load_variant(problem, kernel).Parameters.model_fields
+        assert [name for name in names if not any(f"`{name}`" in row for row in rows)] == [], kernel

@@ -1,6 +1,7 @@
 """What stands in the figures and tables, read back from what was drawn."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from relaxometer import problems
+from relaxometer.all_runs import load_plan
 from relaxometer.errors import UserError
 from relaxometer.figures import adaptive, maps, style, summary
 from relaxometer.gather import summarise
@@ -16,6 +18,8 @@ from relaxometer.graph import Graph
 from relaxometer.samples import on_one_clock, proven_phases, share_at_or_under, source_times
 from relaxometer.variants import kernel_names
 from synthetic_runs import metadata, phases, searches, spread
+
+ROOT = Path(__file__).parents[2]
 
 
 def texts(figure):
@@ -284,6 +288,15 @@ def test_a_variant_looks_the_same_everywhere():
         looks = [style.LOOKS[name] for name in kernel_names(problem) if name in style.LOOKS]
         assert len({look.colour for look in looks}) == len(looks)
     assert style.look("unheard-of") == style.look("unheard-of")
+
+
+@pytest.mark.parametrize("suite", [None, *sorted((ROOT / "config/suites").glob("*.yaml"))], ids=str)
+def test_no_two_variants_of_a_configuration_look_alike(suite, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    runs = load_plan([suite] if suite else []).runs.values()
+    for problem in problems.NAMES:
+        names = {run.variant for run in runs if run.problem == problem} & set(kernel_names(problem))
+        assert len({(style.look(name).colour, style.look(name).marker) for name in names}) == len(names)
 
 
 def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):

@@ -44,9 +44,16 @@ def load_plan(overlays: list[Path]) -> Plan:
     config: dict[str, object] = {}
     for path in [Path("config/config.yaml"), *overlays]:
         try:
-            update_config(config, yaml.safe_load(path.read_text(encoding="utf-8")))
+            keys = yaml.safe_load(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f"{path}:{mark.line + 1}" if mark else f"{path}"
+            raise UserError(f"{where}: no YAML: {getattr(error, 'problem', None) or error}") from None
+        if not isinstance(keys, dict | None):
+            raise UserError(f"{path}: keys and their values are expected, not {keys!r:.60}")
+        update_config(config, keys or {})
     origin = " + ".join(["config/config.yaml", *map(str, overlays)])
     return Plan(config, Path("resources/datasets.yaml"), origin)
 
@@ -144,15 +151,18 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     done = {name: (folder / name / "run.json") for name in plan.distributed}
     runs = [run for run in plan.distributed.values() if not (missing and done[run.name].is_file())]
     before = {run.name: _written(done[run.name]) for run in runs}
+    failed = set()
     for ranks in sorted({run.ranks for run in runs}, reverse=True):
+        group = [run for run in runs if run.ranks == ranks]
         rest_s = limit_s - (time.monotonic() - start)
-        if rest_s > 0:
-            _launch_several([run for run in runs if run.ranks == ranks], plan, folder, rest_s)
-    return [f"distributed {name}" for name in before if _written(done[name]) == before[name]]
+        if rest_s > 0 and _launch_several(group, plan, folder, rest_s):
+            failed |= set([run.name for run in group if _written(done[run.name]) == before[run.name]][:1])
+    left = [name for name in before if _written(done[name]) == before[name]]
+    return [f"distributed {name}{', which failed' * (name in failed)}" for name in left]
 
 
-def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> None:
-    """Start as many ranks as these runs have, for one run after the other."""
+def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
+    """Start as many ranks as these runs have, for one run after the other; return the exit code."""
     timing = plan.config.timing
     lines = []
     for run in runs:
@@ -169,7 +179,7 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(lines))
         file.flush()
-        launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
+        return launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
 
 
 def _written(path: Path) -> int | None:

@@ -78,7 +78,8 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False,
         text = " ".join(framed) or "no message"
         cause = re.search(r"mpirun noticed that (.*?\))\.?", text) or re.search(r"(.{1,200})", text)
         line = cause[1].strip() if cause else text
-        print(f"error: {line}; the job has ended and wrote no answer", file=sys.stderr)
+        ended = "the job has ended and wrote no answer" if program == "run" else "all ranks have ended"
+        print(f"error: {line}; {ended}", file=sys.stderr)
     return code
 
 
