@@ -8,7 +8,7 @@
 //     climb:  for a in ancestors of the source, upwards: for (a, b, w) upward: d(b) = min(d(b), d(a) + w)
 //     sweep:  for v, downwards: d(v) = min(d(v), d(u) + w for (u, v, w) downward)
 //
-// No distance is ever corrected, and every arc of the hierarchy is read exactly once, whatever the weights.
+// The sweep corrects no distance and reads every arc of the hierarchy exactly once, whatever the weights.
 // This is PHAST (Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees",
 // JPDC 73, 2013) on the hierarchy of Dibbelt, Strasser and Wagner ("Customizable Contraction Hierarchies",
 // JEA 21, 2016). What differs from PHAST on a GPU, which climbs on the CPU, by Dijkstra's algorithm, and then
@@ -47,6 +47,8 @@ struct Board {
 
 // Rows of arcs in slices; see _hierarchy.py.
 struct Slices {
+    // Where a slice's arcs begin; its first row (16 bits), rows less one (5), log of its lanes (3), arcs a
+    // lane (8).
     const uint2* table;
     const uint2* arcs;
     const u32* bounds;
