@@ -55,6 +55,17 @@ def test_the_page_holds_both_and_escapes_the_configuration():
     assert "http" not in page
 
 
+def test_the_page_has_one_column_for_the_parameters_of_all_variants():
+    runs = [
+        context("town", parameters={"delta": 4, "leash": "none"}),
+        context("village", parameters={"tasks": 9}),
+    ]
+    page = provenance_page(merge_contexts(runs), {})
+    assert page.count("<th>parameters</th>") == 1
+    assert "<td>delta 4, leash none</td>" in page
+    assert "<td>tasks 9</td>" in page
+
+
 @pytest.mark.parametrize(
     ("last", "measured"), [("2026-01-01", "2026-01-01"), ("2026-01-02", "2026-01-01 to 2026-01-02")]
 )

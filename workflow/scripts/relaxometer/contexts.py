@@ -92,7 +92,7 @@ def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str
     config : mapping
     """
     common = pd.DataFrame(merged["common"].items(), columns=["what", "value"])
-    runs = pd.DataFrame(merged["runs"]).fillna("")
+    runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
     body = BODY.format(
         count=len(runs),
         common=common.to_html(index=False, border=0),
@@ -100,6 +100,15 @@ def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str
         config=html.escape(yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)),
     )
     return page("Provenance", body)
+
+
+def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:
+    """Put what begins with the same word into one cell, since each variant has parameters of its own."""
+    cells: dict[str, list[str]] = {}
+    for key, value in flat.items():
+        first, _, rest = key.partition(".")
+        cells.setdefault(first, []).append(f"{rest} {value}" if rest else str(value))
+    return {first: ", ".join(entries) for first, entries in cells.items()}
 
 
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
