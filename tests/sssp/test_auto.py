@@ -1,9 +1,12 @@
 """The variant that chooses."""
 
 import numpy as np
+import pytest
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.resident import ResidentGraph
 from relaxometer.sssp import auto
+from relaxometer.variants import Skipped
 from sample_graphs import sample_graphs, undirected
 
 
@@ -33,3 +36,13 @@ def test_the_fastest_candidate_is_kept(device, monkeypatch):
         assert resolved["probed"].count(" 2 ms") == 1
         assert resolved["probe_ms"] >= 0
         assert resolved["because"].startswith("a map")
+
+
+def test_a_graph_that_suits_no_candidate_is_skipped(host_device, monkeypatch):
+    def fails(self, graph, parameters):
+        raise DeviceOutOfMemory("no room")
+
+    for module in auto.CANDIDATES.values():
+        monkeypatch.setattr(module.Solver, "__init__", fails)
+    with pytest.raises(Skipped, match="none of tiled and near-far can be prepared"):
+        auto.Solver(ResidentGraph.upload(host_device, sample_graphs()["grid"]), auto.Parameters())

@@ -58,6 +58,11 @@ class Solver:
     ----------
     graph : ResidentGraph
     parameters : Parameters
+
+    Raises
+    ------
+    Skipped
+        If every candidate is skipped or has not enough memory.
     """
 
     runs_on = "device"
@@ -74,6 +79,8 @@ class Solver:
         self._kind, candidates = worth_a_try(graph)
         for name in candidates:
             self._try(name, graph, sources)
+        if not self._times:
+            raise variants.Skipped(f"none of {' and '.join(candidates)} can be prepared")
 
     def _try(self, name: str, graph: ResidentGraph, sources: list[int]) -> None:
         """Time a candidate, and keep it if it is the fastest so far."""

@@ -253,7 +253,7 @@ __device__ void write(const Task& task, const u32* order, u32 source_position, u
     __syncthreads();
 }
 
-// Notes the time at which a part of the search had ended, if it is recorded. The last thread of all counts.
+// Notes the time at which a part of the search had ended, if it is recorded. The last block counts.
 __device__ __forceinline__ void note(u64* log, u32 part)
 {
     if (log != nullptr && threadIdx.x == 0) atomicMax(&log[part], nanoseconds());
