@@ -8,16 +8,14 @@
 //     current epoch, and one pile for everything beyond it. So moving the threshold reads one slot, and only
 //     every 32nd move reads the pile beyond. The source rescans one far pile.
 //   - the threshold moves on before the near vertices have run out: whenever fewer than `target` are left,
-//   the
-//     phase takes the next slot along. On road maps a phase costs the latency of its memory accesses, whether
-//     it expands ten vertices or a few hundred; so this saves the many small phases at the end of each
-//     bucket.
+//     the phase takes the next slot along. On road maps a phase costs the latency of its memory accesses,
+//     whether it expands ten vertices or a few hundred; so this saves the many small phases at the end of
+//     each bucket.
 //   - nothing is deduplicated. An entry holds the distance at which its vertex was queued, and is stale, and
 //     dropped, if the vertex has become nearer since.
 //   - an entry carries the predecessor, which is stored when the entry is expanded. Distances only fall, and
-//   an
-//     atomic minimum that lowers one makes exactly one entry for the new distance; so at most one entry of a
-//     vertex is fresh in any phase, and the last one to be expanded is the one of the final distance.
+//     an atomic minimum that lowers one makes exactly one entry for the new distance; so at most one entry of
+//     a vertex is fresh in any phase, and the last one to be expanded is the one of the final distance.
 //     Predecessors thus fit the distances without 64-bit atomics and without a pass over the arcs, and form a
 //     tree, since a vertex gets its last predecessor after that one got its last distance, along arcs of
 //     weight zero too.
@@ -363,12 +361,18 @@ struct BlockSearch {
     }
 };
 
-// A search that has nothing yet but its source, in the near pile of phase 0; the tree is clear.
-__device__ inline void begin_search(State& state, const Tree& tree, const Piles& piles, u32 source)
+// The state of a search that has nothing yet but its source.
+__device__ inline State first_state()
 {
-    state = {};
+    State state = {};
     state.count[NEAR] = 1;
     state.least[0] = state.least[1] = UNREACHED;
+    return state;
+}
+
+// Puts the source, in a tree that is clear, into the near pile of phase 0.
+__device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 source)
+{
     tree.distance[source] = 0;
     piles.near_of(0)[0] = {0, source, source, 0};
 }

@@ -16,8 +16,7 @@ QUEUE_BYTES = 2 * QUEUE * 16
 """Near entries of a block's own search, and the shared memory that those of two phases take."""
 
 PILES = 36
-STATE_WORDS = 64
-"""Piles of a search, and room for its state in 32-bit words."""
+"""Piles of a search."""
 
 MODES = ("block", "grid")
 """How wide a phase was run, as the kernels number it."""

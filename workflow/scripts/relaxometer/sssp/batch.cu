@@ -37,7 +37,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         __syncthreads();
         Entry* queue = reinterpret_cast<Entry*>(memory);
         if (threadIdx.x == 0) {
-            begin_search(state, tree, piles, sources[i]);
+            state = first_state();
+            begin_search(tree, piles, sources[i]);
             queue[0] = piles.near_of(0)[0];
             log.begin();
         }

@@ -2,10 +2,10 @@
 //
 // All blocks of the device stay for the whole search, and the host is not asked. While few vertices are near,
 // the first block goes on alone: its near entries are in shared memory and its barrier costs a fraction of
-// the grid's. When more are near, all blocks take part. The state then lies in global memory: between two
-// grid-wide barriers every block reads it, and comes to the same decision, and until the next barrier it is
-// written. What a block has to push it collects in shared memory, and makes room for all of it in the piles
-// with one atomic add a pile.
+// the grid's. When more are near, all blocks take part, and a phase has one barrier. Every block knows the
+// whole state and comes to the same decision from it. What a block has to push it collects in shared memory,
+// and makes room for all of it in the piles with one atomic add a pile, to the counts of what the phase
+// gains; behind the barrier every block adds the gains to the state that it knows.
 //
 // Where buckets were taken along while few vertices were near, too many may be near later. When all blocks
 // find a crowd, they lower the threshold to the mean bucket of a sample of it: everything farther goes to the
@@ -31,6 +31,32 @@ struct Stage {
     u32 least;
 };
 
+// What all blocks together add to the state between two barriers. There are three, since one is cleared while
+// one is read and one gains.
+struct Gain {
+    u32 count[COUNTS];
+    u32 least;  // distance put beyond
+    u32 overflowed;
+    u32 full;
+};
+
+__device__ void clear_gain(Gain& gain)
+{
+    if (threadIdx.x < COUNTS) gain.count[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        gain.least = UNREACHED;
+        gain.overflowed = gain.full = 0;
+    }
+}
+
+__device__ void add_gain(State& known, const Gain& gain)
+{
+    if (threadIdx.x < COUNTS) known.count[threadIdx.x] += gain.count[threadIdx.x];
+    if (threadIdx.x == COUNTS) known.least[known.beyond] = min(known.least[known.beyond], gain.least);
+    if (threadIdx.x == COUNTS + 1) known.overflowed |= gain.overflowed;
+    if (threadIdx.x == COUNTS + 2) known.full |= gain.full;
+}
+
 // A phase by all blocks.
 struct GridPhase {
     Graph graph;
@@ -38,8 +64,8 @@ struct GridPhase {
     Piles piles;
     Rule rule;
     Log log;
-    State& state;        // the blocks' common one
-    const State& known;  // as this block read it: nobody writes it
+    const State& known;
+    Gain& gain;
     Entry* staged;
     Stage& stage;
     u32 last;  // near bucket, in this phase
@@ -54,7 +80,7 @@ struct GridPhase {
         if (place < piles.capacity) {
             piles.of(pile, known.phase)[place] = entry;
         } else {
-            store_relaxed(&state.full, 1u);
+            store_relaxed(&gain.full, 1u);
         }
     }
 
@@ -66,8 +92,8 @@ struct GridPhase {
             return;
         }
         u32 pile = pile_of(entry.distance);
-        put(entry, pile, atomicAdd(&state.count[pile], 1u));
-        if (pile == BEYOND + known.beyond) atomicMin(&state.least[known.beyond], entry.distance);
+        put(entry, pile, known.count[pile] + atomicAdd(&gain.count[pile], 1u));
+        if (pile == BEYOND + known.beyond) atomicMin(&gain.least, entry.distance);
     }
 
     // Gives the place of this lane's entry among all that the block has for the pile. For whole warps; lanes
@@ -101,11 +127,14 @@ struct GridPhase {
         __syncthreads();
         if (threadIdx.x < COUNTS) {
             u32 places = stage.places[threadIdx.x];
-            if (places != 0) stage.begin[threadIdx.x] = atomicAdd(&state.count[threadIdx.x], places);
+            if (places != 0) {
+                stage.begin[threadIdx.x] =
+                    known.count[threadIdx.x] + atomicAdd(&gain.count[threadIdx.x], places);
+            }
             stage.places[threadIdx.x] = 0;
         }
         if (threadIdx.x == 0) {
-            if (stage.least != UNREACHED) atomicMin(&state.least[known.beyond], stage.least);
+            if (stage.least != UNREACHED) atomicMin(&gain.least, stage.least);
             stage.count = 0;
         }
         __syncthreads();
@@ -215,7 +244,7 @@ struct GridPhase {
         u32 length[ROUND];
         u32 before[ROUND];
         for (u32 r = 0; r < ROUND; ++r) {
-            length[r] = path_length(from[r], to[r].x, to[r].y, &state.overflowed);
+            length[r] = path_length(from[r], to[r].x, to[r].y, &gain.overflowed);
             before[r] = length[r] != UNREACHED ? load_relaxed(&tree.distance[to[r].x]) : 0;
         }
         for (u32 r = 0; r < ROUND; ++r) {
@@ -306,36 +335,39 @@ struct Decision {
     }
 };
 
-// Starts to sort entries into the other pile beyond, with new borders; slots are empty then.
-__device__ void begin_sorting(const cg::grid_group& grid, GridPhase& phase, State& known, State& state,
-                              u32 last, u32 epoch)
+// Goes on to the next phase: the pile that it reads is the one that this phase filled. For whole blocks, when
+// all threads are done with this one.
+__device__ void end_phase(State& known)
 {
-    u32 to = known.beyond ^ 1;
-    __syncthreads();
-    if (blockIdx.x == 0) {
-        if (threadIdx.x < SLOTS) state.count[SLOT + threadIdx.x] = 0;
-        if (threadIdx.x == 0) {
-            state.count[BEYOND + to] = 0;
-            state.least[to] = UNREACHED;
-            state.last = last;
-            state.epoch = epoch;
-            state.beyond = to;
-        }
-    }
     if (threadIdx.x == 0) {
-        known.epoch = epoch;
-        known.beyond = to;
+        known.count[NEAR + (known.phase + 2) % 3] = 0;
+        ++known.phase;
     }
-    phase.last = last;
-    grid.sync();
 }
 
-// Goes on to the epoch of the least distance beyond.
-__device__ void next_epoch(const cg::grid_group& grid, GridPhase& phase, State& known, State& state)
+// Starts to sort entries into the other pile beyond, with new borders.
+__device__ void begin_sorting(GridPhase& phase, State& known, u32 last, u32 epoch)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        known.beyond ^= 1;
+        known.count[BEYOND + known.beyond] = 0;
+        known.least[known.beyond] = UNREACHED;
+        known.last = last;
+        known.epoch = epoch;
+    }
+    phase.last = last;
+    __syncthreads();
+}
+
+// Goes on to the epoch of the least distance beyond; slots hold nothing fresh then.
+__device__ void next_epoch(GridPhase& phase, State& known)
 {
     u32 from = known.beyond;
     u32 bucket = known.least[from] >> phase.rule.shift;
-    begin_sorting(grid, phase, known, state, bucket - 1, bucket / SLOTS);
+    begin_sorting(phase, known, bucket - 1, bucket / SLOTS);
+    if (threadIdx.x < SLOTS) known.count[SLOT + threadIdx.x] = 0;
+    __syncthreads();
     phase.sort_again(phase.piles.of(BEYOND + from, known.phase),
                      min(known.count[BEYOND + from], phase.piles.capacity));
     phase.flush();
@@ -343,17 +375,13 @@ __device__ void next_epoch(const cg::grid_group& grid, GridPhase& phase, State& 
 
 // Leaves only buckets up to `last` near; the rest and all that is far goes to the pile beyond, and there is
 // no epoch until the next turn. Counts as a phase, since near entries change their pile.
-__device__ void demote(const cg::grid_group& grid, GridPhase& phase, State& known, State& state, u32 last)
+__device__ void demote(GridPhase& phase, State& known, u32 last)
 {
     u32 from = known.beyond;
     u32 taken_up_to = known.last;
     u32 epoch = known.epoch;
     const Piles& piles = phase.piles;
-    begin_sorting(grid, phase, known, state, last, NO_EPOCH);
-    if (thread_id() == 0) {
-        state.count[NEAR + (known.phase + 2) % 3] = 0;
-        state.phase = known.phase + 1;
-    }
+    begin_sorting(phase, known, last, NO_EPOCH);
     phase.sort_again(piles.near_of(known.phase), min(known.count[NEAR + known.phase % 3], piles.capacity));
     for (u32 slot = 0; slot < SLOTS; ++slot) {
         if (epoch == NO_EPOCH || epoch * SLOTS + slot <= taken_up_to) continue;
@@ -361,7 +389,16 @@ __device__ void demote(const cg::grid_group& grid, GridPhase& phase, State& know
     }
     phase.sort_again(piles.of(BEYOND + from, known.phase), min(known.count[BEYOND + from], piles.capacity));
     phase.flush();
+    __syncthreads();
+    if (threadIdx.x < SLOTS) known.count[SLOT + threadIdx.x] = 0;
+    end_phase(known);
 }
+
+// Memory of the grid: the state after a stretch by one block, and what all blocks gain.
+struct Shared {
+    State state;
+    Gain gains[3];
+};
 
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
@@ -376,57 +413,62 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ Hubs hubs;
     cg::grid_group grid = cg::this_grid();
     Entry* queue = reinterpret_cast<Entry*>(memory);
-    State& state = *reinterpret_cast<State*>(shared_state);
+    Shared& shared = *reinterpret_cast<Shared*>(shared_state);
     Graph graph = {n, rows, first, arcs};
     Tree tree = {distance, predecessor};
     Piles piles = {reinterpret_cast<Entry*>(entries), capacity};
     Log log = {reinterpret_cast<LogRecord*>(records), log_room};
     Widths widths = {block_target, grid_target, narrow, crowd};
-    if (threadIdx.x == 0) stage.count = hubs.count = 0;
+    if (threadIdx.x == 0) {
+        stage.count = hubs.count = 0;
+        known = first_state();
+    }
+    for (u32 i = 0; blockIdx.x == 0 && i < 3; ++i) clear_gain(shared.gains[i]);
     clear_tree(tree, n, thread_id(), thread_count());
     grid.sync();
     if (thread_id() == 0) {
-        begin_search(state, tree, piles, source);
+        begin_search(tree, piles, source);
         log.begin();
     }
-    for (bool wide_before = false;;) {
+    bool by_one = false;  // the last stretch
+    bool by_all = false;  // the last phase
+    for (u32 step = 0;; ++step) {
         grid.sync();
-        copy_state(&known, &state);
+        if (by_one) copy_state(&known, &shared.state);
+        if (!by_one) add_gain(known, shared.gains[(step + 2) % 3]);
         __syncthreads();
-        if (wide_before && thread_id() == 0) log.end(known.phase - 1, GRID);
+        if (by_all && thread_id() == 0) log.end(known.phase - 1, GRID);
         Decision next(known, piles, widths, shift);
-        u32 phase = known.phase;
-        grid.sync();
         if (next.ended) break;
-        if (next.narrow && blockIdx.x == 0) {
-            copy_near(queue + (phase & 1) * QUEUE, piles.near_of(phase), next.near_count);
+        if (blockIdx.x == 0) clear_gain(shared.gains[(step + 1) % 3]);
+        by_one = next.narrow;
+        by_all = !next.narrow && !next.turns;
+        if (next.narrow) {
+            __syncthreads();
+            if (blockIdx.x != 0) continue;
+            copy_near(queue + known.phase % 2 * QUEUE, piles.near_of(known.phase), next.near_count);
             __syncthreads();
             Rule rule = {shift, block_target, wide};
             BlockSearch search = {graph, tree, piles, rule, log, known, queue, hubs};
             search.run();
-            phase = known.phase;
-            copy_near(piles.near_of(phase), queue + (phase & 1) * QUEUE, known.count[NEAR + phase % 3]);
-            copy_state(&state, &known);
+            copy_near(piles.near_of(known.phase), queue + known.phase % 2 * QUEUE,
+                      known.count[NEAR + known.phase % 3]);
+            copy_state(&shared.state, &known);
+            continue;
         }
-        wide_before = !next.narrow && !next.turns;
-        if (next.narrow) continue;
-        GridPhase all = {graph, tree,  piles,    {shift, grid_target, 0}, log, state, known,
+        GridPhase all = {graph, tree,  piles,    {shift, grid_target, 0}, log, known, shared.gains[step % 3],
                          queue, stage, next.last};
         if (next.turns) {
-            next_epoch(grid, all, known, state);
-            continue;
+            next_epoch(all, known);
+        } else if (next.demotes) {
+            demote(all, known, next.last);
+        } else {
+            all.expand(next.near_count, next.slot, next.slot_count);
+            all.flush();
+            __syncthreads();
+            if (threadIdx.x == 0) known.last = next.last;
+            end_phase(known);
         }
-        if (next.demotes) {
-            demote(grid, all, known, state, next.last);
-            continue;
-        }
-        if (thread_id() == 0) {
-            state.count[NEAR + (phase + 2) % 3] = 0;
-            state.phase = phase + 1;
-            state.last = next.last;
-        }
-        all.expand(next.near_count, next.slot, next.slot_count);
-        all.flush();
     }
     if (thread_id() == 0) *result = static_cast<u64>(known.phase) << 2 | known.full << 1 | known.overflowed;
 }

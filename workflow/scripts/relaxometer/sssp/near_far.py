@@ -15,7 +15,6 @@ from relaxometer.sssp._near_far import (
     PILES,
     QUEUE,
     QUEUE_BYTES,
-    STATE_WORDS,
     bucket_shift,
     logged_phases,
 )
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
 
 SPARSE = 8
 """Mean degree up to which one block may go on alone."""
+
+SHARED_WORDS = 256
+"""Room for what the blocks tell each other, in words of 32 bits."""
 
 
 class Parameters(variants.Parameters):
@@ -94,7 +96,7 @@ class Solver:
         # Only a block that goes on alone reads the lists of first arcs.
         first = packed.first() if self._widths["narrow"] else xp.zeros(4, dtype=xp.uint32)
         self._packed = (np.uint32(graph.n_vertices), packed.rows, first, packed.arcs)
-        self._state = xp.zeros(STATE_WORDS, dtype=xp.uint32)
+        self._state = xp.zeros(SHARED_WORDS, dtype=xp.uint32)
         self._result = xp.zeros(1, dtype=xp.uint64)
         self._kernel = kernels(graph, "near_far.cu", cooperative=True).get_function("near_far")
         self._threads = threads_per_block(device)
