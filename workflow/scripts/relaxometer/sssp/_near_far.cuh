@@ -8,9 +8,9 @@
 //     current epoch, and one pile for everything beyond it. So moving the threshold reads one slot, and only
 //     every 32nd move reads the pile beyond. The source rescans one far pile.
 //   - the threshold moves on before the near vertices have run out: whenever fewer than `target` are left,
-//     the phase takes the next slot along. On road maps a phase costs the latency of its memory accesses,
-//     whether it expands ten vertices or a few hundred; so this saves the many small phases at the end of
-//     each bucket.
+//     the phase takes the next slots along, until it has so many. On road maps a phase costs the latency of
+//     its memory accesses, whether it expands ten vertices or a few hundred; so this saves the many small
+//     phases at the end of each bucket.
 //   - nothing is deduplicated. An entry holds the distance at which its vertex was queued, and is stale, and
 //     dropped, if the vertex has become nearer since.
 //   - an entry carries the predecessor, which is stored when the entry is expanded. Distances only fall, and
@@ -46,7 +46,7 @@ struct Tree {
 
 struct Rule {
     u32 shift;   // a bucket is 2^shift wide
-    u32 target;  // with fewer near entries, a phase takes the next bucket along
+    u32 target;  // with fewer near entries, a phase takes the next buckets along
     u32 most;    // with more entries to expand or to move, a block gives the search back
 };
 
@@ -59,6 +59,8 @@ const u32 SLOT = 5;
 const u32 COUNTS = SLOT + SLOTS;
 
 const u32 NO_EPOCH = 0xffffffffu;
+
+const u32 ALL_LANES = 0xffffffffu;
 
 struct State {
     u32 count[COUNTS];
@@ -146,13 +148,59 @@ __device__ __forceinline__ u32 path_length(const Entry& from, u32 target, u32 we
     return static_cast<u32>(length);
 }
 
-// The next slot that holds anything, after the near buckets, or SLOTS. For whole warps.
-__device__ __forceinline__ u32 next_slot(const State& state, u32 last, u32 epoch)
+// The slots that a phase takes along. Each lane of a warp knows one of them.
+struct Taken {
+    u32 end;          // of the lane's slot among all entries taken
+    u32 count;        // entries taken
+    u32 first, last;  // slots; nothing where none is taken
+};
+
+// Takes the next slots that hold anything, after the near buckets, until the phase has `target` entries. For
+// whole warps.
+__device__ __forceinline__ Taken take_slots(const State& state, u32 last, u32 epoch, u32 near_count,
+                                            u32 target, u32 capacity)
 {
     u32 lane = threadIdx.x % 32;
-    bool waits = state.count[SLOT + lane] != 0 && epoch * SLOTS + lane > last;
-    u32 waiting = __ballot_sync(0xffffffffu, waits);
-    return waiting == 0 ? SLOTS : __ffs(static_cast<int>(waiting)) - 1;
+    u32 own = epoch * SLOTS + lane > last ? min(state.count[SLOT + lane], capacity) : 0;
+    u32 waiting = __ballot_sync(ALL_LANES, own != 0);
+    if (waiting == 0) return {};
+    u32 first = __ffs(static_cast<int>(waiting)) - 1;
+    u32 count = __shfl_sync(ALL_LANES, own, first);
+    if (near_count + count >= target) return {count, count, first, first};
+    u32 end = own;
+    for (u32 step = 1; step < 32; step *= 2) {
+        u32 before = __shfl_up_sync(ALL_LANES, end, step);
+        if (lane >= step) end += before;
+    }
+    u32 taken = __ballot_sync(ALL_LANES, own != 0 && near_count + end - own < target);
+    u32 last_taken = 31 - __clz(static_cast<int>(taken));
+    count = __shfl_sync(ALL_LANES, end, last_taken);
+    return {end, count, first, last_taken};
+}
+
+// The lane whose part holds the element of this number: the first whose end lies beyond it.
+__device__ __forceinline__ u32 owner_of(u32 number, u32 end)
+{
+    u32 owner = 0;
+    for (u32 step = 16; step > 0; step /= 2) {
+        u32 middle = __shfl_sync(ALL_LANES, end, owner + step - 1);
+        if (middle <= number) owner += step;
+    }
+    return owner;
+}
+
+// The entry of this number among those taken, of which there are fewer at the end. For whole warps.
+__device__ __forceinline__ Entry taken_entry(const Piles& piles, const Taken& taken, u32 number, u32 phase)
+{
+    u32 slot = taken.first;
+    u32 place = number;
+    if (taken.first != taken.last) {
+        slot = owner_of(number, taken.end);
+        u32 before = __shfl_sync(ALL_LANES, taken.end, (slot + 31) % 32);
+        if (slot != 0) place -= before;
+    }
+    if (number >= taken.count) return {};
+    return piles.of(SLOT + slot, phase)[place];
 }
 
 // Memory of a block's own search: the near entries of even and odd phases, and vertices with many arcs.
@@ -248,15 +296,20 @@ struct BlockSearch {
         return false;
     }
 
-    // Expands the near entries and those of a slot; two threads share an entry. Returns whether this thread
+    // Expands the near entries and those taken along; two threads share an entry. Returns whether this thread
     // left arcs to the block.
-    __device__ bool expand(u32 near_count, u32 slot, u32 slot_count)
+    __device__ bool expand(u32 near_count, const Taken& taken)
     {
-        const Entry* taken = piles.of(SLOT + slot % SLOTS, phase);
         u32 half = threadIdx.x % 2;
+        u32 total = near_count + taken.count;
         bool left = false;
-        for (u32 i = threadIdx.x / 2; i < near_count + slot_count; i += blockDim.x / 2) {
-            Entry entry = i < near_count ? near_entry(phase, i) : taken[i - near_count];
+        for (u32 begin = threadIdx.x / 32 * 16; begin < total; begin += blockDim.x / 2) {
+            u32 i = begin + threadIdx.x % 32 / 2;
+            Entry entry = {};
+            if (taken.count != 0 && begin + 16 > near_count)
+                entry = taken_entry(piles, taken, i - near_count, phase);
+            if (i >= total) continue;
+            if (i < near_count) entry = near_entry(phase, i);
             u32 distance = load_relaxed(&tree.distance[entry.vertex]);
             uint4 pair = __ldg(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
             if (distance != entry.distance) continue;
@@ -326,24 +379,22 @@ struct BlockSearch {
         expanded = relaxed = 0;
         for (;;) {
             u32 near_count = min(state.count[NEAR + phase % 3], piles.capacity);
-            u32 slot = SLOTS;
-            u32 slot_count = 0;
+            Taken taken = {};
             if (near_count < rule.target) {
-                slot = next_slot(state, last, epoch);
-                if (slot != SLOTS) slot_count = min(state.count[SLOT + slot], piles.capacity);
+                taken = take_slots(state, last, epoch, near_count, rule.target, piles.capacity);
                 u32 beyond_count = state.count[BEYOND + beyond];
                 __syncthreads();
-                if (slot == SLOTS && beyond_count != 0) {
+                if (taken.count == 0 && beyond_count != 0) {
                     if (beyond_count > rule.most) break;
                     next_epoch();
                     continue;
                 }
-                if (near_count + slot_count == 0) break;
+                if (near_count + taken.count == 0) break;
             }
-            if (near_count + slot_count > rule.most) break;
-            if (slot != SLOTS) last = epoch * SLOTS + slot;
+            if (near_count + taken.count > rule.most) break;
+            if (taken.count != 0) last = epoch * SLOTS + taken.last;
             if (threadIdx.x == 0) state.count[NEAR + (phase + 2) % 3] = 0;
-            bool left = expand(near_count, slot, slot_count);
+            bool left = expand(near_count, taken);
             if (__syncthreads_or(left)) expand_hubs();
             log.count(phase, expanded, relaxed);
             if (threadIdx.x == 0) log.end(phase, BLOCK);

@@ -22,13 +22,14 @@ namespace cg = cooperative_groups;
 
 const u32 ROUND = 4;          // arcs that a lane has under way at once
 const u32 STAGE = 2 * QUEUE;  // entries that a block collects: the memory of its queue
-const u32 ALL_LANES = 0xffffffffu;
 
 struct Stage {
     u32 count;
     u32 places[COUNTS];  // taken in each pile
     u32 begin[COUNTS];
     u32 least;
+    u32 expanded;  // vertices, for the log
+    u32 relaxed;   // arcs
 };
 
 // What all blocks together add to the state between two barriers. There are three, since one is cleared while
@@ -68,7 +69,8 @@ struct GridPhase {
     Gain& gain;
     Entry* staged;
     Stage& stage;
-    u32 last;  // near bucket, in this phase
+    u32 last;    // near bucket, in this phase
+    u32 rounds;  // of sorting, since the last flush
 
     __device__ u32 pile_of(u32 distance) const
     {
@@ -113,6 +115,10 @@ struct GridPhase {
     __device__ void flush()
     {
         __syncthreads();
+        if (threadIdx.x == 0) {
+            log.count(known.phase, stage.expanded, stage.relaxed);
+            stage.expanded = stage.relaxed = 0;
+        }
         u32 count = min(stage.count, STAGE);
         if (count == 0) return;
         if (threadIdx.x < COUNTS) stage.places[threadIdx.x] = 0;
@@ -145,24 +151,25 @@ struct GridPhase {
         }
     }
 
-    // Expands the near entries and those of a slot.
-    __device__ void expand(u32 near_count, u32 slot, u32 slot_count)
+    // Expands the near entries and those taken along.
+    __device__ void expand(u32 near_count, const Taken& taken)
     {
         const Entry* near_entries = piles.near_of(known.phase);
-        const Entry* taken = piles.of(SLOT + slot % SLOTS, known.phase);
         u32 lane = threadIdx.x % 32;
         u32 warps = thread_count() / 32;
-        u32 total = near_count + slot_count;
+        u32 total = near_count + taken.count;
         u32 share = min(max((total + warps - 1) / warps, 1u), 32u);
         u32 expanded = 0;
         u32 relaxed = 0;
         for (u32 begin = thread_id() / 32 * share; begin < total; begin += warps * share) {
             u32 i = begin + lane;
             Entry entry = {};
+            if (taken.count != 0 && begin + share > near_count)
+                entry = taken_entry(piles, taken, i - near_count, known.phase);
+            if (i < near_count) entry = near_entries[i];
             uint2 arcs = make_uint2(0, 0);
             u32 degree = 0;
             if (lane < share && i < total) {
-                entry = i < near_count ? near_entries[i] : taken[i - near_count];
                 uint2 row = __ldg(&graph.rows[entry.vertex]);
                 if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) {
                     if (entry.piece == 0) {
@@ -178,7 +185,10 @@ struct GridPhase {
             cut_up(entry, degree);
             relax_dealt(entry, arcs.x, arcs.y);
         }
-        log.count(known.phase, expanded, relaxed);
+        if (log.records != nullptr) {
+            atomicAdd(&stage.expanded, expanded);
+            atomicAdd(&stage.relaxed, relaxed);
+        }
     }
 
     // Makes entries for the pieces of the warp's vertices that have more arcs than one piece.
@@ -226,17 +236,6 @@ struct GridPhase {
         }
     }
 
-    // The lane whose arcs hold the one of this number: the first whose end lies beyond it.
-    __device__ u32 owner_of(u32 number, u32 end)
-    {
-        u32 owner = 0;
-        for (u32 step = 16; step > 0; step /= 2) {
-            u32 middle = __shfl_sync(ALL_LANES, end, owner + step - 1);
-            if (middle <= number) owner += step;
-        }
-        return owner;
-    }
-
     // Most arcs shorten nothing, so each distance is read before it is lowered; of a read that comes too late
     // nothing worse comes than an atomic in vain.
     __device__ void relax_round(const Entry* from, const uint2* to)
@@ -255,12 +254,21 @@ struct GridPhase {
         }
     }
 
-    // Pushes the fresh ones of these entries again, to the piles that are theirs now.
+    // Pushes the fresh ones of these entries again, to the piles that are theirs now. For whole blocks, which
+    // move what they have collected before they run out of room.
     __device__ void sort_again(const Entry* entries, u32 count)
     {
-        for (u32 i = thread_id(); i < count; i += thread_count()) {
-            Entry entry = entries[i];
-            if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) push(entry);
+        for (u32 begin = blockIdx.x * blockDim.x; begin < count; begin += thread_count()) {
+            u32 i = begin + threadIdx.x;
+            if (i < count) {
+                Entry entry = entries[i];
+                if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) push(entry);
+            }
+            if (++rounds * blockDim.x == STAGE) {
+                flush();
+                __syncthreads();
+                rounds = 0;
+            }
         }
     }
 };
@@ -292,9 +300,8 @@ struct Widths {
 // What the blocks do next. All find the same, from the same state.
 struct Decision {
     u32 near_count;
-    u32 slot;  // to expand along; SLOTS for none
-    u32 slot_count;
-    u32 last;  // near bucket, lowered if there is a crowd
+    Taken taken;  // to expand along
+    u32 last;     // near bucket, lowered if there is a crowd
     bool ended;
     bool narrow;   // few enough entries for one block
     bool turns;    // to the next epoch
@@ -303,25 +310,32 @@ struct Decision {
     __device__ Decision(const State& known, const Piles& piles, const Widths& widths, u32 shift)
     {
         near_count = min(known.count[NEAR + known.phase % 3], piles.capacity);
-        slot = next_slot(known, known.last, known.epoch);
-        slot_count = slot == SLOTS ? 0 : min(known.count[SLOT + slot], piles.capacity);
+        taken = slots_for(known, piles, widths.grid_target);
         u32 beyond_count = known.count[BEYOND + known.beyond];
-        u32 more = slot == SLOTS ? beyond_count : slot_count;
-        bool thin = near_count < widths.grid_target;
-        ended = near_count + more == 0;
-        narrow = near_count + (near_count < widths.block_target ? more : 0) < widths.narrow;
-        turns = thin && slot == SLOTS && beyond_count != 0;
-        if (!thin) {
-            slot = SLOTS;
-            slot_count = 0;
-        }
-        last = slot == SLOTS ? known.last : known.epoch * SLOTS + slot;
+        ended = near_count + taken.count + beyond_count == 0;
+        narrow = !ended && alone(known, piles, widths, beyond_count) < widths.narrow;
+        turns = near_count < widths.grid_target && taken.count == 0 && beyond_count != 0;
+        last = taken.count == 0 ? known.last : known.epoch * SLOTS + taken.last;
         demotes = false;
-        if (!thin && near_count > widths.crowd) {
+        if (near_count >= widths.grid_target && near_count > widths.crowd) {
             u32 mean = mean_bucket(piles.near_of(known.phase), shift);
             demotes = mean < last;
             last = min(last, mean);
         }
+    }
+
+    __device__ Taken slots_for(const State& known, const Piles& piles, u32 target) const
+    {
+        if (near_count >= target) return {};
+        return take_slots(known, known.last, known.epoch, near_count, target, piles.capacity);
+    }
+
+    // How many entries one block would have to deal with.
+    __device__ u32 alone(const State& known, const Piles& piles, const Widths& widths, u32 beyond_count) const
+    {
+        if (near_count >= widths.block_target) return near_count;
+        u32 along = slots_for(known, piles, widths.block_target).count;
+        return near_count + (along != 0 ? along : beyond_count);
     }
 
     // The mean bucket of 32 near entries spread over their pile, at least the least of theirs.
@@ -420,7 +434,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     Log log = {reinterpret_cast<LogRecord*>(records), log_room};
     Widths widths = {block_target, grid_target, narrow, crowd};
     if (threadIdx.x == 0) {
-        stage.count = hubs.count = 0;
+        stage.count = stage.expanded = stage.relaxed = hubs.count = 0;
         known = first_state();
     }
     for (u32 i = 0; blockIdx.x == 0 && i < 3; ++i) clear_gain(shared.gains[i]);
@@ -456,14 +470,15 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             copy_state(&shared.state, &known);
             continue;
         }
-        GridPhase all = {graph, tree,  piles,    {shift, grid_target, 0}, log, known, shared.gains[step % 3],
-                         queue, stage, next.last};
+        GridPhase all = {
+            graph, tree,      piles, {shift, grid_target, 0}, log, known, shared.gains[step % 3], queue,
+            stage, next.last, 0};
         if (next.turns) {
             next_epoch(all, known);
         } else if (next.demotes) {
             demote(all, known, next.last);
         } else {
-            all.expand(next.near_count, next.slot, next.slot_count);
+            all.expand(next.near_count, next.taken);
             all.flush();
             __syncthreads();
             if (threadIdx.x == 0) known.last = next.last;
