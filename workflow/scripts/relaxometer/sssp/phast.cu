@@ -127,14 +127,39 @@ __device__ __forceinline__ void relax(const Held& held, const Slices& slices, co
     lower(held.slice, best, distance);
 }
 
-// The climb, by one block: `path` gets the source's ancestors, itself first, and their distances. Each warp
-// has read the arcs of its ancestor by the time that its turn comes.
+// The arcs upward of an ancestor, the first of each lane before they are needed.
+struct Upward {
+    u32 begin;  // the lane's own first one
+    u32 end;
+    uint2 arcs[AHEAD];
+};
+
+__device__ __forceinline__ void hold(Upward& held, const u32* up_offsets, const uint2* up_arcs, u32 ancestor)
+{
+    held.begin = up_offsets[ancestor] + lane();
+    held.end = up_offsets[ancestor + 1];
+    for (u32 k = 0; k < AHEAD; ++k) {
+        u32 i = held.begin + k * WARP;
+        held.arcs[k] = i < held.end ? up_arcs[i] : make_uint2(0, UNREACHED);
+    }
+}
+
+__device__ __forceinline__ void lower_shared(u32* distance, u32 length)
+{
+    if (length < load_relaxed(distance)) atomicMin(distance, length);
+}
+
+// The climb, by one block: `path` gets the source's ancestors, itself first, and their distances. A round
+// takes as many ancestors as there are warps, as one solves a triangular system in blocks: the arcs between
+// them form a triangle of shared memory, along which one warp finds their distances; then each warp relaxes
+// the arcs of its ancestor.
 __device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, const u32* depth_of,
                       const u32* jumps, u32 n, u32* memory, uint2* path, Board* board)
 {
     u32 depth = depth_of[source];
-    u32* ancestor = memory;
-    u32* distance = memory + depth + 1;
+    u32* triangle = memory;
+    u32* ancestor = memory + WARP * WARP;
+    u32* distance = ancestor + depth + 1;
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
         u32 above = source;
         for (u32 bit = 0; k >> bit != 0; ++bit) {
@@ -144,25 +169,39 @@ __device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, c
         distance[k] = k == 0 ? 0 : UNREACHED;
     }
     __syncthreads();
+    Upward next;
+    hold(next, up_offsets, up_arcs, ancestor[min(warp(), depth)]);
     for (u32 first = 0; first <= depth; first += warps()) {
-        u32 own = min(first + warp(), depth);
-        u32 begin = up_offsets[ancestor[own]] + lane(), end = up_offsets[ancestor[own] + 1];
-        uint2 arcs[AHEAD];
-        for (u32 k = 0; k < AHEAD; ++k) {
-            arcs[k] = begin + k * WARP < end ? up_arcs[begin + k * WARP] : make_uint2(depth, UNREACHED);
-        }
-        for (u32 turn = 0; turn < warps() && first + turn <= depth; ++turn) {
-            if (turn == warp()) {
-                u32 before = distance[own];
-                for (u32 k = 0; begin + k * WARP < end; ++k) {
-                    uint2 arc = k < AHEAD ? arcs[k] : up_arcs[begin + k * WARP];
-                    u32 length = sum(before, arc.y);
-                    if (length < distance[depth - arc.x]) distance[depth - arc.x] = length;
-                }
+        Upward held = next;
+        u32 end = first + warps();
+        // Arcs to ancestors of this round are the first ones of a row, since the nearest come first.
+        u32 target = depth - held.arcs[0].x;
+        u32* row = triangle + warp() * WARP;
+        row[lane()] = UNREACHED;
+        __syncwarp();
+        if (held.begin < held.end && target < end) row[target - first] = held.arcs[0].y;
+        hold(next, up_offsets, up_arcs, ancestor[min(end + warp(), depth)]);
+        __syncthreads();
+        if (warp() == 0) {
+            u32 own = min(first + lane(), depth);
+            u32 best = distance[own];
+            for (u32 k = 0; k < warps(); ++k) {
+                u32 before = __shfl_sync(ALL_LANES, best, k);
+                best = min(best, sum(before, triangle[k * WARP + lane()]));
             }
-            __syncthreads();
+            if (lane() < warps() && own == first + lane()) distance[own] = best;
+        }
+        __syncthreads();
+        u32 before = distance[min(first + warp(), depth)];
+        for (u32 k = 0; k < AHEAD; ++k) {
+            lower_shared(&distance[depth - held.arcs[k].x], sum(before, held.arcs[k].y));
+        }
+        for (u32 i = held.begin + AHEAD * WARP; i < held.end; i += WARP) {
+            uint2 arc = up_arcs[i];
+            lower_shared(&distance[depth - arc.x], sum(before, arc.y));
         }
     }
+    __syncthreads();
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) path[k] = make_uint2(ancestor[k], distance[k]);
     if (threadIdx.x == 0) board->path_length = depth + 1;
     __syncthreads();

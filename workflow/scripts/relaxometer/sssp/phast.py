@@ -24,6 +24,9 @@ HOST_BLOCK = 128
 SHARED_BYTES = 226 * 1024
 """Shared memory of a block: a task's distances, slices and levels; before, the ancestors of the source."""
 
+TRIANGLE_BYTES = 4 * 32 * 32
+"""Of that, what the arcs between the ancestors of a round take."""
+
 LEAST_TASK = 64
 """Vertices below which cutting on is no use."""
 
@@ -197,7 +200,7 @@ def _layout(hierarchy: Hierarchy) -> tuple[int, tuple[np.uint32, np.uint32]]:
     levels = int(np.diff(hierarchy.task_levels.astype(np.int64)).max())
     slices = int(np.diff(hierarchy.inside.bounds[hierarchy.task_levels]).max())
     height = int(hierarchy.depth.max(initial=0)) + 1
-    needed = max(8 * slices + 4 * rows + 4 * (levels + 1), 8 * height)
+    needed = max(8 * slices + 4 * rows + 4 * (levels + 1), TRIANGLE_BYTES + 8 * height)
     if needed > SHARED_BYTES:
         raise Skipped(
             f"made for maps; parts of {rows} vertices and {slices} slices of arcs, in a tree of height "
