@@ -35,14 +35,18 @@ def roads():
     return road_like(RoadParameters(rows=28, columns=33), seed=3)
 
 
-def clique_among_islands(side=200, seed=2):
+CLIQUE = 42 * _hierarchy.ARCS_A_LANE
+
+
+def clique_among_islands(side=CLIQUE, seed=2):
     """Rows longer than what a warp reads ahead; vertices without arcs, so that the mean is that of a map."""
     rng = np.random.default_rng(seed)
     tails, heads = np.divmod(np.arange(side * side), side)
     arcs = tails != heads
-    members = rng.permutation(30 * side)[:side]
+    n = side * side // 6
+    members = rng.permutation(n)[:side]
     weights = rng.integers(1000, 2000, side * side)  # no detour is as short as an arc
-    return Graph.from_arcs("clique", 30 * side, members[tails[arcs]], members[heads[arcs]], weights[arcs])
+    return Graph.from_arcs("clique", n, members[tails[arcs]], members[heads[arcs]], weights[arcs])
 
 
 def archipelago():
@@ -86,6 +90,17 @@ def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
     hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
     assert (hierarchy.inside.table[:, 1] >> 24).max() > _hierarchy.ARCS_A_LANE
     assert np.diff(hierarchy.up_offsets).max() > 32 * _hierarchy.ARCS_A_LANE
+
+
+def test_a_clique_is_cut_into_chains():
+    """Each level of the clique is one chain; only the last of the top and of the other part may be short."""
+    hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
+    inside, outside = hierarchy.inside, hierarchy.outside
+    steps, full = range(len(inside.bounds) - 1), CLIQUE // _hierarchy.CHAIN
+    assert full <= len(steps) // 2 <= full + 1
+    within, across = arcs_in_chains(inside, steps[1::2]), arcs_in_rows(inside, steps[::2])
+    assert len(within) >= (full - 1) * _hierarchy.CHAIN * (_hierarchy.CHAIN - 1) // 2
+    assert len(within) + len(across) + len(arcs_in_rows(outside, [0, 1])) == CLIQUE * (CLIQUE - 1) // 2
 
 
 @pytest.mark.parametrize("n", [1, 100])
@@ -139,8 +154,11 @@ def test_an_instrumented_run_records_the_parts_of_the_search(device):
     assert all(phase.time_ms >= 0 for phase in phases)
     assert sum(phase.time_ms for phase in phases) > 0
     hierarchy = _hierarchy.build(graph, solver.resolved["tasks"], 16.0)
-    downward = sum((slices.arcs[:, 1] < UNREACHED).sum() for slices in (hierarchy.inside, hierarchy.outside))
-    assert downward <= top.relaxed_arcs + parts.relaxed_arcs == len(hierarchy.up_arcs)
+    inside, outside = hierarchy.inside, hierarchy.outside
+    steps, parts_of_top = range(len(inside.bounds) - 1), range(len(outside.bounds) - 1)
+    swept = [*arcs_in_rows(inside, steps[::2]), *arcs_in_chains(inside, steps[1::2])]
+    swept += arcs_in_rows(outside, parts_of_top)
+    assert len(swept) <= top.relaxed_arcs + parts.relaxed_arcs == len(hierarchy.up_arcs)
     path = [int(np.flatnonzero(hierarchy.order == 0)[0])]
     while hierarchy.depth[path[-1]]:
         path.append(int(hierarchy.jumps[0][path[-1]]))
@@ -184,30 +202,52 @@ def climbed_and_swept(hierarchy, source):
             to, weight = hierarchy.up_arcs[i]
             b = path[depth[position] - to]
             distance[b] = min(distance[b], distance[a] + int(weight), UNREACHED)
-    for task in range(len(hierarchy.task_begins) - 1):
-        first = int(hierarchy.task_begins[task])
-        sweep(hierarchy.outside, range(task, task + 1), first, distance, 0)
-        levels = range(int(hierarchy.task_levels[task]), int(hierarchy.task_levels[task + 1]))
-        sweep(hierarchy.inside, levels, first, distance, first)
+    for task, first in enumerate(hierarchy.task_begins[:-1].tolist()):
+        for row, tail, weight in arcs_in_rows(hierarchy.outside, [task]):
+            distance[first + row] = min(distance[first + row], distance[tail] + weight, UNREACHED)
+        for step in range(int(hierarchy.task_steps[task]), int(hierarchy.task_steps[task + 1])):
+            arcs_in = arcs_in_chains if step % 2 else arcs_in_rows
+            before = distance.copy()
+            for row, tail, weight in arcs_in(hierarchy.inside, [step]):
+                # What rows need is finished before the step; chains are followed downward within it.
+                length = (distance if step % 2 else before)[first + tail] + weight
+                distance[first + row] = min(distance[first + row], length, UNREACHED)
     result = np.empty(n, dtype=np.uint32)
     result[hierarchy.order] = distance.astype(np.uint32)
     return result
 
 
-def sweep(slices, groups, first, distance, first_of_tails):
+def arcs_in_rows(slices, groups):
+    """Row, tail and weight of the arcs in slices of rows."""
+    found = []
+    for word, lanes in slices_of(slices, groups):
+        row, rows, each = word & 0xFFFF, (word >> 16 & 31) + 1, 1 << (word >> 21 & 7)
+        for lane, words in enumerate(lanes):
+            arcs = [(row + lane // each, *arc) for arc in words if arc[1] != UNREACHED]
+            assert lane // each < rows or not arcs
+            found += arcs
+    return found
+
+
+def arcs_in_chains(slices, groups):
+    """Row, tail and weight of the arcs in slices of chains, by the place of the tail."""
+    found = []
+    for _, lanes in slices_of(slices, groups):
+        places = [words[0][0] for words in lanes]
+        for k in range(1, 2 * len(lanes[0])):
+            for place, words in zip(places, lanes, strict=True):
+                weight = words[k // 2][k % 2]
+                if weight != UNREACHED:
+                    found.append((place & 0xFFFF, places[(place >> 16) + k - 1] & 0xFFFF, weight))
+    return found
+
+
+def slices_of(slices, groups):
+    """Of each slice its second word, and of each of its lanes the pairs of words."""
     for group in groups:
-        before = distance.copy()  # what a level needs is finished before it
         for begin, word in slices.table[slices.bounds[group] : slices.bounds[group + 1]].tolist():
-            row, rows, lanes, arcs = word & 0xFFFF, (word >> 16 & 31) + 1, 1 << (word >> 21 & 7), word >> 24
-            block = slices.arcs[32 * begin : 32 * (begin + arcs)].reshape(arcs, 32, 2)
-            for k in range(32):
-                owner = first + row + k // lanes
-                for tail, weight in block[:, k].tolist():
-                    if k // lanes >= rows:
-                        assert weight == UNREACHED
-                    elif weight != UNREACHED:
-                        length = before[first_of_tails + tail] + weight
-                        distance[owner] = min(distance[owner], length, UNREACHED)
+            block = slices.arcs[32 * begin : 32 * (begin + (word >> 24))].reshape(-1, 32, 2)
+            yield word, block.swapaxes(0, 1).tolist()
 
 
 def test_lengths_that_32_bits_do_not_hold_are_noticed(device):
@@ -234,12 +274,12 @@ def test_a_graph_that_is_no_map_is_skipped(device):
 
 
 def test_a_map_that_shared_memory_does_not_hold_is_skipped(device, monkeypatch):
-    resident = ResidentGraph.upload(device, directed_grid())
-    monkeypatch.setattr(phast, "SHARED_BYTES", 2048)
-    with pytest.raises(Skipped, match=r"made for maps; parts of .* there are 2048"):
+    resident = ResidentGraph.upload(device, directed_grid(48))
+    monkeypatch.setattr(phast, "SHARED_BYTES", 6144)  # enough for the climb
+    with pytest.raises(Skipped, match=r"made for maps; parts of .* there are 6144"):
         Solver(resident, Parameters(tasks=1))
-    monkeypatch.setattr(phast, "SHARED_BYTES", 1024)
-    with pytest.raises(Skipped, match="576 vertices; shared memory holds at most 512"):
+    monkeypatch.setattr(phast, "SHARED_BYTES", 4096)
+    with pytest.raises(Skipped, match="2304 vertices; shared memory holds at most 2048"):
         Solver(resident, Parameters(tasks=1))
 
 

@@ -7,6 +7,11 @@ first two phases, preprocessing and customization; the third, the query, is PHAS
 to from a vertex are its ancestors in the elimination tree, where the parent of a vertex is the lowest of its
 higher neighbours.
 
+A separator becomes a path of the elimination tree, each vertex of which needs nearly all above it. So the
+tree is cut into short chains, the arcs between a chain's vertices are kept apart, and it is chains that are
+put into levels: there are fewer levels of them than of vertices. (These are the supernodes and the dense
+diagonal blocks of sparse triangular solvers.)
+
 Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
 """
 
@@ -31,8 +36,11 @@ Words = npt.NDArray[np.uint32]
 
 UNREACHED = 2**32 - 1
 WARP = 32
-ARCS_A_LANE = 4
+ARCS_A_LANE = 8
 """Arcs that a lane of a warp takes, if a row is not too long for that; as many as the kernel reads ahead."""
+
+CHAIN = 2 * ARCS_A_LANE
+"""Most vertices of a chain: a lane's place and the weights from all but the last take as many words."""
 
 MOST_ROWS = 1 << 16
 """Rows of a task that a slice can number."""
@@ -63,6 +71,12 @@ class Slices:
         Target and weight.
     bounds : ndarray of shape (n_groups + 1,), int64
         The first slice of each group of rows: no slice has rows of two groups.
+
+    Notes
+    -----
+    A slice of chains has a lane for each vertex and no rows. The first word of a lane is its row (16 bits)
+    and the first lane of its chain (5). The others are the weights of the arcs from the first, second, ...
+    vertex of its chain, too long where there is none. A lane without a vertex has all bits set.
     """
 
     table: Words
@@ -74,8 +88,8 @@ class Slices:
 class Hierarchy:
     """A hierarchy cut into tasks: the top, which is task 0, and subtrees that only need the top.
 
-    Vertices are numbered by task, then level: a vertex's level is one more than the highest of those that it
-    needs in its own task.
+    Vertices are numbered by task, then level: a chain's level is one more than the highest of those that its
+    vertices need in its own task. A level takes two steps: the arcs from levels above, then its chains.
 
     Parameters
     ----------
@@ -83,8 +97,8 @@ class Hierarchy:
         The graph's number of each position.
     task_begins : ndarray of shape (n_tasks + 1,), uint32
         The first position of each task.
-    task_levels : ndarray of shape (n_tasks + 1,), uint32
-        The first level of each task: a group of `inside`.
+    task_steps : ndarray of shape (n_tasks + 1,), uint32
+        The first step of each task: a group of `inside`, of rows of arcs and of chains by turns.
     inside, outside : Slices
         Arcs downward into each position, from positions of the same task, numbered within it, and from the
         top. The groups of `outside` are tasks.
@@ -99,7 +113,7 @@ class Hierarchy:
 
     order: Words
     task_begins: Words
-    task_levels: Words
+    task_steps: Words
     inside: Slices
     outside: Slices
     up_offsets: Words
@@ -129,7 +143,8 @@ def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
     upward, downward = _customized(graph, order, up_offsets, up)
     parent = _parents(up_offsets, up)
     task = _tasks(parent, np.diff(up_offsets), n_tasks)
-    level, inside_degree, depth = compiled.find_levels(up_offsets, up, task, parent)
+    chain, place = compiled.cut_chains(task, parent)
+    level, inside_degree, depth = compiled.find_levels(up_offsets, up, task, parent, chain)
     by_position = np.lexsort((-inside_degree, level, task))
     position = _inverse(by_position)
     begins = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=n_tasks + 1))])
@@ -138,17 +153,21 @@ def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
     levels_of = np.zeros(n_tasks + 1, dtype=np.int64)
     np.maximum.at(levels_of, task, level + 1)
     task_levels = np.concatenate([[0], np.cumsum(levels_of)])
-    rows = (up_offsets, up, downward, task, by_position, position, begins)
-    of_level = np.bincount(task_levels[:-1][task] + level, minlength=task_levels[-1])
+    rows = (up_offsets, up, downward, task, chain, by_position, position, begins)
+    group = task_levels[:-1][task] + level
+    of_level = np.bincount(group, minlength=task_levels[-1])
     level_begins = np.concatenate([[0], np.cumsum(of_level)])
     own_offsets, own_arcs = compiled.arcs_of(*rows, True)
     top_offsets, top_arcs = compiled.arcs_of(*rows, False)
+    own_rows = _sliced(own_offsets, own_arcs, begins, level_begins)
+    row = position - begins[task]
+    chains = _linked(up_offsets, up, downward, chain, place, row, group, int(task_levels[-1]))
     upward_offsets, upward_arcs = compiled.upward_arcs(up_offsets, up, upward, by_position, depth)
     return Hierarchy(
         order[by_position].astype(np.uint32),
         begins.astype(np.uint32),
-        task_levels.astype(np.uint32),
-        _sliced(own_offsets, own_arcs, begins, level_begins),
+        (2 * task_levels).astype(np.uint32),
+        _by_turns(own_rows, chains),
         _sliced(top_offsets, top_arcs, begins, begins),
         upward_offsets,
         upward_arcs,
@@ -254,6 +273,36 @@ def _sliced(offsets: Ints, arcs: Words, begins: Ints, groups: Ints) -> Slices:
     return Slices(table, placed, bounds)
 
 
+def _linked(
+    up_offsets: Ints, up: Ints, downward: Words, chain: Ints, place: Ints, row: Ints, group: Ints, n: int
+) -> Slices:
+    """Put the chains of more than one vertex, in `n` groups, into slices, the longest of a group first."""
+    length = np.bincount(chain, minlength=len(chain))[chain]
+    members = np.lexsort((place, chain, -length, group))
+    members = members[length[members] > 1]
+    compiled = _compiled()
+    table, bounds, lanes = compiled.cut_chain_slices(members, length, group, n)
+    begin = np.concatenate([[0], np.cumsum(table[:, 1] >> np.uint32(24), dtype=np.int64)])
+    table[:, 0] = begin[:-1]
+    placed = compiled.fill_chain_slices(
+        table, lanes, members, place, row, up_offsets, up, downward, chain, int(begin[-1])
+    )
+    return Slices(table, placed, bounds)
+
+
+def _by_turns(first: Slices, second: Slices) -> Slices:
+    """Return the groups of two lists of slices by turns."""
+    moved = second.table + np.array([len(first.arcs) // WARP, 0], dtype=np.uint32)
+    sizes = np.stack([np.diff(first.bounds), np.diff(second.bounds)])
+    turn = 2 * np.arange(sizes.shape[1]) + np.array([[0], [1]])
+    in_turn = np.argsort(np.repeat(turn.ravel(), sizes.ravel()), kind="stable")
+    return Slices(
+        np.concatenate([first.table, moved])[in_turn],
+        np.concatenate([first.arcs, second.arcs]),
+        np.concatenate([[0], np.cumsum(sizes.T.ravel())]),
+    )
+
+
 def _jumps(parent: Ints, by_position: Ints, position: Ints, deepest: int) -> Words:
     """Return the ancestors 1, 2, 4, ... steps above each position."""
     above = np.where(parent >= 0, parent, np.arange(len(parent)))
@@ -274,11 +323,14 @@ def _compiled() -> Any:
         _weigh_shortcuts,
         _subtree_sizes,
         _inherit,
+        _cut_chains,
         _find_levels,
         _arcs_of,
         _upward_arcs,
         _cut_slices,
         _fill_slices,
+        _cut_chain_slices,
+        _fill_chain_slices,
     )
     return SimpleNamespace(**{f.__name__[1:]: numba.njit(f, cache=True) for f in functions})
 
@@ -376,17 +428,41 @@ def _inherit(parent: Any, task: Any) -> Any:
     return task
 
 
-def _find_levels(up_offsets: Any, up: Any, task: Any, parent: Any) -> Any:
-    """Return the level of each rank in its task, its arcs from within the task, and its ancestors."""
+def _cut_chains(task: Any, parent: Any) -> Any:
+    """Return the chain of each rank, named by its highest member, and the rank's place in it.
+
+    A chain goes on with the child whose subtree is the tallest, as long as it stays in its task.
+    """
+    n = len(task)
+    height, tallest = np.zeros(n, np.int64), np.full(n, -1, np.int64)
+    for r in range(n):
+        p = parent[r]
+        if p >= 0 and task[p] == task[r] and height[r] >= height[p]:
+            height[p] = height[r] + 1
+            tallest[p] = r
+    chain, place = np.arange(n), np.zeros(n, np.int64)
+    for r in range(n - 1, -1, -1):
+        p = parent[r]
+        if p >= 0 and tallest[p] == r and place[p] + 1 < CHAIN:
+            chain[r] = chain[p]
+            place[r] = place[p] + 1
+    return chain, place
+
+
+def _find_levels(up_offsets: Any, up: Any, task: Any, parent: Any, chain: Any) -> Any:
+    """Return the level of each rank in its task, its arcs from higher levels there, and its ancestors.
+
+    All that a rank needs are ancestors, of which its parent has the lowest level.
+    """
     n = len(task)
     level, inside, depth = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for r in range(n - 1, -1, -1):
         if parent[r] >= 0:
             depth[r] = depth[parent[r]] + 1
+            if task[parent[r]] == task[r]:
+                level[r] = level[parent[r]] + (chain[parent[r]] != chain[r])
         for i in range(up_offsets[r], up_offsets[r + 1]):
-            if task[up[i]] == task[r]:
-                inside[r] += 1
-                level[r] = max(level[r], level[up[i]] + 1)
+            inside[r] += task[up[i]] == task[r] and chain[up[i]] != chain[r]
     return level, inside, depth
 
 
@@ -395,12 +471,16 @@ def _arcs_of(
     up: Any,
     downward: Any,
     task: Any,
+    chain: Any,
     by_position: Any,
     position: Any,
     begins: Any,
     inside: bool,
 ) -> Any:
-    """Return the rows, by position, of the arcs downward from the same task, or else from the top."""
+    """Return the rows, by position, of the arcs downward from the same task, or else from the top.
+
+    Arcs from the same chain are in neither.
+    """
     n = len(task)
     offsets = np.zeros(n + 1, dtype=np.int64)
     arcs = np.empty((len(up), 2), dtype=np.uint32)
@@ -409,7 +489,7 @@ def _arcs_of(
         r = by_position[p]
         for i in range(up_offsets[r], up_offsets[r + 1]):
             t = up[i]
-            if (task[t] == task[r]) == inside:
+            if (task[t] == task[r]) == inside and chain[t] != chain[r]:
                 arcs[size, 0] = position[t] - begins[task[t]]
                 arcs[size, 1] = downward[i]
                 size += 1
@@ -477,4 +557,52 @@ def _fill_slices(
                     j = i - offsets[row + k]
                     at = (np.int64(table[s, 0]) + j // lanes) * WARP + k * lanes + j % lanes
                     placed[at] = arcs[i]
+    return placed
+
+
+def _cut_chain_slices(members: Any, length: Any, group: Any, n_groups: int) -> Any:
+    """Cut chains into slices as long as their longest, which comes first.
+
+    Returns the slices, their bounds by groups, and the lane of each member, counted through all slices.
+    """
+    table = np.zeros((len(members), 2), dtype=np.uint32)
+    of_group = np.zeros(n_groups + 1, dtype=np.int64)
+    lanes = np.zeros(len(members), dtype=np.int64)
+    size, lane, m = 0, WARP, 0
+    while m < len(members):
+        r = members[m]
+        if lane + length[r] > WARP or group[r] != group[members[m - 1]]:
+            table[size, 1] = ((length[r] + 1) // 2) << 24
+            of_group[group[r] + 1] += 1
+            size += 1
+            lane = 0
+        for _ in range(length[r]):
+            lanes[m] = WARP * (size - 1) + lane
+            lane += 1
+            m += 1
+    return table[:size].copy(), np.cumsum(of_group), lanes
+
+
+def _fill_chain_slices(
+    table: Any,
+    lanes: Any,
+    members: Any,
+    place: Any,
+    row: Any,
+    up_offsets: Any,
+    up: Any,
+    downward: Any,
+    chain: Any,
+    warps: int,
+) -> Any:
+    """Return the words of all lanes in their places."""
+    placed = np.full((WARP * warps, 2), UNREACHED, dtype=np.uint32)
+    for m in range(len(members)):
+        r, lane = members[m], lanes[m] % WARP
+        at = np.int64(table[lanes[m] // WARP, 0]) * WARP + lane
+        placed[at, 0] = row[r] | (lane - place[r]) << 16
+        for i in range(up_offsets[r], up_offsets[r + 1]):
+            if chain[up[i]] == chain[r]:
+                word = 1 + place[up[i]]
+                placed[at + word // 2 * WARP, word % 2] = downward[i]
     return placed

@@ -18,8 +18,11 @@
 //     block, then every block sweeps a task of its own, a few subtrees side by side. Distances stay in shared
 //     memory, and a level ends with a barrier of the block, not of the grid.
 //   - Of a task's arcs, those from the top come first, in any order, since the top is finished. Only the
-//     others are swept level by level. The first arcs of a warp's part of a level are read while the level
-//     before is still going on: where they lie does not depend on any distance.
+//     others are swept level by level. A warp reads its next arcs while it relaxes those that it has, across
+//     levels too: where they lie does not depend on any distance.
+//   - Levels are not of vertices but of chains in the elimination tree, of up to 16 vertices each. After the
+//     arcs from the levels above, a warp goes down several chains at once, a lane for each vertex. The climb
+//     goes by rounds of 32 ancestors likewise. Both save barriers, of which there would be hundreds.
 //   - Rows of arcs lie in slices of a warp's width, as many lanes for a row as it needs (sliced ELLPACK;
 //     Monakov, Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
 //     Architectures", 2010).
@@ -36,7 +39,7 @@ namespace cg = cooperative_groups;
 const u32 UNREACHED = 0xffffffffu;
 const u32 ALL_LANES = 0xffffffffu;
 const u32 WARP = 32;
-const u32 AHEAD = 4;  // arcs of a lane that are read ahead: ARCS_A_LANE of _hierarchy.py
+const u32 AHEAD = 8;  // arcs of a lane that are read ahead: ARCS_A_LANE of _hierarchy.py
 
 // What the blocks share.
 struct Board {
@@ -48,7 +51,7 @@ struct Board {
 // Rows of arcs in slices; see _hierarchy.py.
 struct Slices {
     // Where a slice's arcs begin; its first row (16 bits), rows less one (5), log of its lanes (3), arcs a
-    // lane (8).
+    // lane (8). Slices of chains have none but the last of these.
     const uint2* table;
     const uint2* arcs;
     const u32* bounds;
@@ -114,9 +117,10 @@ __device__ __forceinline__ void hold(Held& held, const Slices& slices, const uin
     }
 }
 
-// Lowers the distances of a held slice's rows by arcs from `from`.
+// Lowers the distances of a held slice's rows by arcs from `from`, if it is there.
 __device__ __forceinline__ void relax(const Held& held, const Slices& slices, const u32* from, u32* distance)
 {
+    if (arcs_a_lane(held.slice) == 0) return;
     u32 best = UNREACHED;
     for (u32 k = 0; k < AHEAD; ++k) best = min(best, sum(from[held.arcs[k].x], held.arcs[k].y));
     const uint2* arcs = arcs_of(slices, held.slice);
@@ -127,14 +131,63 @@ __device__ __forceinline__ void relax(const Held& held, const Slices& slices, co
     lower(held.slice, best, distance);
 }
 
-// The climb, by one block: `path` gets the source's ancestors, itself first, and their distances. Each warp
-// has read the arcs of its ancestor by the time that its turn comes.
+// What `best` becomes by an arc from what lane `from` holds.
+__device__ __forceinline__ u32 relaxed(u32 best, u32 from, u32 weight)
+{
+    u32 before = __shfl_sync(ALL_LANES, best, from);
+    return min(best, sum(before, weight));
+}
+
+// Lowers the distances of a held slice's chains, if it is there. Each lane's vertex is relaxed from the
+// first, second, ... of its chain, whose distance is final by then. No chain is longer than what is held.
+__device__ __forceinline__ void follow(const Held& held, u32* distance)
+{
+    if (arcs_a_lane(held.slice) == 0) return;
+    bool idle = held.arcs[0].x == UNREACHED;
+    u32 row = held.arcs[0].x & 0xffffu, from = held.arcs[0].x >> 16;
+    u32 before = idle ? UNREACHED : distance[row];
+    u32 best = relaxed(before, from, held.arcs[0].y);
+    for (u32 k = 1; k < AHEAD; ++k) {
+        if (k >= arcs_a_lane(held.slice)) break;
+        best = relaxed(best, from + 2 * k - 1, held.arcs[k].x);
+        best = relaxed(best, from + 2 * k, held.arcs[k].y);
+    }
+    if (best < before) distance[row] = best;
+}
+
+// The arcs upward of an ancestor, the first of each lane before they are needed.
+struct Upward {
+    u32 begin;  // the lane's own first one
+    u32 end;
+    uint2 arcs[AHEAD];
+};
+
+__device__ __forceinline__ void hold(Upward& held, const u32* up_offsets, const uint2* up_arcs, u32 ancestor)
+{
+    held.begin = up_offsets[ancestor] + lane();
+    held.end = up_offsets[ancestor + 1];
+    for (u32 k = 0; k < AHEAD; ++k) {
+        u32 i = held.begin + k * WARP;
+        held.arcs[k] = i < held.end ? up_arcs[i] : make_uint2(0, UNREACHED);
+    }
+}
+
+__device__ __forceinline__ void lower_shared(u32* distance, u32 length)
+{
+    if (length < load_relaxed(distance)) atomicMin(distance, length);
+}
+
+// The climb, by one block: `path` gets the source's ancestors, itself first, and their distances. A round
+// takes as many ancestors as there are warps, as one solves a triangular system in blocks: the arcs between
+// them form a triangle of shared memory, along which one warp finds their distances; then each warp relaxes
+// the arcs of its ancestor.
 __device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, const u32* depth_of,
                       const u32* jumps, u32 n, u32* memory, uint2* path, Board* board)
 {
     u32 depth = depth_of[source];
-    u32* ancestor = memory;
-    u32* distance = memory + depth + 1;
+    u32* triangle = memory;
+    u32* ancestor = memory + WARP * WARP;
+    u32* distance = ancestor + depth + 1;
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
         u32 above = source;
         for (u32 bit = 0; k >> bit != 0; ++bit) {
@@ -144,25 +197,36 @@ __device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, c
         distance[k] = k == 0 ? 0 : UNREACHED;
     }
     __syncthreads();
+    Upward next;
+    hold(next, up_offsets, up_arcs, ancestor[min(warp(), depth)]);
     for (u32 first = 0; first <= depth; first += warps()) {
-        u32 own = min(first + warp(), depth);
-        u32 begin = up_offsets[ancestor[own]] + lane(), end = up_offsets[ancestor[own] + 1];
-        uint2 arcs[AHEAD];
-        for (u32 k = 0; k < AHEAD; ++k) {
-            arcs[k] = begin + k * WARP < end ? up_arcs[begin + k * WARP] : make_uint2(depth, UNREACHED);
+        Upward held = next;
+        u32 end = first + warps();
+        // Arcs to ancestors of this round are the first ones of a row, since the nearest come first.
+        u32 target = depth - held.arcs[0].x;
+        u32* row = triangle + warp() * WARP;
+        row[lane()] = UNREACHED;
+        __syncwarp();
+        if (held.begin < held.end && target < end) row[target - first] = held.arcs[0].y;
+        hold(next, up_offsets, up_arcs, ancestor[min(end + warp(), depth)]);
+        __syncthreads();
+        if (warp() == 0) {
+            u32 own = min(first + lane(), depth);
+            u32 best = distance[own];
+            for (u32 k = 0; k < warps(); ++k) best = relaxed(best, k, triangle[k * WARP + lane()]);
+            if (lane() < warps() && own == first + lane()) distance[own] = best;
         }
-        for (u32 turn = 0; turn < warps() && first + turn <= depth; ++turn) {
-            if (turn == warp()) {
-                u32 before = distance[own];
-                for (u32 k = 0; begin + k * WARP < end; ++k) {
-                    uint2 arc = k < AHEAD ? arcs[k] : up_arcs[begin + k * WARP];
-                    u32 length = sum(before, arc.y);
-                    if (length < distance[depth - arc.x]) distance[depth - arc.x] = length;
-                }
-            }
-            __syncthreads();
+        __syncthreads();
+        u32 before = distance[min(first + warp(), depth)];
+        for (u32 k = 0; k < AHEAD; ++k) {
+            lower_shared(&distance[depth - held.arcs[k].x], sum(before, held.arcs[k].y));
+        }
+        for (u32 i = held.begin + AHEAD * WARP; i < held.end; i += WARP) {
+            uint2 arc = up_arcs[i];
+            lower_shared(&distance[depth - arc.x], sum(before, arc.y));
         }
     }
+    __syncthreads();
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) path[k] = make_uint2(ancestor[k], distance[k]);
     if (threadIdx.x == 0) board->path_length = depth + 1;
     __syncthreads();
@@ -173,29 +237,29 @@ struct Task {
     u32 begin;  // its first position
     u32 size;
     u32 first_slice;
-    u32 n_levels;
+    u32 n_steps;
     u32* distance;
-    uint2* table;      // of the slices inside
-    u32* level_begin;  // their first slices, numbered from 0
+    uint2* table;     // of the slices inside
+    u32* step_begin;  // their first slices, numbered from 0
 };
 
 // Brings a task into shared memory; its distances are those of the climb. For whole blocks.
-__device__ Task load(const u32* task_begins, const u32* task_levels, const Slices& inside, u32 number,
+__device__ Task load(const u32* task_begins, const u32* task_steps, const Slices& inside, u32 number,
                      u32* memory, u32 most_slices, u32 most_rows, const uint2* path, u32 path_length)
 {
     Task task;
     task.begin = task_begins[number];
     task.size = task_begins[number + 1] - task.begin;
-    u32 first_level = task_levels[number];
-    task.n_levels = task_levels[number + 1] - first_level;
-    task.first_slice = inside.bounds[first_level];
+    u32 first_step = task_steps[number];
+    task.n_steps = task_steps[number + 1] - first_step;
+    task.first_slice = inside.bounds[first_step];
     task.table = reinterpret_cast<uint2*>(memory);
     task.distance = memory + 2 * most_slices;
-    task.level_begin = task.distance + most_rows;
-    for (u32 l = threadIdx.x; l <= task.n_levels; l += blockDim.x) {
-        task.level_begin[l] = inside.bounds[first_level + l] - task.first_slice;
+    task.step_begin = task.distance + most_rows;
+    for (u32 k = threadIdx.x; k <= task.n_steps; k += blockDim.x) {
+        task.step_begin[k] = inside.bounds[first_step + k] - task.first_slice;
     }
-    u32 n_slices = inside.bounds[first_level + task.n_levels] - task.first_slice;
+    u32 n_slices = inside.bounds[first_step + task.n_steps] - task.first_slice;
     for (u32 s = threadIdx.x; s < n_slices; s += blockDim.x) {
         task.table[s] = inside.table[task.first_slice + s];
     }
@@ -223,19 +287,25 @@ __device__ void sweep_outside(const Task& task, const Slices& outside, u32 numbe
     __syncthreads();
 }
 
-// Sweeps a task's own arcs level by level. For whole blocks.
+// Sweeps a task's own arcs step by step: rows of arcs from the levels above, and chains, by turns. The first
+// slice of a warp's next step is read before the barrier. For whole blocks.
 __device__ void sweep_inside(const Task& task, const Slices& inside)
 {
     Held next;
-    hold(next, inside, task.table, warp(), task.n_levels != 0 ? task.level_begin[1] : 0);
-    for (u32 l = 0; l < task.n_levels; ++l) {
-        Held held = next;
-        u32 end = task.level_begin[l + 1];
-        if (l + 1 < task.n_levels) hold(next, inside, task.table, end + warp(), task.level_begin[l + 2]);
-        if (task.level_begin[l] + warp() < end) relax(held, inside, task.distance, task.distance);
-        for (u32 s = task.level_begin[l] + warp() + warps(); s < end; s += warps()) {
-            hold(held, inside, task.table, s, end);
-            relax(held, inside, task.distance, task.distance);
+    hold(next, inside, task.table, warp(), task.n_steps != 0 ? task.step_begin[1] : 0);
+    for (u32 step = 0; step < task.n_steps; ++step) {
+        u32 end = task.step_begin[step + 1];
+        u32 next_end = step + 1 < task.n_steps ? task.step_begin[step + 2] : end;
+        for (u32 s = task.step_begin[step] + warp();; s += warps()) {
+            Held held = next;
+            bool last = s + warps() >= end;
+            hold(next, inside, task.table, last ? end + warp() : s + warps(), last ? next_end : end);
+            if (step % 2 == 0) {
+                relax(held, inside, task.distance, task.distance);
+            } else {
+                follow(held, task.distance);
+            }
+            if (last) break;
         }
         __syncthreads();
     }
@@ -264,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     phast(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
           const u32* __restrict__ weights, const uint2* __restrict__ zero_arcs, u32 n_zero_arcs,
           const u32* __restrict__ order, const u32* __restrict__ task_begins,
-          const u32* __restrict__ task_levels, u32 n_tasks, const uint2* __restrict__ inside_table,
+          const u32* __restrict__ task_steps, u32 n_tasks, const uint2* __restrict__ inside_table,
           const uint2* __restrict__ inside_arcs, const u32* __restrict__ inside_bounds,
           const uint2* __restrict__ outside_table, const uint2* __restrict__ outside_arcs,
           const u32* __restrict__ outside_bounds, const u32* __restrict__ up_offsets,
@@ -283,7 +353,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (threadIdx.x == 0) board->overflowed = board->changed[0] = 0;
         climb(source_position, up_offsets, up_arcs, depth_of, jumps, n, memory, path, board);
         note(log, 1);
-        Task top = load(task_begins, task_levels, inside, 0, memory, most_slices, most_rows, path,
+        Task top = load(task_begins, task_steps, inside, 0, memory, most_slices, most_rows, path,
                         board->path_length);
         sweep_inside(top, inside);
         for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) top_distance[row] = top.distance[row];
@@ -292,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
     grid.sync();
     for (u32 number = 1 + blockIdx.x; number < n_tasks; number += gridDim.x) {
-        Task task = load(task_begins, task_levels, inside, number, memory, most_slices, most_rows, path,
+        Task task = load(task_begins, task_steps, inside, number, memory, most_slices, most_rows, path,
                          board->path_length);
         sweep_outside(task, outside, number, top_distance);
         sweep_inside(task, inside);

@@ -22,7 +22,10 @@ HOST_BLOCK = 128
 """Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
 
 SHARED_BYTES = 226 * 1024
-"""Shared memory of a block: a task's distances, slices and levels; before, the ancestors of the source."""
+"""Shared memory of a block: a task's distances, slices and steps; before, the ancestors of the source."""
+
+TRIANGLE_BYTES = 4 * 32 * 32
+"""Of that, what the arcs between the ancestors of a round take."""
 
 LEAST_TASK = 64
 """Vertices below which cutting on is no use."""
@@ -113,7 +116,7 @@ class Solver:
             "tasks": tasks,
             "top": int(hierarchy.task_begins[1]),
             "arcs": len(hierarchy.up_arcs),
-            "levels": int(np.diff(hierarchy.task_levels).max()),
+            "levels": int(np.diff(hierarchy.task_steps).max()) // 2,
             "height": int(hierarchy.depth.max(initial=0)),
         }
         self._hierarchy = hierarchy
@@ -174,7 +177,7 @@ def _uploaded(graph: ResidentGraph, hierarchy: Hierarchy) -> tuple[Any, ...]:
         *graph.csr,
         device.asarray(zero_arcs) if len(zero) else None,
         np.uint32(len(zero)),
-        *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_levels)),
+        *map(device.asarray, (hierarchy.order, hierarchy.task_begins, hierarchy.task_steps)),
         np.uint32(len(hierarchy.task_begins) - 1),
         *map(device.asarray, (*_arrays(hierarchy.inside), *_arrays(hierarchy.outside))),
         *map(device.asarray, (hierarchy.up_offsets, hierarchy.up_arcs, hierarchy.depth, hierarchy.jumps)),
@@ -194,10 +197,10 @@ def _layout(hierarchy: Hierarchy) -> tuple[int, tuple[np.uint32, np.uint32]]:
         If there are more than fit.
     """
     rows = int(np.diff(hierarchy.task_begins.astype(np.int64)).max())
-    levels = int(np.diff(hierarchy.task_levels.astype(np.int64)).max())
-    slices = int(np.diff(hierarchy.inside.bounds[hierarchy.task_levels]).max())
+    steps = int(np.diff(hierarchy.task_steps.astype(np.int64)).max())
+    slices = int(np.diff(hierarchy.inside.bounds[hierarchy.task_steps]).max())
     height = int(hierarchy.depth.max(initial=0)) + 1
-    needed = max(8 * slices + 4 * rows + 4 * (levels + 1), 8 * height)
+    needed = max(8 * slices + 4 * rows + 4 * (steps + 1), TRIANGLE_BYTES + 8 * height)
     if needed > SHARED_BYTES:
         raise Skipped(
             f"made for maps; parts of {rows} vertices and {slices} slices of arcs, in a tree of height "
