@@ -74,6 +74,18 @@ def test_an_instrumented_search_records_every_phase(device, width, modes):
 
 
 @pytest.mark.parametrize("width", ["block", "grid"])
+@pytest.mark.parametrize(("target", "phases"), [(1, 21), (4, 6), (5, 5), (100, 2)])
+def test_a_phase_takes_buckets_along_until_it_has_enough(device, width, target, phases):
+    # One leaf to a bucket.
+    graph = Graph.from_arcs("buckets", 21, np.zeros(20, dtype=int), np.arange(1, 21), np.arange(2, 22))
+    resident = ResidentGraph.upload(device, graph)
+    parameters = {**WIDTHS[width], "delta": 1e-3, "block_target": target, "grid_target": target}
+    answer = near_far.Solver(resident, near_far.Parameters(**parameters)).solve(0)
+    assert_solved(resident, 0, answer)
+    assert answer.phases == phases
+
+
+@pytest.mark.parametrize("width", ["block", "grid"])
 def test_piles_that_overflow_are_doubled(device, width):
     graph = star(3 * QUEUE)
     resident = ResidentGraph.upload(device, graph)
@@ -141,6 +153,20 @@ class TestBucketShift:
         # 32 / 6 mean weights over degrees of 3 and 1/2: 17 and 106 units.
         assert bucket_shift(ResidentGraph.upload(host_device, complete), None) == 4
         assert bucket_shift(ResidentGraph.upload(host_device, path), None) == 6
+
+    def test_auto_narrows_with_the_spread_of_the_weights(self, host_device):
+        ends = np.array([(u, v) for u in range(4) for v in range(4) if u != v])
+        # A mean of 10 again, and a coefficient of variation of 2.
+        weights = np.where(np.arange(12) % 6 == 0, 54, np.where(np.arange(12) % 3 == 1, 2, 1))
+        graph = Graph.from_arcs("spread", 4, ends[:, 0], ends[:, 1], weights)
+        assert weights.mean() == pytest.approx(10, rel=0.02)
+        assert bucket_shift(ResidentGraph.upload(host_device, graph), None) == 3
+
+    def test_auto_is_narrower_on_dense_graphs(self, host_device):
+        ends = np.array([(u, v) for u in range(10) for v in range(10) if u != v])
+        complete = Graph.from_arcs("complete", 10, ends[:, 0], ends[:, 1], np.full(90, 1000))
+        # 32 / 24 mean weights over a degree of 9: 148 units.
+        assert bucket_shift(ResidentGraph.upload(host_device, complete), None) == 7
 
 
 class TestBatch:

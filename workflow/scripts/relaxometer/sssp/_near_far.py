@@ -21,6 +21,9 @@ PILES = 36
 MODES = ("block", "grid")
 """How wide a phase was run, as the kernels number it."""
 
+SPARSE = 8
+"""Mean degree up to which a graph is sparse."""
+
 LOG_ROOM = 1 << 17
 """Phases that an instrumented run tells apart."""
 
@@ -33,14 +36,23 @@ def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
     graph : ResidentGraph
     delta : float or None
         Width of a bucket in mean weights. None stands for a sixth of the near pile's width of Davidson et
-        al., 32 mean weights over the mean degree: here a phase takes the next buckets along when it has room.
+        al., 32 mean weights over the mean degree, since here a phase takes the next buckets along when it
+        has room; for a 24th on graphs that are not sparse. Where the weights' coefficient of variation is
+        above 1 it is divided by that: the mean says little then of the step from a vertex to the next.
     """
     if graph.n_arcs == 0:
         return 0
-    mean = float(graph.host.weights.mean())
+    weights = graph.host.weights
+    mean = float(weights.mean())
     if delta is None:
-        delta = 32 / 6 / (graph.n_arcs / graph.n_vertices)
+        delta = 32 / (6 if is_sparse(graph) else 24) / (graph.n_arcs / graph.n_vertices)
+        delta /= max(1.0, float(weights.std()) / mean) if mean else 1
     return min(31, max(0, int(np.log2(max(1.0, delta * mean)))))
+
+
+def is_sparse(graph: ResidentGraph) -> bool:
+    """Return whether one block may go on alone: vertices have 8 arcs on average, or fewer."""
+    return graph.n_arcs <= SPARSE * graph.n_vertices
 
 
 def logged_phases(records: np.ndarray) -> list[Phase]:

@@ -16,15 +16,13 @@ from relaxometer.sssp._near_far import (
     QUEUE,
     QUEUE_BYTES,
     bucket_shift,
+    is_sparse,
     logged_phases,
 )
 from relaxometer.sssp._packed_arcs import PackedArcs, kernels, threads_per_block
 
 if TYPE_CHECKING:
     from relaxometer.resident import ResidentGraph
-
-SPARSE = 8
-"""Mean degree up to which one block may go on alone."""
 
 SHARED_WORDS = 256
 """Room for what the blocks tell each other, in words of 32 bits."""
@@ -37,9 +35,10 @@ class Parameters(variants.Parameters):
     ----------
     delta : float or "auto"
         Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" goes by
-        the mean degree (see :func:`relaxometer.sssp._near_far.bucket_shift`).
+        the mean degree and the spread of the weights (see :func:`relaxometer.sssp._near_far.bucket_shift`).
     block_target, grid_target : int
-        With fewer near entries than this, a phase of one block or of all takes the next bucket along.
+        With fewer near entries than this, a phase of one block or of all takes the next buckets along until
+        it has so many.
     narrow : int or "auto"
         With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024, or `wide` if that
         is less, on graphs of mean degree up to 8.
@@ -47,8 +46,8 @@ class Parameters(variants.Parameters):
         With more entries to expand, all blocks take over; at least `narrow`.
     crowd : int or "auto"
         With more near entries, all blocks lower the threshold before they expand any; at least
-        `grid_target`. "auto": 16384, or `grid_target` if that is more, on graphs of mean degree up to 8;
-        never on others.
+        `grid_target`. "auto": 131072 on graphs of mean degree up to 8, 32768 on others, or `grid_target` if
+        that is more.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
@@ -91,7 +90,7 @@ class Solver:
         xp = device.xp
         delta = None if parameters.delta == "auto" else parameters.delta
         self._shift = bucket_shift(graph, delta)
-        self._widths = _widths(parameters, sparse=graph.n_arcs <= SPARSE * graph.n_vertices)
+        self._widths = _widths(parameters, sparse=is_sparse(graph))
         packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
         # Only a block that goes on alone reads the lists of first arcs.
         first = packed.first() if self._widths["narrow"] else xp.zeros(4, dtype=xp.uint32)
@@ -157,7 +156,7 @@ class Solver:
 def _widths(parameters: Parameters, *, sparse: bool) -> dict[str, int]:
     """Return the numbers of entries at which phases change, in the order of the kernel's arguments."""
     narrow = min(1024, parameters.wide) if sparse else 0
-    crowd = max(16384, parameters.grid_target) if sparse else 2**32 - 1
+    crowd = max(131072 if sparse else 32768, parameters.grid_target)
     return {
         "block_target": parameters.block_target,
         "grid_target": parameters.grid_target,
