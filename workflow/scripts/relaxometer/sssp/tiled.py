@@ -139,7 +139,7 @@ class Solver:
             np.uint32(self._arcs_here),
         )
         self._mail = xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=xp.uint32)
-        self._board = xp.empty(BOARD_WORDS + 2 * self._tiles, dtype=xp.uint64)
+        self._board = xp.zeros(BOARD_WORDS + 2 * self._tiles, dtype=xp.uint64)
 
     def _width_of_block(self, threads: int | Literal["auto"], largest: int) -> int:
         if threads != "auto":
