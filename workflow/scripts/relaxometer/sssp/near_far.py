@@ -46,8 +46,8 @@ class Parameters(variants.Parameters):
         With more entries to expand, all blocks take over; at least `narrow`.
     crowd : int or "auto"
         With more near entries, all blocks lower the threshold before they expand any; at least
-        `grid_target`. "auto": 131072 on graphs of mean degree up to 8, 32768 on others, or `grid_target` if
-        that is more.
+        `grid_target`. "auto": a tenth of the vertices, between 16384 and 131072, on graphs of mean degree up
+        to 8, and 32768 on others; or `grid_target` if that is more.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
@@ -90,7 +90,7 @@ class Solver:
         xp = device.xp
         delta = None if parameters.delta == "auto" else parameters.delta
         self._shift = bucket_shift(graph, delta)
-        self._widths = _widths(parameters, sparse=is_sparse(graph))
+        self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
         packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
         # Only a block that goes on alone reads the lists of first arcs.
         first = packed.first() if self._widths["narrow"] else xp.zeros(4, dtype=xp.uint32)
@@ -153,10 +153,11 @@ class Solver:
         return Answer(distance, predecessor, count, overflowed), full
 
 
-def _widths(parameters: Parameters, *, sparse: bool) -> dict[str, int]:
+def _widths(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:
     """Return the numbers of entries at which phases change, in the order of the kernel's arguments."""
     narrow = min(1024, parameters.wide) if sparse else 0
-    crowd = max(131072 if sparse else 32768, parameters.grid_target)
+    crowd = min(max(16384, n_vertices // 10), 131072) if sparse else 32768
+    crowd = max(crowd, parameters.grid_target)
     return {
         "block_target": parameters.block_target,
         "grid_target": parameters.grid_target,
