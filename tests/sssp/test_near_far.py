@@ -128,6 +128,21 @@ def test_a_crowd_gives_way_to_nearer_vertices(seed):
     assert expanded[100] < 0.8 * expanded[10**6]
 
 
+def test_a_crowd_too_large_to_collect_is_sorted_in_rounds(device):
+    """Far leaves draw the threshold away; then more leaves come at once than the blocks can collect."""
+    leaves = 40000
+    rng = np.random.default_rng(1)
+    heads = np.concatenate([np.arange(1, 62), np.arange(62, 62 + leaves)])
+    tails = np.concatenate([np.zeros(61, dtype=int), np.full(leaves, 61)])
+    weights = np.concatenate([np.linspace(1e4, 1e8, 60), [1], rng.integers(1, 10**7, leaves)]).astype(int)
+    graph = Graph.from_arcs("leaves", 62 + leaves, tails, heads, weights)
+    resident = ResidentGraph.upload(device, graph)
+    parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=100, delta=0.1)
+    phases = []
+    assert_solved(resident, 0, near_far.Solver(resident, parameters).solve(0, phases))
+    assert sum(phase.updated == 0 for phase in phases) > 0, "no crowd was sorted again"
+
+
 def test_a_crowd_below_the_target_is_refused():
     with pytest.raises(ValueError, match="crowd is 10; it must be at least grid_target, which is 11"):
         near_far.Parameters(crowd=10, grid_target=11)

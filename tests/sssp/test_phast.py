@@ -1,5 +1,7 @@
 """PHAST: hierarchies cut into parts, and what is no map."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -295,3 +297,8 @@ def test_what_slices_cannot_hold_is_skipped(monkeypatch, limit, value, message):
     monkeypatch.setattr(_hierarchy, limit, value)
     with pytest.raises(Skipped, match=message):
         _hierarchy.build(directed_grid(), 1, 16.0)
+
+
+def test_the_kernel_reads_as_many_arcs_ahead_as_a_lane_has():
+    source = Path(_hierarchy.__file__).with_name("phast.cu").read_text(encoding="utf-8")
+    assert f"const u32 AHEAD = {_hierarchy.ARCS_A_LANE};" in source

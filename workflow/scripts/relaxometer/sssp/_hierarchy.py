@@ -431,7 +431,8 @@ def _inherit(parent: Any, task: Any) -> Any:
 def _cut_chains(task: Any, parent: Any) -> Any:
     """Return the chain of each rank, named by its highest member, and the rank's place in it.
 
-    A chain goes on with the child whose subtree is the tallest, as long as it stays in its task.
+    A chain goes on with the child whose subtree is the tallest, as long as it stays in its task,
+    and no farther than CHAIN vertices.
     """
     n = len(task)
     height, tallest = np.zeros(n, np.int64), np.full(n, -1, np.int64)
@@ -452,7 +453,7 @@ def _cut_chains(task: Any, parent: Any) -> Any:
 def _find_levels(up_offsets: Any, up: Any, task: Any, parent: Any, chain: Any) -> Any:
     """Return the level of each rank in its task, its arcs from higher levels there, and its ancestors.
 
-    All that a rank needs are ancestors, of which its parent has the lowest level.
+    All that a rank needs are ancestors, of which its parent is the last to be swept.
     """
     n = len(task)
     level, inside, depth = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)

@@ -5,8 +5,8 @@
 // expanded phase by phase, the far ones wait until no near one is left and the threshold moves on. Here
 //
 //   - far vertices wait in slots, one for each bucket of 2^shift units of distance: the 32 buckets of the
-//     current epoch, and one pile for everything beyond it. So moving the threshold reads one slot, and only
-//     every 32nd move reads the pile beyond. The source rescans one far pile.
+//     current epoch, and one pile for everything beyond it. So moving the threshold reads the next slots, and
+//     only where they are empty the pile beyond. The source rescans one far pile.
 //   - the threshold moves on before the near vertices have run out: whenever fewer than `target` are left,
 //     the phase takes the next slots along, until it has so many. On road maps a phase costs the latency of
 //     its memory accesses, whether it expands ten vertices or a few hundred; so this saves the many small
@@ -155,8 +155,8 @@ struct Taken {
     u32 first, last;  // slots; nothing where none is taken
 };
 
-// Takes the next slots that hold anything, after the near buckets, until the phase has `target` entries. For
-// whole warps.
+// Takes the next slots that hold anything, after the near buckets, until the phase has `target` entries; each
+// as a whole, so that the last may bring many more. For whole warps.
 __device__ __forceinline__ Taken take_slots(const State& state, u32 last, u32 epoch, u32 near_count,
                                             u32 target, u32 capacity)
 {

@@ -52,7 +52,7 @@ def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
 
 
 def is_sparse(graph: ResidentGraph) -> bool:
-    """Return whether one block may go on alone: vertices have 8 arcs on average, or fewer."""
+    """Return whether vertices have 8 arcs on average, or fewer."""
     return graph.n_arcs <= SPARSE * graph.n_vertices
 
 

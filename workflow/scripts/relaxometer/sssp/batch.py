@@ -26,7 +26,7 @@ class Parameters(variants.Parameters):
     delta : float or "auto"
         As for :mod:`relaxometer.sssp.near_far`.
     target : int
-        With fewer near entries than this, a phase takes the next bucket along.
+        With fewer near entries than this, a phase takes the next buckets along until it has so many.
     sources : int
         Sources that :meth:`Solver.solve_many` takes in one launch; their answers are in memory together.
     """

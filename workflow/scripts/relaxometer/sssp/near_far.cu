@@ -5,7 +5,8 @@
 // the grid's. When more are near, all blocks take part, and a phase has one barrier. Every block knows the
 // whole state and comes to the same decision from it. What a block has to push it collects in shared memory,
 // and makes room for all of it in the piles with one atomic add a pile, to the counts of what the phase
-// gains; behind the barrier every block adds the gains to the state that it knows.
+// gains; behind the barrier every block adds the gains to the state that it knows,
+// or copies the one that the first block has left where that went on alone.
 //
 // Where buckets were taken along while few vertices were near, too many may be near later. When all blocks
 // find a crowd, they lower the threshold to the mean bucket of a sample of it: everything farther goes to the
@@ -63,7 +64,7 @@ struct GridPhase {
     Graph graph;
     Tree tree;
     Piles piles;
-    Rule rule;
+    u32 shift;  // a bucket is 2^shift wide
     Log log;
     const State& known;
     Gain& gain;
@@ -74,7 +75,7 @@ struct GridPhase {
 
     __device__ u32 pile_of(u32 distance) const
     {
-        return pile_for(distance, rule.shift, last, known.epoch, known.beyond, known.phase);
+        return pile_for(distance, shift, last, known.epoch, known.beyond, known.phase);
     }
 
     __device__ void put(const Entry& entry, u32 pile, u32 place)
@@ -264,7 +265,7 @@ struct GridPhase {
                 Entry entry = entries[i];
                 if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) push(entry);
             }
-            if (++rounds * blockDim.x == STAGE) {
+            if ((++rounds + 1) * blockDim.x > STAGE) {
                 flush();
                 __syncthreads();
                 rounds = 0;
@@ -378,7 +379,7 @@ __device__ void begin_sorting(GridPhase& phase, State& known, u32 last, u32 epoc
 __device__ void next_epoch(GridPhase& phase, State& known)
 {
     u32 from = known.beyond;
-    u32 bucket = known.least[from] >> phase.rule.shift;
+    u32 bucket = known.least[from] >> phase.shift;
     begin_sorting(phase, known, bucket - 1, bucket / SLOTS);
     if (threadIdx.x < SLOTS) known.count[SLOT + threadIdx.x] = 0;
     __syncthreads();
@@ -413,6 +414,7 @@ struct Shared {
     State state;
     Gain gains[3];
 };
+static_assert(sizeof(Shared) <= 256 * sizeof(u32), "near_far.py makes room for so many words");
 
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
@@ -455,9 +457,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         Decision next(known, piles, widths, shift);
         if (next.ended) break;
         if (blockIdx.x == 0) clear_gain(shared.gains[(step + 1) % 3]);
-        by_one = next.narrow;
-        by_all = !next.narrow && !next.turns;
-        if (next.narrow) {
+        by_one = next.narrow && !by_one;  // other blocks may still read what the first one left
+        by_all = !by_one && !next.turns;
+        if (by_one) {
             __syncthreads();
             if (blockIdx.x != 0) continue;
             copy_near(queue + known.phase % 2 * QUEUE, piles.near_of(known.phase), next.near_count);
@@ -470,9 +472,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             copy_state(&shared.state, &known);
             continue;
         }
-        GridPhase all = {
-            graph, tree,      piles, {shift, grid_target, 0}, log, known, shared.gains[step % 3], queue,
-            stage, next.last, 0};
+        GridPhase all = {graph, tree,  piles,     shift, log, known, shared.gains[step % 3],
+                         queue, stage, next.last, 0};
         if (next.turns) {
             next_epoch(all, known);
         } else if (next.demotes) {

@@ -41,7 +41,7 @@ class Parameters(variants.Parameters):
         it has so many.
     narrow : int or "auto"
         With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024, or `wide` if that
-        is less, on graphs of mean degree up to 8.
+        is less, on graphs of mean degree up to 8, and 0 on others.
     wide : int
         With more entries to expand, all blocks take over; at least `narrow`.
     crowd : int or "auto"

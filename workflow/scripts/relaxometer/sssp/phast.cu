@@ -16,7 +16,7 @@
 //
 //   - Nested dissection cuts the graph into subtrees that need nothing of each other. The top is swept by one
 //     block, then every block sweeps a task of its own, a few subtrees side by side. Distances stay in shared
-//     memory, and a level ends with a barrier of the block, not of the grid.
+//     memory, and a level ends with barriers of the block, not of the grid.
 //   - Of a task's arcs, those from the top come first, in any order, since the top is finished. Only the
 //     others are swept level by level. A warp reads its next arcs while it relaxes those that it has, across
 //     levels too: where they lie does not depend on any distance.
@@ -51,7 +51,7 @@ struct Board {
 // Rows of arcs in slices; see _hierarchy.py.
 struct Slices {
     // Where a slice's arcs begin; its first row (16 bits), rows less one (5), log of its lanes (3), arcs a
-    // lane (8). Slices of chains have none but the last of these.
+    // lane (8). Of these a slice of chains has where its arcs begin, and arcs a lane.
     const uint2* table;
     const uint2* arcs;
     const u32* bounds;
