@@ -44,7 +44,8 @@ LEAST_TILE = 64
 """Vertices below which cutting on is no use."""
 
 BOARD_WORDS = 4
-"""64-bit words of the board, without those for each tile."""
+OVERFLOW_WORD = 2
+"""64-bit words of the board, without those for each tile, and the one whose upper half tells an overflow."""
 
 
 class Parameters(variants.Parameters):
@@ -215,6 +216,3 @@ def _in_unit(length: float) -> int:
 
 LOG = ("phases", "expanded", "relaxed", "raises", "wakes", "holds", "idle_ns", "search_ns", "total_ns")
 """What an instrumented run tells of each tile; `Solver.tile_log` holds the last one's."""
-
-OVERFLOW_WORD = 2
-"""Of the board; its upper half."""
