@@ -47,7 +47,7 @@ WAYS: dict[str, list[dict[str, float]]] = {
 }
 """Parameters that take a variant through parts of its kernel that it needs for large graphs only."""
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 MEANT = {
     "dominators/multiword, racecheck": "relaxed: a word read too early is read again in the next sweep",
