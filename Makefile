@@ -27,6 +27,7 @@ report: .venv/ready  ## report.zip out of what `make run` left in results/
 
 results: .venv/ready  ## copy what a suite showed to docs/results/$(SUITE)/
 	$(BIN)/python workflow/scripts/export_results.py $(SUITE)
+	$(BIN)/python workflow/scripts/draw_headline.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .

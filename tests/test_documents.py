@@ -4,9 +4,12 @@ import re
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from draw_headline import headline
 from relaxometer import problems
+from relaxometer.figures import style, summary
 from relaxometer.variants import kernel_names, load_variant
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +36,17 @@ def test_every_relative_link_leads_to_a_tracked_file():
         if (page.parent / link).resolve() not in files | folders
     ]
     assert not broken
+
+
+def test_the_headline_is_drawn_from_the_results_of_its_suite(tmp_path):
+    lines = pd.read_csv(ROOT / "docs/results/fast-sssp/summary.csv")
+    style.save(summary.median_times(headline(lines)), tmp_path / "headline.svg")
+    drawn, kept = (
+        re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text(encoding="utf-8"))
+        for path in (tmp_path / "headline.svg", ROOT / "docs/results/headline.svg")
+    )
+    assert kept == drawn
+    assert len(kept) > 30
 
 
 @pytest.mark.parametrize("problem", problems.NAMES)
