@@ -53,6 +53,7 @@ MEANT = {
     "dominators/multiword, racecheck": "relaxed: a word read too early is read again in the next sweep",
 }
 """Races that are part of an algorithm. The tool cannot tell a relaxed access from a plain one."""
+
 SUMMARY = re.compile(
     r"=+ (?:ERROR SUMMARY: (?P<errors>\d+) error"
     r"|RACECHECK SUMMARY: \d+ hazards? displayed \((?P<hazards>\d+) errors?, (?P<warnings>\d+) warning)"
@@ -127,6 +128,13 @@ def prove(solver: Any, prover: Any, graph: Graph, device: Device) -> None:
 
 
 def examine(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -> Outcome:
+    """Run one variant under one tool, and say what came of it."""
+    found = run_tool(sanitizer, tool, problem, variant, logs)
+    print(f"{problem}/{variant}, {tool}: {found.text}", flush=True)
+    return found
+
+
+def run_tool(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -> Outcome:
     """Run one variant under one tool; its output goes to a file in `logs`."""
     command = [sanitizer, "--tool", tool, sys.executable, __file__, "--exercise", f"{problem}/{variant}"]
     try:
@@ -136,10 +144,7 @@ def examine(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -
     except subprocess.TimeoutExpired:
         return Outcome("timeout", good=False, why=f"not finished after {TIMEOUT_S} s")
     (logs / f"{problem}-{variant}-{tool}.log").write_text(done.stdout, encoding="utf-8")
-    name = f"{problem}/{variant}, {tool}"
-    found = outcome(done.stdout, done.returncode, MEANT.get(name))
-    print(f"{name}: {found.text}", flush=True)
-    return found
+    return outcome(done.stdout, done.returncode, MEANT.get(f"{problem}/{variant}, {tool}"))
 
 
 def outcome(output: str, returncode: int, meant: str | None = None) -> Outcome:
