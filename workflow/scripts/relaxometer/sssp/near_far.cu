@@ -265,7 +265,7 @@ struct GridPhase {
                 Entry entry = entries[i];
                 if (load_relaxed(&tree.distance[entry.vertex]) == entry.distance) push(entry);
             }
-            if ((++rounds + 1) * blockDim.x > STAGE) {
+            if (++rounds * blockDim.x == STAGE) {
                 flush();
                 __syncthreads();
                 rounds = 0;
@@ -457,9 +457,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         Decision next(known, piles, widths, shift);
         if (next.ended) break;
         if (blockIdx.x == 0) clear_gain(shared.gains[(step + 1) % 3]);
-        by_one = next.narrow && !by_one;  // other blocks may still read what the first one left
-        by_all = !by_one && !next.turns;
-        if (by_one) {
+        // Never twice in a row, so that nobody still reads the state that the first block writes: a stretch
+        // ends with nothing left or with more than `wide` entries, and `wide` is at least `narrow`.
+        by_one = next.narrow;
+        by_all = !next.narrow && !next.turns;
+        if (next.narrow) {
             __syncthreads();
             if (blockIdx.x != 0) continue;
             copy_near(queue + known.phase % 2 * QUEUE, piles.near_of(known.phase), next.near_count);
