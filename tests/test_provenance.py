@@ -21,12 +21,18 @@ def package(tmp_path, monkeypatch):
 def clear():
     provenance.code_hash.cache_clear()
     provenance._used_by.cache_clear()
+    provenance._content_hash.cache_clear()
 
 
 def hashes():
     clear()
     kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra")
     return {kernel: provenance.code_hash("measure", f"sssp.{kernel}") for kernel in kernels}
+
+
+def edit(path, change):
+    """Replace the text of a file by what `change` makes of it."""
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -48,10 +54,79 @@ def hashes():
 def test_an_edit_changes_the_jobs_that_use_the_file(package, file, changed):
     clear()
     before = hashes()
-    path = package / file
-    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    added = "UNUSED = 1\n" if file.endswith(".py") else "int unused;\n"
+    edit(package / file, lambda text: text + added)
     after = hashes()
     assert {kernel for kernel in before if before[kernel] != after[kernel]} == changed
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("sssp/adaptive.cu", lambda text: "// A remark.\n/* Another\n   one. */\n" + text),
+        ("sssp/adaptive.cu", lambda text: text.replace("\n", "  // don't\n", 1).replace(";\n", ";\n\n")),
+        ("sssp/adaptive.py", lambda text: "# A remark.\n" + text.replace("\n\n", "\n\n\n")),
+        ("sssp/adaptive.py", lambda text: text.replace("    Parameters\n", "    Arguments\n")),
+        ("sssp/adaptive.py", lambda text: text.replace("(", "(  # a remark\n")),
+    ],
+)
+def test_an_edit_that_no_compiler_sees_changes_nothing(package, file, change):
+    clear()
+    before = hashes()
+    old = (package / file).read_text(encoding="utf-8")
+    edit(package / file, change)
+    assert (package / file).read_text(encoding="utf-8") != old
+    assert hashes() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("#define F (x)\n", "#define F(x)\n"),
+        ("#define A\nint x;\n", "#define A int x;\n"),
+        ('char* s = "// a";\n', 'char* s = "// b";\n'),
+        ("int x = 1'000; // don't\nint y;\n", "int x = 1'000; // don't\nint z;\n"),
+        ('auto s = R"(a\n b)";\n', 'auto s = R"(a\nb)";\n'),
+        ('#include "a.cuh"\n', '#include "b.cuh"\n'),
+        ("a + +b;", "a ++ b;"),
+    ],
+)
+def test_every_token_of_a_kernel_counts(before, after):
+    assert provenance._kernel_content(before) != provenance._kernel_content(after)
+
+
+def test_a_module_can_move(package):
+    clear()
+    before = hashes()
+    (package / "phases.py").rename(package / "sssp" / "phases.py")
+    (package / "device" / "atomics.cuh").rename(package / "sssp" / "atomics.cuh")
+    for path in package.rglob("*.*"):
+        if path.is_file():
+            edit(path, lambda text: text.replace("relaxometer.phases ", "relaxometer.sssp.phases "))
+            edit(path, lambda text: text.replace('"device/atomics.cuh"', '"sssp/atomics.cuh"'))
+    assert hashes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import relaxometer.errors",
+        "import relaxometer.errors as mistakes",
+        "from relaxometer import errors",
+        "from relaxometer.errors import UserError",
+        "from . import errors",
+        "from .errors import UserError",
+        "def later():\n    from relaxometer import errors",
+        "import importlib\nerrors = importlib.import_module('relaxometer.errors')",
+    ],
+)
+def test_every_form_of_import_is_followed(package, statement):
+    (package / "importing.py").write_text(statement + "\n", encoding="utf-8")
+    clear()
+    before = provenance.code_hash("importing")
+    edit(package / "errors.py", lambda text: text + "UNUSED = 1\n")
+    clear()
+    assert provenance.code_hash("importing") != before
 
 
 def test_an_unknown_module_is_an_error():
@@ -61,7 +136,8 @@ def test_an_unknown_module_is_an_error():
 
 def test_kernels_outside_the_package_are_not_needed():
     files: set[Path] = set()
-    provenance._collect(provenance._file_of(["sssp", "adaptive"]), files)
+    for file in provenance._chain(["sssp", "adaptive"]):
+        provenance._collect(file, files)
     names = {file.name for file in files}
     assert {"adaptive.cu", "conventional.cu", "selection.cu", "_phase_synchronous.cuh"} <= names
     assert "measure.py" not in names

@@ -119,7 +119,11 @@ def test_a_second_run_does_nothing(finished):
 )
 def test_an_edit_of_a_kernel_reruns_only_what_is_made_of_it(rerun, kernel, variants):
     path = rerun.path(f"workflow/scripts/relaxometer/sssp/{kernel}")
-    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    is_kernel = path.suffix == ".cu"
+    path.write_text(("// A remark.\n" if is_kernel else "# A remark.\n") + text, encoding="utf-8")
+    assert rerun.jobs_to_run() == set()
+    path.write_text(text + ("int unused;\n" if is_kernel else "UNUSED = 1\n"), encoding="utf-8")
     jobs = rerun.jobs_to_run()
     assert {variant for rule, variant in jobs if rule == "run_sssp"} == variants
     assert not {rule for rule, _ in jobs} & {"build_graph", "draw_sources"}
