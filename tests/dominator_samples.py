@@ -8,12 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from relaxometer.batch import Batch
 from relaxometer.device import Device
-from relaxometer.dominators import NO_DOMINATOR
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import load_variant
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.dominators import NO_DOMINATOR
+from relaxometer.problems.variants import load_variant
 
 NONE = int(NO_DOMINATOR)
 

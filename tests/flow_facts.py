@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relaxometer.batch import FlowGraph
+from relaxometer.graphs.batch import FlowGraph
 
 
 def arcs_of(graph: FlowGraph) -> list[tuple[int, int]]:

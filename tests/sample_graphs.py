@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from relaxometer.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 
 
 def undirected(name: str, n: int, edges: np.ndarray, weights: np.ndarray) -> Graph:

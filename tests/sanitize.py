@@ -24,10 +24,10 @@ from typing import Any
 
 from relaxometer.device import Device, get_device
 from relaxometer.device.cuda import obstacle
-from relaxometer.graph import Graph
-from relaxometer.problems import NAMES, load_problem
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import Skipped, kernel_names, load_variant
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.problem import NAMES, load_problem
+from relaxometer.problems.variants import Skipped, kernel_names, load_variant
 from sample_graphs import sample_graphs
 
 ROOT = Path(__file__).parents[1]

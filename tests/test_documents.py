@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from draw_headline import headline
-from relaxometer import problems
-from relaxometer.figures import style, summary
-from relaxometer.variants import kernel_names, load_variant
+from relaxometer.problems import problem as problems
+from relaxometer.problems.variants import kernel_names, load_variant
+from relaxometer.report.figures import style, summary
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")

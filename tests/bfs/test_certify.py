@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from relaxometer.bfs import NO_PREDECESSOR, UNREACHED
-from relaxometer.certify_bfs import RULES, BfsCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from sample_graphs import sample_graphs, undirected
 
 
@@ -166,7 +166,7 @@ def test_no_change_of_one_level_goes_unnoticed(data):
 @pytest.mark.gpu
 def test_64_answers_at_scale_20_in_5_seconds():
     """Graph500's searches are no use if proving them takes longer than making them."""
-    from relaxometer.datasets import graph500
+    from relaxometer.datasets.generators import graph500
     from relaxometer.datasets.registry import Graph500Parameters
     from relaxometer.device.cuda import obstacle
 

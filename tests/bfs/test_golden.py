@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from relaxometer.certify_bfs import BfsCertifier
-from relaxometer.datasets.topology import read_edges
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import kernel_names, load_variant
+from relaxometer.datasets.readers.topology import read_edges
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.variants import kernel_names, load_variant
 from sample_graphs import undirected
 
 pytestmark = pytest.mark.slow

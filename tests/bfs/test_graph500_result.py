@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.config import Run
-from relaxometer.datasets.graph500 import kronecker_edges, kronecker_graph
+from relaxometer.datasets.generators.graph500 import kronecker_edges, kronecker_graph
 from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.device import get_device
-from relaxometer.graph import describe
-from relaxometer.graph500_result import (
+from relaxometer.graphs.graph import describe
+from relaxometer.measure.variant import measure
+from relaxometer.plan.plan import Run
+from relaxometer.results.graph500_result import (
     edges_per_second,
     official_output,
     rate_statistics,
@@ -19,7 +20,6 @@ from relaxometer.graph500_result import (
     statistics,
     traversed_edges,
 )
-from relaxometer.measure import measure
 
 GRAPH = {"vertices": 1024, "arcs": 20_000, "input_edges": 16_384, "directed": False}
 

@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from relaxometer.bfs import NO_PREDECESSOR, UNREACHED
-from relaxometer.certify_bfs import BfsCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import kernel_names, load_variant
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.variants import kernel_names, load_variant
 from sample_graphs import sample_graphs, undirected
 
 VARIANTS = kernel_names("bfs")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from flow_facts import arcs_of, branches, exits, joins, loop_heads
-from relaxometer.batch import Batch
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.datasets.c_cfgs import control_flow
+from relaxometer.datasets.readers.c_cfgs import control_flow
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
+from relaxometer.graphs.batch import Batch
 
 SOURCE = """
 int sum(int n) {
@@ -75,7 +75,7 @@ def test_arcs_are_the_labels_of_terminators():
 
 
 def test_text_that_is_no_llvm_is_refused(monkeypatch):
-    monkeypatch.setattr("relaxometer.datasets.c_cfgs.clang_version", lambda: "clang version 99")
+    monkeypatch.setattr("relaxometer.datasets.readers.c_cfgs.clang_version", lambda: "clang version 99")
     with pytest.raises(UserError, match=r"^a\.c: llvmlite [\d.]+ \(LLVM\) cannot read what clang version 99"):
         list(control_flow("define nonsense", Path("a.c")))
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.datasets.contraction import (
+from relaxometer.datasets.readers.contraction import (
     EARTH_RADIUS_M,
     Nodes,
     Ways,

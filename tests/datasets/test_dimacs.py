@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.dimacs import arc_lines, read_co, read_gr
+from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
-from relaxometer.graph import Graph
+from relaxometer.graphs.graph import Graph
 
 GOOD = "c a comment\np sp 3 4\nc\na 1 2 10\na 2 1 10\na 2 3 0\na 1 2 7\n"
 
@@ -69,14 +69,14 @@ def test_unusual_but_valid_files_read_the_same(tmp_path, unusual):
 @pytest.mark.parametrize("text", [GOOD, GOOD.removesuffix("\n")], ids=["whole", "no last newline"])
 def test_blocks_are_joined(tmp_path, monkeypatch, block, text):
     expected = read_text(tmp_path, text)
-    monkeypatch.setattr("relaxometer.datasets.text.BLOCK", block)
-    monkeypatch.setattr("relaxometer.datasets.text.LineFormat.read_slowly", None)
+    monkeypatch.setattr("relaxometer.datasets.readers.text.BLOCK", block)
+    monkeypatch.setattr("relaxometer.datasets.readers.text.LineFormat.read_slowly", None)
     for one, other in zip(expected, read_text(tmp_path, text), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_a_mistake_in_a_later_block_names_its_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("relaxometer.datasets.text.BLOCK", 10)
+    monkeypatch.setattr("relaxometer.datasets.readers.text.BLOCK", 10)
     assert "small.gr:7: 'a 1 2 0x7': weight 0x7 is no" in refusal(
         tmp_path, GOOD.replace("a 1 2 7", "a 1 2 0x7")
     )

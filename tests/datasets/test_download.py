@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets import download
 from relaxometer.datasets.download import Retries, fetch
-from relaxometer.errors import UserError
 
 CONTENT = bytes(range(256)) * 4096
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from relaxometer.datasets.edge_weights import make_weights
+from relaxometer.datasets.readers.edge_weights import make_weights
 from relaxometer.datasets.registry import LogNormal, LogUniform, TopologyParameters, Unit
-from relaxometer.graph import MAX_WEIGHT
+from relaxometer.graphs.graph import MAX_WEIGHT
 
 
 def test_unit_weights_are_ones():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dominator_samples import reference_by_removal
-from relaxometer.datasets import flow_graphs
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.generators import flow_graphs
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
 
 
 def made(form, seed=None, **parameters):

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets import weights
 from relaxometer.datasets.build import build_graph, is_symmetric
-from relaxometer.datasets.edge_lists import graph_of_edges
+from relaxometer.datasets.generators.edge_lists import graph_of_edges
+from relaxometer.datasets.generators.rmat import rmat_edges
+from relaxometer.datasets.generators.uniform_random import uniform_edges
 from relaxometer.datasets.random_bits import Purpose, bits, stream
 from relaxometer.datasets.registry import Dataset, RmatParameters, Weights, load_registry
-from relaxometer.datasets.rmat import rmat_edges
-from relaxometer.datasets.uniform_random import uniform_edges
-from relaxometer.errors import UserError
-from relaxometer.graph import Graph, content_hash
+from relaxometer.graphs.graph import Graph, content_hash
 
 N = 500
 

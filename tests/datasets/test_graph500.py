@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relaxometer.datasets.graph500 import (
+from relaxometer.datasets.generators.graph500 import (
     integer_weights,
     kronecker_edges,
     kronecker_graph,
@@ -14,8 +14,8 @@ from relaxometer.datasets.graph500 import (
     search_keys,
 )
 from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.graph import Graph, content_hash, read_graph, write_graph
-from relaxometer.measure import sources_table
+from relaxometer.graphs.graph import Graph, content_hash, read_graph, write_graph
+from relaxometer.measure.sources import sources_table
 
 REFERENCE = {
     10: "b6413d2ba5a3601548443fa02cbf9d0503d0367193cbc2834da9cc28f7d3336f",

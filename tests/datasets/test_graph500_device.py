@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from relaxometer.datasets import graph500, graph500_device
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.generators import graph500, graph500_device
 from relaxometer.datasets.registry import Dataset, Graph500Parameters
 from relaxometer.device import DeviceOutOfMemory
-from relaxometer.errors import UserError
-from relaxometer.graph import content_hash
+from relaxometer.graphs.graph import content_hash
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 3000), (16**5 - 100, 16**5 + 100), (2**35, 2**35 + 50)])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
 
 EDGES = np.array([[0, 3], [3, 1], [1, 1], [3, 0]], dtype="<i8")
 WEIGHTS = np.array([0.5, 1.0, 0.0, 0.25], dtype="<f4")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from relaxometer.datasets import highways
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph, is_symmetric
+from relaxometer.datasets.readers import highways
 from relaxometer.datasets.registry import Box, load_registry
-from relaxometer.errors import UserError
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 EUROPE = Box(south=40, west=0, north=60, east=20)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from relaxometer.datasets.kanto import WEIGHT_RANGE, kanto_like, log_uniform, main_roads
-from relaxometer.graph import content_hash
+from relaxometer.datasets.generators.kanto import WEIGHT_RANGE, kanto_like, log_uniform, main_roads
+from relaxometer.graphs.graph import content_hash
 
 SMALL_PHASE = 10_000
 SOURCES = 5

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.ksj_n02 import read_railways, station_graph
+from relaxometer.datasets.readers.ksj_n02 import read_railways, station_graph
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
 from sample_railways import EAST, FORK, MIDDLE, NORTH, WEST, feature, railway_layers, write_railways
 
 GROUPS = ["003001", "003002", "003003", "003004", "003100"]

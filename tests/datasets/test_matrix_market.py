@@ -2,9 +2,9 @@
 
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
 
 BANNER = "%%MatrixMarket matrix coordinate"
 SMALL = f"{BANNER} real general\n% by hand\n3 3 3\n1 2 1.5\n2 1 2.26\n3 3 4\n"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from relaxometer.datasets.dimacs import arc_lines, read_co, read_gr
-from relaxometer.datasets.matrix_market import read_mtx
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
+from relaxometer.datasets.readers.matrix_market import read_mtx
+from relaxometer.datasets.readers.text import Column, LineFormat
+from relaxometer.datasets.readers.text_edges import read_edge_list
+from relaxometer.datasets.readers.topology import read_edges
 from relaxometer.datasets.registry import EdgeListParameters, MatrixParameters
-from relaxometer.datasets.text import Column, LineFormat
-from relaxometer.datasets.text_edges import read_edge_list
-from relaxometer.datasets.topology import read_edges
-from relaxometer.errors import UserError
 
 VALUES = {"distribution": "values", "scale": 10}
 FILES = {

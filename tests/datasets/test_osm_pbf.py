@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relaxometer.datasets import osm_pbf
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
-from relaxometer.datasets.osm_pbf import Extract, read_extract, road_graph, with_railways
+from relaxometer.datasets.readers import osm_pbf
+from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
+from relaxometer.datasets.readers.osm_pbf import Extract, read_extract, road_graph, with_railways
 from relaxometer.datasets.registry import Dataset, OsmParameters, load_registry
-from relaxometer.errors import UserError
 from sample_osm import write_extract
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"

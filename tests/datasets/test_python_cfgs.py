@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from flow_facts import branches, dominators, exits, joins, loop_heads
-from relaxometer.batch import Batch
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.datasets.python_cfgs import control_flow, graphs_of_file, library_files, nested_code
+from relaxometer.datasets.readers.python_cfgs import control_flow, graphs_of_file, library_files, nested_code
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
+from relaxometer.graphs.batch import Batch
 
 LIBRARY = Path(dis.__file__).parent
 
@@ -236,7 +236,7 @@ def test_code_that_cannot_be_decoded_is_counted(tmp_path, monkeypatch):
             raise IndexError
         return control_flow(code)
 
-    monkeypatch.setattr("relaxometer.datasets.python_cfgs.control_flow", decode)
+    monkeypatch.setattr("relaxometer.datasets.readers.python_cfgs.control_flow", decode)
     (tmp_path / "few.py").write_text("def good(): pass\ndef bad(): pass\n", encoding="utf-8")
     found = graphs_of_file(tmp_path / "few.py", tmp_path)
     assert [name for name, *_ in found.graphs] == ["few.<module>:1", "few.good:1"]

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from relaxometer.core.errors import UserError
+from relaxometer.core.validation import validated
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import FORMATS, Dataset, Registry, SourceFile, load_registry
-from relaxometer.errors import UserError
-from relaxometer.graph import Graph
-from relaxometer.validation import validated
+from relaxometer.graphs.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "resources/datasets.yaml"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.readers.text_edges import renumbered
 from relaxometer.datasets.registry import Dataset
-from relaxometer.datasets.text_edges import renumbered
-from relaxometer.errors import UserError
 
 SMALL = "# FromNodeId\tToNodeId\n0\t7\n7\t3\n3\t0\n0\t7\n"
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.readers.topology import read_edges
 from relaxometer.datasets.registry import Dataset, load_registry
-from relaxometer.datasets.topology import read_edges
-from relaxometer.errors import UserError
-from relaxometer.graph import content_hash
+from relaxometer.graphs.graph import content_hash
 
 OWN_DATASETS = Path(__file__).parents[2] / "resources/datasets.yaml"
 SMALL = "c roads\np tw 4 3\n1 2\n2 3\n4 2\n"

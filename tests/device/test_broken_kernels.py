@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, get_device, host_build
-from relaxometer.errors import UserError
 
 KERNELS = Path(__file__).parent / "kernels"
 BROKEN = KERNELS / "broken.cu"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory, cuda, get_device
-from relaxometer.errors import UserError
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = cuda.PACKAGE.parent

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, get_device, host_build
 from relaxometer.device.host_build import rewrite_shared
-from relaxometer.errors import UserError
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = Path(host_build.__file__).parents[2]

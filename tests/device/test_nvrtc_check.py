@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, nvrtc_check
 from relaxometer.device.signature import read_source
-from relaxometer.errors import UserError
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = nvrtc_check.PACKAGE.parent

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sanitize
-from relaxometer.sssp import batch, selection
+from relaxometer.problems.sssp.near_far import batch
+from relaxometer.problems.sssp.phase_synchronous import selection
 from sanitize import GRAPHS, Outcome, examine, exercise, gpu_variants, main, outcome, table
 
 CLEAN = """========= COMPUTE-SANITIZER

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from relaxometer.datasets import graph500
+from relaxometer.datasets.generators import graph500
 from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
@@ -21,7 +21,7 @@ from relaxometer.distributed.graph500 import kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.stored import stored_block
-from relaxometer.graph import Graph, read_graph
+from relaxometer.graphs.graph import Graph, read_graph
 from sample_graphs import reference_distances
 
 UNREACHED = 2**32 - 1

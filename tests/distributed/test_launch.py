@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.distributed import launch
 from relaxometer.distributed.comm import Ranks, load_mpi
-from relaxometer.errors import UserError
 
 
 def test_a_missing_launcher_is_told_in_one_line(monkeypatch, tmp_path):

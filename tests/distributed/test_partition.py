@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from relaxometer.core.errors import UserError
 from relaxometer.distributed.partition import Layout, Numbering
 from relaxometer.distributed.stored import _tails as tails_of_slice
 from relaxometer.distributed.stored import read_slice
-from relaxometer.errors import UserError
-from relaxometer.graph import Graph, write_graph
+from relaxometer.graphs.graph import Graph, write_graph
 from sample_graphs import sample_graphs
 
 SCHEMES = [
@@ -73,7 +73,7 @@ def test_the_paired_scheme_needs_its_number_of_ranks(n_ranks):
 @pytest.mark.parametrize("name", ["one-way", "hub", "random-directed"])
 def test_ranks_read_only_what_they_need(tmp_path, monkeypatch, name):
     graph = sample_graphs()[name]
-    monkeypatch.setattr("relaxometer.graph.ROW_GROUP", 50)
+    monkeypatch.setattr("relaxometer.graphs.graph.ROW_GROUP", 50)
     write_graph(graph, tmp_path)
     for first in range(0, graph.n_arcs, 37):
         stop = min(first + 90, graph.n_arcs)

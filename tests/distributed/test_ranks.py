@@ -14,7 +14,7 @@ import pytest
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import load_registry
 from relaxometer.distributed.launch import launch, obstacle
-from relaxometer.graph import write_graph
+from relaxometer.graphs.graph import write_graph
 from sample_graphs import sample_graphs
 
 pytestmark = [pytest.mark.mpi, pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))]

@@ -18,12 +18,12 @@ from dominator_samples import (
     reference_by_removal,
     rooted_graphs,
 )
-from relaxometer import certify_dominators
-from relaxometer.certify_dominators import RULES, DominatorsCertifier
-from relaxometer.dominator_witnesses import Witnesses
-from relaxometer.resident import ResidentGraph
-from relaxometer.resident_batch import ResidentBatch
-from relaxometer.variants import load_variant
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.dominators import certify as certify_dominators
+from relaxometer.problems.dominators._witnesses import Witnesses
+from relaxometer.problems.dominators.certify import RULES, DominatorsCertifier
+from relaxometer.problems.variants import load_variant
 
 
 def check(device, graph, root, idom):
@@ -162,7 +162,7 @@ class TestWhatIsKept:
         assert broken(certifier.check(1, np.array([0, 0, 1, 1, 1], dtype=np.uint32))) >= {"root"}
 
     def test_the_oldest_roots_make_room(self, host_device, searches, monkeypatch):
-        monkeypatch.setattr("relaxometer.certify_dominators.VERTICES_KEPT", 10)
+        monkeypatch.setattr("relaxometer.problems.dominators.certify.VERTICES_KEPT", 10)
         graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
         for root in (0, 1, 2, 1, 0):
             assert check(host_device, graph, root, reference_by_removal(graph, root)).holds

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dominator_samples import graph_of, random_graph, reference_by_removal, rooted_graphs, semi_nca
+from relaxometer.core.errors import UserError
 from relaxometer.device import get_device
-from relaxometer.errors import UserError
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import load_variant
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.variants import load_variant
 
 
 def solver_of(device, graph, **parameters):

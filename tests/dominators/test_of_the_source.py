@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dominator_samples import NONE, reference_by_removal, rooted_graphs
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import load_variant
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.variants import load_variant
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ from dominator_samples import (
     semi_nca,
     united,
 )
-from relaxometer.batch import Batch
-from relaxometer.certify_dominators import DominatorsCertifier
 from relaxometer.device import get_device
-from relaxometer.resident import ResidentGraph
-from relaxometer.resident_batch import ResidentBatch
-from relaxometer.variants import Skipped, kernel_names, load_variant
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.dominators.certify import DominatorsCertifier
+from relaxometer.problems.variants import Skipped, kernel_names, load_variant
 
 VARIANTS = kernel_names("dominators")
 OF_GRAPHS = [name for name in VARIANTS if load_variant("dominators", name).Solver.takes != "batch"]
@@ -211,7 +211,7 @@ class TestBatches:
 
     @pytest.mark.parametrize("variant", ["batch-warp", "batch-block"])
     def test_a_tree_that_does_not_fit_shared_memory(self, host_device, variant, monkeypatch):
-        monkeypatch.setattr("relaxometer.dominators._batch.TREE_WORDS", 100)
+        monkeypatch.setattr("relaxometer.problems.dominators._batch.TREE_WORDS", 100)
         solver = make_solver(variant, ResidentBatch.upload(host_device, random_batch()))
         np.testing.assert_array_equal(answer_of(solver, host_device), batch_reference(random_batch()))
 
@@ -238,7 +238,7 @@ class TestLimits:
             module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters(memory_mib=2))
 
     def test_masks_in_global_memory(self, host_device, monkeypatch):
-        monkeypatch.setattr("relaxometer.dominators.multiword.SHARED_WORDS", 100)
+        monkeypatch.setattr("relaxometer.problems.dominators.multiword.SHARED_WORDS", 100)
         graph = rooted_graphs()["ladder"]
         solver = make_solver("multiword", ResidentGraph.upload(host_device, graph))
         np.testing.assert_array_equal(answer_of(solver, host_device, 3), reference_by_removal(graph, 3))

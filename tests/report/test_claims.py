@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from relaxometer.claims import Claim, Evidence, compare_claims, load_claims, readable_claims
-from relaxometer.errors import UserError
+from relaxometer.core.errors import UserError
+from relaxometer.results.claims import Claim, Evidence, compare_claims, load_claims, readable_claims
 from synthetic_runs import metadata, phases, searches, spread
 
 CLAIMS = Path(__file__).parents[2] / "resources/claims.yaml"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relaxometer.contexts import data_lines, machine_lines, merge_contexts, provenance_page
+from relaxometer.results.contexts import data_lines, machine_lines, merge_contexts, provenance_page
 
 
 def context(graph, **values):

@@ -5,10 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from relaxometer.config import DistributedRun
 from relaxometer.distributed import model
-from relaxometer.figures import distributed
-from relaxometer.scaling import scaling_table
+from relaxometer.plan.plan import DistributedRun
+from relaxometer.report.papers import hybrid_bfs_ranks as distributed
+from relaxometer.results.scaling import scaling_table
 
 
 def text_of(figure):

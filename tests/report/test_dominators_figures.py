@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from relaxometer.claims import Claim, Evidence, NotMeasured, speedup_from_root, step_time
-from relaxometer.figures import dominators
+from relaxometer.report.papers import dominators
+from relaxometer.results.claims import Claim, Evidence, NotMeasured, speedup_from_root, step_time
 from synthetic_runs import phases, searches
 
 GRAPHS = [{"name": "small", "vertices": 30}, {"name": "large", "vertices": 10_000}]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from relaxometer.figures import edge_bf
+from relaxometer.report.papers import edge_bf
 from synthetic_runs import searches, spread
 
 ARCS = {"small": 30_000, "large": 60_000}

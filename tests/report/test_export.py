@@ -2,8 +2,8 @@
 
 import pytest
 
-from relaxometer.errors import UserError
-from relaxometer.export import export_results
+from relaxometer.cli.export import export_results
+from relaxometer.core.errors import UserError
 
 
 @pytest.fixture

@@ -9,14 +9,15 @@ import pyarrow as pa
 import pytest
 from matplotlib.collections import LineCollection
 
-from relaxometer import problems
-from relaxometer.all_runs import load_plan
-from relaxometer.errors import UserError
-from relaxometer.figures import adaptive, maps, style, summary
-from relaxometer.gather import summarise
-from relaxometer.graph import Graph
-from relaxometer.samples import on_one_clock, proven_phases, share_at_or_under, source_times
-from relaxometer.variants import kernel_names
+from relaxometer.cli.all_runs import load_plan
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.graph import Graph
+from relaxometer.problems import problem as problems
+from relaxometer.problems.variants import kernel_names
+from relaxometer.report.figures import maps, style, summary
+from relaxometer.report.papers import adaptive
+from relaxometer.results.gather import summarise
+from relaxometer.results.samples import on_one_clock, proven_phases, share_at_or_under, source_times
 from synthetic_runs import metadata, phases, searches, spread
 
 ROOT = Path(__file__).parents[2]

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from relaxometer import batch as batches
-from relaxometer import graph as graphs
-from relaxometer.batch import Batch
-from relaxometer.describe import describe_batch, describe_graph, hops_from
-from relaxometer.figures import graphs as drawings
-from relaxometer.figures import maps, style
-from relaxometer.graph import Graph
-from relaxometer.graph_pages import batch_page, graph_page
+from relaxometer.graphs import batch as batches
+from relaxometer.graphs import graph as graphs
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.describe import describe_batch, describe_graph, hops_from
+from relaxometer.graphs.graph import Graph
+from relaxometer.report.figures import graphs as drawings
+from relaxometer.report.figures import maps, style
+from relaxometer.report.graph_pages import batch_page, graph_page
 from sample_graphs import sample_graphs, undirected
 
 METADATA = {

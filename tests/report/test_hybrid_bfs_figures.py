@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.figures import hybrid_bfs, style
+from relaxometer.report.figures import style
+from relaxometer.report.papers import hybrid_bfs
 from synthetic_runs import searches, spread
 
 GRAPHS = [

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.errors import UserError
-from relaxometer.figures import choice, preparation, throughput
-from relaxometer.gather import verdict
+from relaxometer.core.errors import UserError
+from relaxometer.report.figures import choice, preparation, throughput
+from relaxometer.results.gather import verdict
 from synthetic_runs import searches, spread
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.claims import Claim, Evidence, compare_claims, load_claims
-from relaxometer.figures import survey, work
-from relaxometer.samples import median_extract_min
+from relaxometer.report.figures import work
+from relaxometer.report.papers import survey
+from relaxometer.results.claims import Claim, Evidence, compare_claims, load_claims
+from relaxometer.results.samples import median_extract_min
 from synthetic_runs import searches, spread
 
 CLAIMS = Path(__file__).parents[2] / "resources/claims.yaml"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from relaxometer.figures import updates
+from relaxometer.report.papers import dominator_updates as updates
 
 
 def rows(change, arcs, times, full_ms=2.0, *, kept=1.0, device_kind="cuda", status="ok"):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from relaxometer.device import DeviceOutOfMemory
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import auto
-from relaxometer.variants import Skipped
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp import auto
+from relaxometer.problems.variants import Skipped
 from sample_graphs import sample_graphs, undirected
 
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.certify import RULES, SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import NO_PREDECESSOR, UNREACHED
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 from sample_graphs import reference_distances, sample_graphs
 
 

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from relaxometer.certify import SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import MAX_WEIGHT, Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import _edge_list, edge_bf, edge_bf_atomic
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.bellman_ford import _edge_list, edge_bf, edge_bf_atomic
+from relaxometer.problems.sssp.certify import SsspCertifier
 from sample_graphs import reference_distances, sample_graphs, undirected
 
 SETTINGS = [

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from relaxometer.certify import SsspCertifier
-from relaxometer.resident import ResidentGraph
-from relaxometer.variants import Skipped, kernel_names, load_variant
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.variants import Skipped, kernel_names, load_variant
 
 pytestmark = pytest.mark.slow
 
@@ -26,8 +26,8 @@ FIRST_VERTEX = 0
 
 @pytest.fixture(scope="module")
 def new_york(road_file):
-    from relaxometer.datasets.dimacs import read_gr
-    from relaxometer.graph import Graph
+    from relaxometer.datasets.readers.dimacs import read_gr
+    from relaxometer.graphs.graph import Graph
 
     return Graph.from_arcs("usa-ny", *read_gr(road_file("USA-road-d.NY.gr.gz")))
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from relaxometer.certify import SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import MAX_WEIGHT, Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import batch, near_far
-from relaxometer.sssp._near_far import QUEUE, bucket_shift
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.near_far import batch, near_far
+from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift
 from sample_graphs import reference_distances, sample_graphs
 
 WIDTHS = {

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.certify import SsspCertifier
+from relaxometer.datasets.generators.roads import road_like
 from relaxometer.datasets.registry import RoadParameters
-from relaxometer.datasets.roads import road_like
 from relaxometer.device import get_device
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import _hierarchy, phast
-from relaxometer.sssp.phast import Parameters, Solver
-from relaxometer.variants import Skipped
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.phast import _hierarchy, phast
+from relaxometer.problems.sssp.phast.phast import Parameters, Solver
+from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances
 
 UNREACHED = 2**32 - 1

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from relaxometer.certify import SsspCertifier
+from relaxometer.datasets.generators.rmat import rmat
 from relaxometer.datasets.registry import RmatParameters
-from relaxometer.datasets.rmat import rmat
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp.push_pull import Parameters, Solver
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.push_pull.push_pull import Parameters, Solver
 from sample_graphs import reference_distances, undirected
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from relaxometer.certify import SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import MAX_WEIGHT, Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import spmv_csr, spmv_ell
-from relaxometer.sssp._arcs import IncomingArcs
-from relaxometer.variants import Skipped
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.bellman_ford import spmv_csr, spmv_ell
+from relaxometer.problems.sssp.bellman_ford._arcs import IncomingArcs
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
 SETTINGS = [

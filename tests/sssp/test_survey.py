@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from relaxometer.certify import SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import MAX_WEIGHT, Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import UNREACHED
-from relaxometer.sssp.delta_stepping import Solver as DeltaStepping
-from relaxometer.variants import Skipped, load_variant
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp import UNREACHED
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.label_correcting.delta_stepping import Solver as DeltaStepping
+from relaxometer.problems.variants import Skipped, load_variant
 from sample_graphs import reference_distances, sample_graphs
 
 ORDERS = ["fifo", "slf", "lll", "slf-lll"]
@@ -238,7 +238,7 @@ class TestOnCpu:
         assert phases[0].relaxed_arcs == graph.n_arcs
 
     def test_without_a_compiler_boost_is_skipped(self, host_device, monkeypatch):
-        from relaxometer.sssp.boost_dijkstra import _library
+        from relaxometer.problems.sssp.dijkstra.boost_dijkstra import _library
 
         _library.cache_clear()
         monkeypatch.setenv("CXX", "no-such-compiler")
@@ -246,7 +246,7 @@ class TestOnCpu:
             solver_of("boost-dijkstra", ResidentGraph.upload(host_device, sample_graphs()["one-way"]))
 
     def test_without_boost_it_is_skipped(self, host_device, monkeypatch):
-        from relaxometer.sssp.boost_dijkstra import _library
+        from relaxometer.problems.sssp.dijkstra.boost_dijkstra import _library
 
         _library.cache_clear()
         monkeypatch.setenv("CXX", "g++ -nostdinc")

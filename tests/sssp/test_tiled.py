@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from relaxometer.certify import SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import tiled
-from relaxometer.sssp._tiles import REMOTE, cut
-from relaxometer.variants import Skipped
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.tiled import tiled
+from relaxometer.problems.sssp.tiled._tiles import REMOTE, cut
+from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from relaxometer.certify import SsspCertifier
 from relaxometer.device import get_device
-from relaxometer.graph import MAX_WEIGHT, Graph
-from relaxometer.resident import ResidentGraph
-from relaxometer.sssp import NO_PREDECESSOR, UNREACHED
-from relaxometer.sssp.adaptive import SOURCE_RATIO, best_thresholds, predicted_us
-from relaxometer.variants import Skipped, kernel_names, load_variant
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.phase_synchronous.adaptive import SOURCE_RATIO, best_thresholds, predicted_us
+from relaxometer.problems.variants import Skipped, kernel_names, load_variant
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
 VARIANTS = kernel_names("sssp")

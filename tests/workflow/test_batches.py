@@ -2,7 +2,7 @@
 
 import json
 
-from relaxometer.batch import read_batch
+from relaxometer.graphs.batch import read_batch
 from tiny_workflow import TINY
 
 JSON = {"format": "python-cfgs", "license": "PSF-2.0", "parameters": {"modules": ["json"]}}

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from relaxometer.datasets.registry import FORMATS
-from relaxometer.graph import read_graph
+from relaxometer.graphs.graph import read_graph
 from sample_graphs import reference_distances
 from sample_osm import write_extract
 from sample_railways import write_railways

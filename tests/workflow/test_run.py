@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.graph import read_graph
+from relaxometer.graphs.graph import read_graph
 from sample_graphs import reference_distances, reference_phases
 from tiny_workflow import TINY, environment
 
@@ -111,14 +111,14 @@ def test_a_second_run_does_nothing(finished):
 @pytest.mark.parametrize(
     ("kernel", "variants"),
     [
-        ("adaptive.cu", {"adaptive"}),
-        ("selection.cu", {"selection", "adaptive"}),
-        ("near_far.cu", {"near-far"}),
-        ("dijkstra_cpu.py", {"dijkstra-cpu"}),
+        ("phase_synchronous/adaptive.cu", {"adaptive"}),
+        ("phase_synchronous/selection.cu", {"selection", "adaptive"}),
+        ("near_far/near_far.cu", {"near-far"}),
+        ("dijkstra/dijkstra_cpu.py", {"dijkstra-cpu"}),
     ],
 )
 def test_an_edit_of_a_kernel_reruns_only_what_is_made_of_it(rerun, kernel, variants):
-    path = rerun.path(f"workflow/scripts/relaxometer/sssp/{kernel}")
+    path = rerun.path(f"workflow/scripts/relaxometer/problems/sssp/{kernel}")
     text = path.read_text(encoding="utf-8")
     is_kernel = path.suffix == ".cu"
     path.write_text(("// A remark.\n" if is_kernel else "# A remark.\n") + text, encoding="utf-8")
@@ -136,7 +136,7 @@ def test_a_changed_parameter_reruns_only_its_variant(rerun):
 
 def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     """A kernel that adds one to every length: its answers are invalid, those of the others are not."""
-    kernel = workflow.path("workflow/scripts/relaxometer/sssp/selection.cu")
+    kernel = workflow.path("workflow/scripts/relaxometer/problems/sssp/phase_synchronous/selection.cu")
     text = kernel.read_text(encoding="utf-8")
     wrong = text.replace("propose(v, distance, Wa[i], overflow)", "propose(v, distance + 1, Wa[i], overflow)")
     assert wrong != text

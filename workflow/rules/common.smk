@@ -8,12 +8,13 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from relaxometer import problems
-from relaxometer.config import Plan
+from relaxometer.problems import problem as problems
+from relaxometer.problems.variants import kernel_modules
+from relaxometer.plan.plan import Plan
 from relaxometer.datasets.registry import FORMATS
-from relaxometer.errors import UserError
-from relaxometer.provenance import code_hash
-from relaxometer.scripting import ERRORS
+from relaxometer.core.errors import UserError
+from relaxometer.core.provenance import code_hash
+from relaxometer.core.scripting import ERRORS
 
 try:
     PLAN = Plan(
@@ -88,7 +89,7 @@ def dataset_code(name):
     return code_hash(
         "datasets.build_batch" if entry.is_batch else "datasets.build",
         f"datasets.{reader}",
-        without=("datasets.registry", "validation"),
+        without=("datasets.registry", "core.validation"),
     )
 
 
@@ -99,5 +100,5 @@ def run_of(problem, wildcards):
 
 def run_code(problem, wildcards):
     """Hash of what runs and proves the variant that a job's wildcards name."""
-    kernel = run_of(problem, wildcards).kernel.replace("-", "_")
-    return code_hash("measure", f"{problem}.{kernel}")
+    module = kernel_modules(problem)[run_of(problem, wildcards).kernel]
+    return code_hash("measure.variant", module.removeprefix("relaxometer."))

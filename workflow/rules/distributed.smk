@@ -64,7 +64,7 @@ rule gather_distributed:
         "../envs/relaxometer.yaml"
     params:
         runs=[run.model_dump() for run in PLAN.distributed.values()],
-        code=code_hash("scaling"),
+        code=code_hash("results.scaling"),
     script:
         "../scripts/gather_distributed.py"
 

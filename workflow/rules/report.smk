@@ -27,7 +27,7 @@ rule plot_summary:
         "../envs/relaxometer.yaml"
     params:
         swept=SWEPT,
-        code=code_hash("figures.summary"),
+        code=code_hash("report.figures.summary"),
     script:
         "../scripts/plot_summary.py"
 
@@ -56,7 +56,7 @@ rule compare_claims:
     params:
         sources=PLAN.config.report.sources,
         swept=SWEPT,
-        code=code_hash("claims"),
+        code=code_hash("results.claims"),
     script:
         "../scripts/compare_claims.py"
 
@@ -84,7 +84,7 @@ rule merge_contexts:
         "../envs/relaxometer.yaml"
     params:
         config=PLAN.config.model_dump(),
-        code=code_hash("contexts"),
+        code=code_hash("results.contexts"),
     script:
         "../scripts/merge_contexts.py"
 
@@ -114,7 +114,7 @@ rule plot_map:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.maps"),
+        code=code_hash("report.figures.maps"),
     script:
         "../scripts/plot_map.py"
 
@@ -139,7 +139,7 @@ rule tabulate_graphs:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.adaptive", "contexts"),
+        code=code_hash("report.papers.adaptive", "results.contexts"),
     script:
         "../scripts/tabulate_graphs.py"
 
@@ -160,7 +160,7 @@ rule plot_arc_weights:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.adaptive"),
+        code=code_hash("report.papers.adaptive"),
     script:
         "../scripts/plot_arc_weights.py"
 
@@ -209,7 +209,7 @@ rule plot_phases:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.adaptive"),
+        code=code_hash("report.papers.adaptive"),
     script:
         "../scripts/plot_phases.py"
 
@@ -235,7 +235,7 @@ rule plot_mean_times:
         "../envs/relaxometer.yaml"
     params:
         variants=SOURCE_VARIANTS,
-        code=code_hash("figures.adaptive"),
+        code=code_hash("report.papers.adaptive"),
     script:
         "../scripts/plot_mean_times.py"
 
@@ -261,6 +261,6 @@ rule plot_thresholds:
     params:
         variants=SOURCE_VARIANTS,
         swept=lambda wildcards: [run.variant for run in threshold_runs(wildcards.graph)],
-        code=code_hash("figures.adaptive"),
+        code=code_hash("report.papers.adaptive"),
     script:
         "../scripts/plot_thresholds.py"

@@ -53,6 +53,6 @@ rule plot_distributed:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.distributed"),
+        code=code_hash("report.papers.hybrid_bfs_ranks"),
     script:
         "../scripts/plot_distributed.py"

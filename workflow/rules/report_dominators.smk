@@ -21,7 +21,7 @@ rule plot_dominator_sizes:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.dominators"),
+        code=code_hash("report.papers.dominators"),
     script:
         "../scripts/plot_dominators.py"
 
@@ -66,7 +66,7 @@ rule tabulate_dominator_steps:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.dominators"),
+        code=code_hash("report.papers.dominators"),
     script:
         "../scripts/tabulate_dominator_steps.py"
 
@@ -90,7 +90,7 @@ rule tabulate_dominator_winners:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.dominators"),
+        code=code_hash("report.papers.dominators"),
     script:
         "../scripts/tabulate_dominator_winners.py"
 
@@ -114,7 +114,7 @@ rule plot_dominator_updates:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.updates"),
+        code=code_hash("report.papers.dominator_updates"),
     script:
         "../scripts/plot_dominator_updates.py"
 

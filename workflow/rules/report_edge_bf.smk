@@ -59,7 +59,7 @@ rule plot_edge_bf:
         "../envs/relaxometer.yaml"
     params:
         swept=SWEPT,
-        code=code_hash("figures.edge_bf"),
+        code=code_hash("report.papers.edge_bf"),
     script:
         "../scripts/plot_edge_bf.py"
 
@@ -84,7 +84,7 @@ rule plot_edge_bf_blocks:
         "../envs/relaxometer.yaml"
     params:
         swept=lambda wildcards: [run.variant for run in block_runs(wildcards.graph)],
-        code=code_hash("figures.edge_bf"),
+        code=code_hash("report.papers.edge_bf"),
     script:
         "../scripts/plot_edge_bf_blocks.py"
 
@@ -120,6 +120,6 @@ rule tabulate_edge_bf:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.edge_bf"),
+        code=code_hash("report.papers.edge_bf"),
     script:
         "../scripts/tabulate_edge_bf.py"

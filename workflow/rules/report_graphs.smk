@@ -32,7 +32,7 @@ rule describe_graph:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("describe", "graph_pages", "figures.graphs", "figures.maps"),
+        code=code_hash("graphs.describe", "report.graph_pages", "report.figures.graphs", "report.figures.maps"),
     script:
         "../scripts/describe_graph.py"
 
@@ -73,6 +73,6 @@ rule describe_batch:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("describe", "graph_pages", "figures.graphs"),
+        code=code_hash("graphs.describe", "report.graph_pages", "report.figures.graphs"),
     script:
         "../scripts/describe_batch.py"

@@ -21,7 +21,7 @@ rule plot_bfs_degrees:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.hybrid_bfs", "graph"),
+        code=code_hash("report.papers.hybrid_bfs", "graphs.graph"),
     script:
         "../scripts/plot_bfs_degrees.py"
 
@@ -57,7 +57,7 @@ rule plot_bfs_scales:
         "../envs/relaxometer.yaml"
     params:
         variants=GRAPH500_VARIANTS,
-        code=code_hash("figures.hybrid_bfs"),
+        code=code_hash("report.papers.hybrid_bfs"),
     script:
         "../scripts/plot_bfs_scales.py"
 
@@ -86,7 +86,7 @@ rule plot_bfs_levels:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.hybrid_bfs", "gather"),
+        code=code_hash("report.papers.hybrid_bfs", "results.gather"),
     script:
         "../scripts/plot_bfs_levels.py"
 
@@ -111,7 +111,7 @@ rule plot_bfs_sweeps:
         "../envs/relaxometer.yaml"
     params:
         swept=lambda wildcards: bfs_sweeps(wildcards.graph),
-        code=code_hash("figures.hybrid_bfs"),
+        code=code_hash("report.papers.hybrid_bfs"),
     script:
         "../scripts/plot_bfs_sweeps.py"
 
@@ -138,6 +138,6 @@ rule write_graph500_result:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("graph500_result"),
+        code=code_hash("results.graph500_result"),
     script:
         "../scripts/write_graph500_result.py"

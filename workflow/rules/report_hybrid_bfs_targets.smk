@@ -1,6 +1,6 @@
 """Which runs of breadth-first search stand in which figure, and which figures and results there are of them."""
 
-from relaxometer.figures import HYBRID, HYBRID_SWEPT
+from relaxometer.report.figures import HYBRID, HYBRID_SWEPT
 
 
 def bfs_runs(graph):

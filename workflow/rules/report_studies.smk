@@ -21,7 +21,7 @@ rule plot_throughput:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.throughput"),
+        code=code_hash("report.figures.throughput"),
     script:
         "../scripts/plot_throughput.py"
 
@@ -46,7 +46,7 @@ rule tabulate_throughput:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.throughput"),
+        code=code_hash("report.figures.throughput"),
     script:
         "../scripts/tabulate_throughput.py"
 
@@ -80,7 +80,7 @@ rule plot_choice:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.choice"),
+        code=code_hash("report.figures.choice"),
     script:
         "../scripts/plot_choice.py"
 
@@ -105,6 +105,6 @@ rule tabulate_preparation:
         "../envs/relaxometer.yaml"
     params:
         swept=SWEPT,
-        code=code_hash("figures.preparation"),
+        code=code_hash("report.figures.preparation"),
     script:
         "../scripts/tabulate_preparation.py"

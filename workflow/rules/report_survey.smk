@@ -30,7 +30,7 @@ rule plot_extract_min:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("figures.survey"),
+        code=code_hash("report.papers.survey"),
     script:
         "../scripts/plot_extract_min.py"
 
@@ -55,7 +55,7 @@ rule plot_queue_orders:
         "../envs/relaxometer.yaml"
     params:
         variants=lambda wildcards: [run.variant for run in queue_runs(wildcards.graph)],
-        code=code_hash("figures.survey"),
+        code=code_hash("report.papers.survey"),
     script:
         "../scripts/plot_queue_orders.py"
 
@@ -80,7 +80,7 @@ rule plot_widths:
         "../envs/relaxometer.yaml"
     params:
         variants=lambda wildcards: [run.variant for run in width_runs(wildcards.graph)],
-        code=code_hash("figures.survey"),
+        code=code_hash("report.papers.survey"),
     script:
         "../scripts/plot_widths.py"
 
@@ -106,7 +106,7 @@ rule tabulate_survey_bandwidth:
         "../envs/relaxometer.yaml"
     params:
         swept=SWEPT,
-        code=code_hash("figures.survey"),
+        code=code_hash("report.papers.survey"),
     script:
         "../scripts/tabulate_survey_bandwidth.py"
 
@@ -131,6 +131,6 @@ rule tabulate_work:
         "../envs/relaxometer.yaml"
     params:
         swept=SWEPT,
-        code=code_hash("figures.work"),
+        code=code_hash("report.figures.work"),
     script:
         "../scripts/tabulate_work.py"

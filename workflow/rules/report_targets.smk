@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from relaxometer.figures import PHASE_SYNCHRONOUS
+from relaxometer.report.figures import PHASE_SYNCHRONOUS
 
 CURVE = 4
 """So many variants that differ in parameters alone are points of one curve, and stand in no other figure."""

@@ -14,6 +14,6 @@ rule time_extract_min:
     params:
         device=PLAN.config.device,
         seed=PLAN.config.seed,
-        code=code_hash("extract_min"),
+        code=code_hash("measure.extract_min"),
     script:
         "../scripts/time_extract_min.py"

@@ -18,6 +18,6 @@ rule measure_throughput:
         repetitions=PLAN.config.throughput.repetitions,
         seed=PLAN.config.seed,
         device=PLAN.config.device,
-        code=code_hash("throughput"),
+        code=code_hash("measure.throughput"),
     script:
         "../scripts/measure_throughput.py"

@@ -22,7 +22,7 @@ rule gather_timings:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        code=code_hash("gather"),
+        code=code_hash("results.gather"),
     script:
         "../scripts/gather_timings.py"
 

@@ -18,6 +18,6 @@ rule measure_updates:
         repetitions=PLAN.config.updates.repetitions,
         seed=PLAN.config.seed,
         device=PLAN.config.device,
-        code=code_hash("updates"),
+        code=code_hash("measure.updates"),
     script:
         "../scripts/measure_updates.py"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from relaxometer.batch import write_batch
+from relaxometer.core.scripting import job
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.datasets.registry import Dataset
-from relaxometer.scripting import job
+from relaxometer.graphs.batch import write_batch
 
 # Processes that a reader starts import this script again, and must not do its work.
 if __name__ == "__main__":

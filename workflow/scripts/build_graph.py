@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from relaxometer.core.scripting import job
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import Dataset
-from relaxometer.graph import read_graph, write_graph
-from relaxometer.scripting import job
+from relaxometer.graphs.graph import read_graph, write_graph
 
 with job(snakemake):
     inputs = dict(snakemake.input.items())

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from relaxometer.claims import Evidence, compare_claims, load_claims, readable_claims
-from relaxometer.gather import gather
-from relaxometer.graph import write_table
-from relaxometer.samples import proven, proven_phases
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.graph import write_table
+from relaxometer.results.claims import Evidence, compare_claims, load_claims, readable_claims
+from relaxometer.results.gather import gather
+from relaxometer.results.samples import proven, proven_phases
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from relaxometer.batch import read_batch
-from relaxometer.describe import describe_batch
-from relaxometer.figures import graphs, style
-from relaxometer.graph import write_json
-from relaxometer.graph_pages import batch_page
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.batch import read_batch
+from relaxometer.graphs.describe import describe_batch
+from relaxometer.graphs.graph import write_json
+from relaxometer.report.figures import graphs, style
+from relaxometer.report.graph_pages import batch_page
 
 with job(snakemake):
     description = describe_batch(read_batch(Path(snakemake.input[0]).parent))

@@ -3,11 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from relaxometer.describe import describe_graph, hops_from
-from relaxometer.figures import graphs, maps, style
-from relaxometer.graph import read_graph, write_json
-from relaxometer.graph_pages import graph_page
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.describe import describe_graph, hops_from
+from relaxometer.graphs.graph import read_graph, write_json
+from relaxometer.report.figures import graphs, maps, style
+from relaxometer.report.graph_pages import graph_page
 
 with job(snakemake), tempfile.TemporaryDirectory() as folder:
     graph = read_graph(Path(snakemake.input.graph[0]).parent)

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from relaxometer.core.scripting import job
 from relaxometer.datasets.download import fetch
 from relaxometer.datasets.registry import SourceFile
-from relaxometer.scripting import job
 
 with job(snakemake):
     file = SourceFile.model_validate(snakemake.params.file)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import style, summary
+from relaxometer.report.figures import style, summary
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 

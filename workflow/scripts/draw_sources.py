@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from relaxometer.graph import read_graph, write_table
-from relaxometer.measure import sources_table
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.graph import read_graph, write_table
+from relaxometer.measure.sources import sources_table
 
 with job(snakemake):
     graph = read_graph(Path(snakemake.input[0]).parent)

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from relaxometer.errors import UserError
-from relaxometer.export import export_results
+from relaxometer.cli.export import export_results
+from relaxometer.core.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from relaxometer.config import DistributedRun
-from relaxometer.scaling import scaling_table
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.plan.plan import DistributedRun
+from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):
     runs = [DistributedRun.model_validate(run) for run in snakemake.params.runs]

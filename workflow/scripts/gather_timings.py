@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from relaxometer.gather import gather, summarise
-from relaxometer.graph import write_table
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.graph import write_table
+from relaxometer.results.gather import gather, summarise
 
 with job(snakemake):
     folders = [Path(file).parent for file in snakemake.input.runs]

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from relaxometer.gather import verdict
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.results.gather import verdict
 
 with job(snakemake):
     text = verdict(Path(snakemake.input.summary), [Path(file) for file in snakemake.input.throughput])

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.graph import read_graph, write_table
-from relaxometer.scripting import job
-from relaxometer.throughput import measure_throughput
+from relaxometer.graphs.graph import read_graph, write_table
+from relaxometer.measure.throughput import measure_throughput
 
 with job(snakemake):
     table = measure_throughput(

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.graph import read_graph, write_table
-from relaxometer.scripting import job
-from relaxometer.updates import measure_updates
+from relaxometer.graphs.graph import read_graph, write_table
+from relaxometer.measure.updates import measure_updates
 
 with job(snakemake):
     table = measure_updates(

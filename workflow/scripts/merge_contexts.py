@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from relaxometer.contexts import machine_lines, merge_contexts, provenance_page, read_contexts
-from relaxometer.graph import write_json
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.graph import write_json
+from relaxometer.results.contexts import machine_lines, merge_contexts, provenance_page, read_contexts
 
 with job(snakemake):
     contexts = read_contexts(snakemake.input)

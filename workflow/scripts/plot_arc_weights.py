@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from relaxometer.figures import adaptive, style
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import adaptive
 
 with job(snakemake):
     weights = pq.read_table(snakemake.input.arcs, columns=["weight"])["weight"].to_numpy()

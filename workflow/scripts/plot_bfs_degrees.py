@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from relaxometer.figures import hybrid_bfs, style
-from relaxometer.graph import read_degrees
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.graph import read_degrees
+from relaxometer.report.figures import style
+from relaxometer.report.papers import hybrid_bfs
 
 with job(snakemake):
     degrees = read_degrees(Path(snakemake.input.vertices).parent)

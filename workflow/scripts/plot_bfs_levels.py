@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import hybrid_bfs, style
-from relaxometer.gather import gather
-from relaxometer.samples import proven
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import hybrid_bfs
+from relaxometer.results.gather import gather
+from relaxometer.results.samples import proven
 
 with job(snakemake):
     folders = [Path(file).parent for file in snakemake.input.phases]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import hybrid_bfs, style
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import hybrid_bfs
 
 with job(snakemake):
     graphs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from relaxometer.figures import hybrid_bfs, style
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import hybrid_bfs
 
 with job(snakemake):
     graph = snakemake.wildcards.graph

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from relaxometer.figures import choice, style
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import choice, style
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from relaxometer.figures import distributed, style
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import hybrid_bfs_ranks as distributed
 
 with job(snakemake):
     table = pd.read_csv(snakemake.input[0])

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from relaxometer.figures import style, updates
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import dominator_updates as updates
 
 with job(snakemake):
     measured = pd.concat(map(pd.read_parquet, snakemake.input), ignore_index=True)

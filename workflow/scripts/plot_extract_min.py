@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from relaxometer.figures import style, survey
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import survey
 
 with job(snakemake):
     trials = pd.read_parquet(snakemake.input[0])

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from relaxometer.figures import maps, style
-from relaxometer.graph import read_graph
-from relaxometer.samples import failed_variants
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.graphs.graph import read_graph
+from relaxometer.report.figures import maps, style
+from relaxometer.results.samples import failed_variants
 
 NO_ANSWER = {"distance": np.empty(0, dtype=np.uint32), "predecessor": np.empty(0, dtype=np.uint32)}
 

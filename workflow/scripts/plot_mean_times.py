@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import adaptive, style
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import adaptive
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)

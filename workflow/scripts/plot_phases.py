@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import adaptive, style
-from relaxometer.gather import gather
-from relaxometer.samples import proven_phases
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style
+from relaxometer.report.papers import adaptive
+from relaxometer.results.gather import gather
+from relaxometer.results.samples import proven_phases
 
 with job(snakemake):
     folders = [Path(file).parent for file in snakemake.input.phases]

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from relaxometer.figures import style, summary
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style, summary
 
 with job(snakemake):
     lines = summary.without(pd.read_csv(snakemake.input.summary), snakemake.params.swept)

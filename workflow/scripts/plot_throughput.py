@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from relaxometer.figures import style, throughput
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import style, throughput
 
 with job(snakemake):
     launches = pd.read_parquet(snakemake.input.launches)

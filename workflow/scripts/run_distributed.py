@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from relaxometer.config import DistributedRun
+from relaxometer.core.scripting import job
 from relaxometer.distributed.job import run_job
-from relaxometer.scripting import job
+from relaxometer.plan.plan import DistributedRun
 
 with job(snakemake):
     resources = snakemake.resources

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from relaxometer.batch import Batch, read_batch
-from relaxometer.config import Run
+from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.graph import Graph, read_graph
-from relaxometer.measure import measure, write_measurement
-from relaxometer.scripting import job
+from relaxometer.graphs.batch import Batch, read_batch
+from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.measure.variant import measure, write_measurement
+from relaxometer.plan.plan import Run
 
 with job(snakemake):
     run = Run.model_validate(snakemake.params.run)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import dominators
-from relaxometer.gather import gather
-from relaxometer.samples import proven
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.papers import dominators
+from relaxometer.results.gather import gather
+from relaxometer.results.samples import proven
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from relaxometer.figures import dominators
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.papers import dominators
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import edge_bf
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.papers import edge_bf
 
 with job(snakemake):
     graphs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]

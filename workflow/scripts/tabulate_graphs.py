@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from relaxometer.contexts import data_lines
-from relaxometer.figures.adaptive import table_1
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.papers.adaptive import table_1
+from relaxometer.results.contexts import data_lines
 
 with job(snakemake):
     graphs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input]

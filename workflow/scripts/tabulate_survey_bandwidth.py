@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.figures import summary, survey
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import summary
+from relaxometer.report.papers import survey
 
 with job(snakemake):
     timings = summary.without(pd.read_parquet(snakemake.input.timings), snakemake.params.swept)

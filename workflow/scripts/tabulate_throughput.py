@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from relaxometer.figures import throughput
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import throughput
 
 with job(snakemake):
     launches = pd.concat(map(pd.read_parquet, snakemake.input.launches), ignore_index=True)

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from relaxometer.figures import summary, work
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.report.figures import summary, work
 
 with job(snakemake):
     timings = summary.without(pd.read_parquet(snakemake.input.timings), snakemake.params.swept)

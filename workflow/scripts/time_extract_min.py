@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.extract_min import time_all
-from relaxometer.graph import write_table
-from relaxometer.scripting import job
+from relaxometer.graphs.graph import write_table
+from relaxometer.measure.extract_min import time_all
 
 with job(snakemake):
     device = get_device(snakemake.params.device)

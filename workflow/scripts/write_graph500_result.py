@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.graph500_result import official_output
-from relaxometer.scripting import job
+from relaxometer.core.scripting import job
+from relaxometer.results.graph500_result import official_output
 
 with job(snakemake):
     runs = pd.read_parquet(snakemake.input.runs)

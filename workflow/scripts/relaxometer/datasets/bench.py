@@ -22,8 +22,8 @@ from typing import Any
 
 import yaml
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.registry import Dataset, load_registry
-from relaxometer.errors import UserError
 
 # This module loads no numerics until a dataset is made: Linux counts what a process held before it started
 # another program as that program's, too.
@@ -148,10 +148,10 @@ def _make(name: str, dataset: Dataset, files: list[Path], folder: Path) -> tuple
     read, size : int
         Peak of memory once the files were read, and bytes of the CSR arrays; zeros for a batch.
     """
-    from relaxometer.batch import write_batch
     from relaxometer.datasets.build import build_graph
     from relaxometer.datasets.build_batch import build_batch
-    from relaxometer.graph import write_graph
+    from relaxometer.graphs.batch import write_batch
+    from relaxometer.graphs.graph import write_graph
 
     start = time.perf_counter()
     if dataset.is_batch:

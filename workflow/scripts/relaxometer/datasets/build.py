@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.registry import FORMATS, Dataset, SourceFile
-from relaxometer.errors import UserError
-from relaxometer.graph import Graph
+from relaxometer.graphs.graph import Graph
 
 Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
 """Makes a graph out of its name, its entry, the files that the entry names, and the graph it is a part of."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from relaxometer.batch import Batch
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import check_counts, origin_of, reader_of
 from relaxometer.datasets.registry import Dataset
-from relaxometer.errors import UserError
+from relaxometer.graphs.batch import Batch
 
 BatchReader = Callable[[str, Dataset, list[Path]], Batch]
 """Makes a batch out of its name, its entry and the files that the entry names."""

@@ -20,7 +20,7 @@ import requests
 import urllib3
 
 from relaxometer import __version__
-from relaxometer.errors import UserError
+from relaxometer.core.errors import UserError
 
 USER_AGENT = f"relaxometer/{__version__} (graph benchmark; python-requests)"
 CHUNK = 1 << 18

@@ -25,8 +25,8 @@ from pydantic import (
     model_validator,
 )
 
-from relaxometer.errors import UserError
-from relaxometer.validation import nearest, validated
+from relaxometer.core.errors import UserError
+from relaxometer.core.validation import nearest, validated
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Url = Annotated[str, Field(pattern=r"^https?://[^/]+/.*[^/]$")]
@@ -523,35 +523,41 @@ class Format:
 
 
 FORMATS = {
-    "dimacs": Format(("dimacs", "build"), needs="file", companion="coordinates"),
-    "edge-list": Format(("text_edges", "build"), needs="file", parameters=EdgeListParameters),
+    "dimacs": Format(("readers.dimacs", "build"), needs="file", companion="coordinates"),
+    "edge-list": Format(("readers.text_edges", "build"), needs="file", parameters=EdgeListParameters),
     "graph500-edges": Format(
-        ("graph500_edges", "build"),
+        ("readers.graph500_edges", "build"),
         needs="file",
         parameters=Graph500EdgesParameters,
         companion="edge_weights",
     ),
-    "highways": Format(("highways", "build"), parameters=HighwayParameters),
-    "kanto-like": Format(("kanto", "build"), needs="seed"),
-    "kanto-like-main": Format(("kanto", "build_main_roads"), needs="extracted_from"),
-    "ksj-n02": Format(("ksj_n02", "build"), needs="file", parameters=RailwayParameters),
-    "matrix-market": Format(("matrix_market", "build"), needs="file", parameters=MatrixParameters),
-    "osm-pbf": Format(("osm_pbf", "build"), needs="file", parameters=OsmParameters),
-    "topology": Format(("topology", "build"), needs="file", parameters=TopologyParameters),
-    "graph500": Format(("graph500_device", "build"), parameters=Graph500Parameters),
-    "rmat": Format(("rmat", "build"), needs="seed", parameters=RmatParameters),
-    "uniform-random": Format(("uniform_random", "build"), needs="seed", parameters=UniformRandomParameters),
-    "grid": Format(("shapes", "build_grid"), needs="seed", parameters=GridParameters),
-    "chain": Format(("shapes", "build_chain"), needs="seed", parameters=ShapeParameters),
-    "star": Format(("shapes", "build_star"), needs="seed", parameters=ShapeParameters),
-    "complete": Format(("shapes", "build_complete"), needs="seed", parameters=ShapeParameters),
-    "binary-tree": Format(("shapes", "build_binary_tree"), needs="seed", parameters=ShapeParameters),
-    "road-like": Format(("roads", "build"), needs="seed", parameters=RoadParameters),
-    "flow-random": Format(("flow_graphs", "build_random"), needs="seed", parameters=FlowRandomParameters),
-    "ladder": Format(("flow_graphs", "build_ladder"), parameters=LadderParameters),
-    "listed-arcs": Format(("flow_graphs", "build_listed"), parameters=ListedArcsParameters),
-    "c-cfgs": Format(("c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
-    "python-cfgs": Format(("python_cfgs", "build"), parameters=PythonCfgParameters, batch=True),
+    "highways": Format(("readers.highways", "build"), parameters=HighwayParameters),
+    "kanto-like": Format(("generators.kanto", "build"), needs="seed"),
+    "kanto-like-main": Format(("generators.kanto", "build_main_roads"), needs="extracted_from"),
+    "ksj-n02": Format(("readers.ksj_n02", "build"), needs="file", parameters=RailwayParameters),
+    "matrix-market": Format(("readers.matrix_market", "build"), needs="file", parameters=MatrixParameters),
+    "osm-pbf": Format(("readers.osm_pbf", "build"), needs="file", parameters=OsmParameters),
+    "topology": Format(("readers.topology", "build"), needs="file", parameters=TopologyParameters),
+    "graph500": Format(("generators.graph500_device", "build"), parameters=Graph500Parameters),
+    "rmat": Format(("generators.rmat", "build"), needs="seed", parameters=RmatParameters),
+    "uniform-random": Format(
+        ("generators.uniform_random", "build"), needs="seed", parameters=UniformRandomParameters
+    ),
+    "grid": Format(("generators.shapes", "build_grid"), needs="seed", parameters=GridParameters),
+    "chain": Format(("generators.shapes", "build_chain"), needs="seed", parameters=ShapeParameters),
+    "star": Format(("generators.shapes", "build_star"), needs="seed", parameters=ShapeParameters),
+    "complete": Format(("generators.shapes", "build_complete"), needs="seed", parameters=ShapeParameters),
+    "binary-tree": Format(
+        ("generators.shapes", "build_binary_tree"), needs="seed", parameters=ShapeParameters
+    ),
+    "road-like": Format(("generators.roads", "build"), needs="seed", parameters=RoadParameters),
+    "flow-random": Format(
+        ("generators.flow_graphs", "build_random"), needs="seed", parameters=FlowRandomParameters
+    ),
+    "ladder": Format(("generators.flow_graphs", "build_ladder"), parameters=LadderParameters),
+    "listed-arcs": Format(("generators.flow_graphs", "build_listed"), parameters=ListedArcsParameters),
+    "c-cfgs": Format(("readers.c_cfgs", "build"), needs="file", parameters=CCfgParameters, batch=True),
+    "python-cfgs": Format(("readers.python_cfgs", "build"), parameters=PythonCfgParameters, batch=True),
 }
 """The formats by name."""
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from relaxometer.errors import UserError
+from relaxometer.core.errors import UserError
 
 Dimensions = int | tuple[int, ...]
 

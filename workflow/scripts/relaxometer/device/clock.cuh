@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "device/atomics.cuh"
+#include "atomics.cuh"
 
 #ifdef __CUDA_ON_HOST__
 

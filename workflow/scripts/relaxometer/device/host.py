@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError
 from relaxometer.device.host_build import PACKAGE, SANITIZERS, build_library, find_compiler
 from relaxometer.device.signature import ArgumentCheck, launch_shape, read_source
-from relaxometer.errors import UserError
 
 # Enough to exercise synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8

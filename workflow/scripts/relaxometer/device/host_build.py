@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError
 from relaxometer.device.signature import Source
-from relaxometer.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parent.parent
 EMULATOR = Path(__file__).resolve().parent / "emulator"

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError
 from relaxometer.device.cuda import PACKAGE, compiler_options, numbered_source
 from relaxometer.device.signature import Source, read_source
-from relaxometer.errors import UserError
 
 ARCHITECTURES = ("80", "90", "100")
 # What CuPy adds at run time, beside its include folders.

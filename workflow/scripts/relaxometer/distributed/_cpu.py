@@ -1,7 +1,7 @@
 """The CPU's part of a rank's level, compiled with Numba: rows of the block in host memory.
 
-Bottom-up is that of one process, :mod:`relaxometer.bfs._cpu`; top-down there counts arcs that leave what it
-finds, which a block does not hold.
+Bottom-up is that of one process, `bfs/_cpu.py`; top-down there counts arcs that leave what it finds, which a
+block does not hold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from relaxometer.bfs._cpu import (
+from relaxometer.distributed.partition import WORD, Block
+from relaxometer.problems.bfs._cpu import (
     CHUNK,
     EXAMINED,
     FOUND,
@@ -22,7 +23,6 @@ from relaxometer.bfs._cpu import (
     bottom_up,
     list_bitmap,
 )
-from relaxometer.distributed.partition import WORD, Block
 
 
 @njit(parallel=True, cache=True)

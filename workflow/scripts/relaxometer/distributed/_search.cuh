@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "../bfs/_pieces.cuh"
+#include "problems/bfs/_pieces.cuh"
 
 const u32 GROUP = 128;
 

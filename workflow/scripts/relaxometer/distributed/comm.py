@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import Device, DeviceOutOfMemory, Module, get_device
-from relaxometer.errors import UserError
 
 Message = tuple[int, Any]
 """A rank and an array on the device: what goes to the rank, or what is to take what comes from it."""

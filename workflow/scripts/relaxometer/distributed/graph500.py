@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.datasets import graph500, graph500_device
+from relaxometer.datasets.generators import graph500, graph500_device
 from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks
@@ -25,7 +25,7 @@ def kronecker_block(
 ) -> Block:
     """Make a rank's block of a Kronecker graph.
 
-    Vertices, arcs and weights are those of :func:`relaxometer.datasets.graph500.kronecker_graph`, whatever
+    Vertices, arcs and weights are those of `kronecker_graph` of `graph500.py`, whatever
     the number of ranks.
 
     Parameters
@@ -108,7 +108,7 @@ def _edges(ranks: Ranks, p: Graph500Parameters, first: int, stop: int, weighted:
 def search_keys(
     ranks: Ranks, block: Block, parameters: Graph500Parameters, count: int = graph500.N_SEARCH_KEYS
 ) -> list[int]:
-    """Sample the vertices that searches start from; see :func:`relaxometer.datasets.graph500.search_keys`."""
+    """Sample the vertices that searches start from; see `search_keys` of its generator."""
     n_vertices = block.n_vertices
     numbers = graph500.root_stream(parameters.user_seeds)
     keys: dict[int, None] = {}

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from relaxometer.bfs._switching import SwitchingParameters
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import BLOCK, Level, LevelClock, over
 from relaxometer.distributed.messages import Compression, exchange_bitmaps
 from relaxometer.distributed.partition import WORD, Block
+from relaxometer.problems.bfs._switching import SwitchingParameters
 
 UNREACHED = NO_PREDECESSOR = np.uint32(2**32 - 1)
 
@@ -65,7 +65,7 @@ class Answer:
     Parameters
     ----------
     level, predecessor : device array of shape (owned.size,), uint32
-        Of the owned vertices, as in :class:`relaxometer.bfs.Answer`.
+        Of the owned vertices, as in :class:`relaxometer.problems.bfs.Answer`.
     rounds : int or device array of shape (1,), uint32
         Levels that were searched from, the last one, from which nothing new was found, included.
     """

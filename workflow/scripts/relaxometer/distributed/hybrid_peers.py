@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from pydantic import NonNegativeInt
 
-from relaxometer.bfs._switching import SwitchingParameters
+from relaxometer.core.errors import UserError
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.hybrid_2d import GROUP, PIECE, Answer
 from relaxometer.distributed.levels import Level, over
 from relaxometer.distributed.partition import WORD, Block
-from relaxometer.errors import UserError
+from relaxometer.problems.bfs._switching import SwitchingParameters
 
 NOWHERE = np.uint32(2**32 - 1)
 BLOCK = {"cuda": 512, "host": 64}

@@ -13,11 +13,11 @@ from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
 
-from relaxometer.config import DistributedRun
+from relaxometer.core.errors import UserError
+from relaxometer.core.scripting import Tee
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import SCRIPTS, launch
-from relaxometer.errors import UserError
-from relaxometer.scripting import Tee
+from relaxometer.plan.plan import DistributedRun
 
 LOCAL = "mpirun"
 """The launcher that starts ranks on this machine alone."""
@@ -48,7 +48,7 @@ def run_job(
     sources : str or None
         A Parquet file with the sources of searches on a stored graph.
     repetitions, warmup : int
-        See :class:`relaxometer.config.Timing`.
+        See :class:`relaxometer.plan.plan.Timing`.
 
     Raises
     ------

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from relaxometer.errors import UserError
+from relaxometer.core.errors import UserError
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 RULE = "-" * 10

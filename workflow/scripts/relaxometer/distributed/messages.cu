@@ -18,7 +18,7 @@
 
 #include <cooperative_groups.h>
 
-#include "../sssp/_block_scan.cuh"
+#include "device/block_scan.cuh"
 
 namespace cg = cooperative_groups;
 

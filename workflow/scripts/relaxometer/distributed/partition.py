@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.core.errors import UserError
 from relaxometer.device import Device
-from relaxometer.errors import UserError
 
 GRANULE = 128
 """A piece has a multiple of so many vertices: what a warp of the search scans at a time."""
@@ -264,7 +264,7 @@ class Block:
         Of the whole graph.
     ends : device array of shape (heads.size,), uint32, or None
         How often each of the `heads` is an end of a tuple of the edge list, as far as this rank has the
-        tuples; the sum over the ranks is :attr:`relaxometer.graph.Graph.input_degrees`.
+        tuples; the sum over the ranks is :attr:`relaxometer.graphs.graph.Graph.input_degrees`.
     metadata : dict
         The same on every rank.
     """

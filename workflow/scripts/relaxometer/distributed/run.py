@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from relaxometer import measure
+from relaxometer.core.environment import environment
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
@@ -31,13 +32,13 @@ from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.stored import stored_block
-from relaxometer.errors import UserError
-from relaxometer.graph import write_json, write_table
-from relaxometer.problems import load_problem
+from relaxometer.graphs.graph import write_json, write_table
+from relaxometer.problems.problem import load_problem
+from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
 
 TIMES = pa.schema(
     [
-        *measure.RUNS,
+        *RUNS,
         ("ranks", pa.int32()),
         ("engine", pa.string()),
         ("scheme", pa.string()),
@@ -54,7 +55,7 @@ and from the instrumented search the sums over its levels, empty without ``--lev
 
 LEVELS = pa.schema(
     [
-        *measure.PHASES,
+        *PHASES,
         ("computing_ms", pa.float64()),
         ("communication_ms", pa.float64()),
         ("sent_bytes", pa.int64()),
@@ -160,7 +161,7 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, Transport], 
             "device": ranks.device.name,
             "ranks": contexts,
             "blocks": memory,
-            **measure.environment(),
+            **environment(),
             "parameters": solver.resolved,
             "graph": {key: value for key, value in block.metadata.items() if key != "search_keys"}
             | {"name": block.name, "vertices": block.n_vertices, "arcs": block.n_arcs},
@@ -279,7 +280,7 @@ class Searches:
         totals = reached_totals(self._ranks, self._block, value, self._certifier)
         status, reason = "ok" if certificate.holds else "invalid", certificate.reason
         if getattr(answer, "overflowed", False) and certificate.violations.get("left_out"):
-            status, reason = "error", measure.OVERFLOW
+            status, reason = "error", OVERFLOW
         edges = totals["input_edges"]
         if edges is None:
             directed = self._block.metadata.get("directed") is not False
@@ -307,7 +308,7 @@ class Searches:
 
     def write(self, folder: Path, context: dict[str, Any]) -> None:
         """Write everything; ``run.json`` is the last, so that a folder that has it is whole."""
-        schema = measure.certificates_schema(load_problem(self._problem))
+        schema = certificates_schema(load_problem(self._problem))
         write_table(pa.Table.from_pylist(self.times, schema=TIMES), folder / "times.parquet")
         write_table(pa.Table.from_pylist(self.certificates, schema=schema), folder / "certificates.parquet")
         if self.levels:

@@ -10,7 +10,7 @@
 // A word only changes for a shorter distance, never for another predecessor at the same one: along arcs of
 // weight zero two vertices could otherwise become each other's predecessors.
 
-#include "../bfs/_pieces.cuh"
+#include "problems/bfs/_pieces.cuh"
 
 // What a rank tells the others of its owned vertices.
 enum Count { NEAR, LEAST, RELAXED, OVERFLOWED };

@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from relaxometer import variants
+from relaxometer.core.errors import UserError
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
 from relaxometer.distributed.partition import WORD, Block
-from relaxometer.errors import UserError
+from relaxometer.problems import variants
 
 UNREACHED = 2**32 - 1
 PIECE = 128
@@ -60,7 +60,7 @@ class Answer:
     Parameters
     ----------
     distance, predecessor : device array of shape (owned.size,), uint32
-        Of the owned vertices, as in :class:`relaxometer.sssp.Answer`.
+        Of the owned vertices, as in :class:`relaxometer.problems.sssp.Answer`.
     phases : int
         Exchanges of requests.
     overflowed : bool

@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from relaxometer.core.errors import UserError
 from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
-from relaxometer.errors import UserError
-from relaxometer.graph import REBUILD, read_metadata
+from relaxometer.graphs.graph import REBUILD, read_metadata
 
 BATCH = 1 << 23
 """Arcs that a rank reads and sends in one go, for the sake of memory."""
 
 
 def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH) -> Block:
-    """Read a rank's block of a graph that :func:`relaxometer.graph.write_graph` wrote.
+    """Read a rank's block of a graph that :func:`relaxometer.graphs.graph.write_graph` wrote.
 
     A rank reads the row groups that hold its share of the arcs and those of their tails' offsets, and sends
     the arcs to the ranks whose block they are in.

@@ -1,0 +1,206 @@
+"""All runs of a configuration in one process write what the workflow's jobs would."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from relaxometer.distributed.launch import obstacle
+
+ROOT = Path(__file__).parents[2]
+
+OVERLAY = {
+    "timing": {"sources": 3, "repetitions": 2, "warmup": 0},
+    "sssp": {
+        "graphs": ["small-grid"],
+        "variants": {
+            "selection": False,
+            "adaptive": False,
+            "tiled": False,
+            "phast": False,
+            "near-far": {"timing": {"sources": 2}},
+        },
+    },
+    "bfs": {"graphs": ["small-grid"], "variants": {"top-down": {}, "hybrid": False, "hybrid-cpu": False}},
+    "report": {"maps": []},
+    "datasets": {"small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("config", "resources"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def all_runs(folder, overlay, *arguments):
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(overlay))
+    command = [sys.executable, "-m", "relaxometer.cli.all_runs", "tiny.yaml", *arguments]
+    environment = {"PYTHONPATH": str(ROOT / "workflow/scripts"), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_every_run_is_there_and_certified(folder):
+    done = all_runs(folder, OVERLAY)
+    assert done.returncode == 0, done.stderr
+    found = {
+        "/".join(path.parts[-4:-1]): pq.read_table(path).num_rows
+        for path in folder.glob("results/runs/*/*/*/runs.parquet")
+    }
+    assert found == {
+        "sssp/small-grid/conventional": 6,
+        "sssp/small-grid/dijkstra-cpu": 6,
+        "sssp/small-grid/near-far": 4,
+        "bfs/small-grid/top-down": 6,
+    }
+    for path in folder.glob("results/runs/*/*/*/certificates.parquet"):
+        assert all(pq.read_table(path)["holds"].to_pylist())
+
+
+def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
+    overlay = {
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "dominators": {"graphs": ["flow-random-30", "flow-source"], "variants": {"semi-nca": {}}},
+        "updates": {"graphs": ["flow-random-30"], "arcs": [1, 2], "repetitions": 1},
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line] == [
+        "dominators flow-random-30 semi-nca: ok",
+        "updates flow-random-30: ok",
+        "dominators flow-source semi-nca: ok",
+    ]
+    assert pq.read_table(folder / "results/updates/flow-random-30.parquet").num_rows == 4
+
+
+def test_runs_with_results_can_be_passed_over(folder):
+    there = folder / "results/runs/sssp/small-grid"
+    for variant in ("conventional", "dijkstra-cpu"):
+        (there / variant).mkdir(parents=True)
+        (there / variant / "context.json").write_text("{}")
+    done = all_runs(folder, OVERLAY, "--missing")
+    assert done.returncode == 0, done.stderr
+    made = {path.parent.name for path in folder.glob("results/runs/*/*/*/runs.parquet")}
+    assert made == {"near-far", "top-down"}
+
+
+def test_runs_left_out_are_named(folder):
+    done = all_runs(folder, OVERLAY, "--limit-s", "0")
+    assert done.returncode == 1
+    assert "not run: sssp small-grid near-far" in done.stdout
+    assert done.stderr == "error: 4 runs were not made in 0 s; raise --limit-s\n"
+
+
+@pytest.mark.parametrize(
+    ("overlay", "message"),
+    [
+        ({"sssp": {"graphs": ["usa-ny"]}, "bfs": {"graphs": []}}, "results/graphs/usa-ny is missing"),
+        ({"sssp": {"graphs": ["usa-nx"]}}, "'usa-nx' is no dataset; did you mean 'usa-ny'?"),
+    ],
+)
+def test_a_mistake_is_one_line(folder, overlay, message):
+    done = all_runs(folder, {**overlay, "report": {"maps": []}})
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sssp:\n  graphs\n  variants: {}\n", "wrong.yaml:3: no YAML: mapping values are not allowed here"),
+        ("sssp", "wrong.yaml: keys and their values are expected, not 'sssp'"),
+    ],
+)
+def test_an_overlay_that_cannot_be_read_is_one_line(folder, text, message):
+    (folder / "wrong.yaml").write_text(text)
+    done = all_runs(folder, OVERLAY, "wrong.yaml")
+    assert (done.returncode, done.stderr) == (1, f"error: {message}\n")
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_a_run_over_several_ranks_that_fails_is_named_with_those_behind_it(folder):
+    run = {"scale": 7, "ranks": 2, "roots": 1}
+    (folder / "results/runs/distributed").mkdir(parents=True)
+    (folder / "results/runs/distributed/second").write_text("in the way of a folder")
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "distributed": {"first": run, "second": run, "third": run, "alone": {**run, "ranks": 1}},
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 1
+    assert "alone, ranks: 1" in done.stdout
+    said = [line for line in done.stdout.splitlines() if line.startswith("not run: ")]
+    assert said == ["not run: distributed second, which failed", "not run: distributed third"]
+    assert done.stderr.splitlines()[-1] == "error: 2 runs were not made"
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_runs_over_several_ranks_are_there_and_certified(folder):
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        "distributed": {
+            "grid": {"scale_per_rank": 7, "ranks": [1, 2], "roots": 2},
+            "rows": {"engine": "hybrid-peers", "scale": 8, "ranks": 2, "roots": 2},
+            "paths": {"problem": "sssp", "scale": 7, "ranks": 2, "roots": 2},
+        },
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    said = [line.split(" s ")[1] for line in done.stdout.splitlines() if " s " in line]
+    assert said == ["grid-2, ranks: 2", "paths, ranks: 2", "rows, ranks: 2", "grid-1, ranks: 1"]
+    for name, engine in (("grid-2", "hybrid-2d"), ("rows", "hybrid-peers"), ("paths", "sssp-1d")):
+        times = pq.read_table(folder / "results/runs/distributed" / name / "times.parquet")
+        assert set(times["engine"].to_pylist()) == {engine}
+        assert times["status"].to_pylist() == ["ok"] * 2
+    done = all_runs(folder, overlay, "--missing")
+    assert (done.returncode, done.stdout) == (0, "")
+    done = all_runs(folder, overlay, "--limit-s", "0")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "not run: distributed grid-1"
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+@pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+def test_a_run_over_ranks_that_fails_leaves_those_on_fewer_ranks(folder):
+    overlay = {
+        "device": "host",
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "datasets": OVERLAY["datasets"],
+        "sssp": {"graphs": []},
+        "bfs": {"graphs": []},
+        # Its graph has not been made.
+        "distributed": {
+            "absent": {"graph": "small-grid", "ranks": 2, "roots": 1},
+            "made": {"scale": 7, "ranks": 1, "roots": 1},
+        },
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json" in done.stderr
+    assert "made, ranks: 1" in done.stdout
+    assert "not run: distributed absent, which failed" in done.stdout.splitlines()
+    assert done.stderr.splitlines()[-1] == "error: 1 runs were not made"

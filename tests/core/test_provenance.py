@@ -1,0 +1,166 @@
+"""Which edits change the hash of which job."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from relaxometer.core import provenance
+from relaxometer.problems.variants import kernel_modules
+
+PHASES = "problems/sssp/phase_synchronous/"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package to edit."""
+    copy = tmp_path / "relaxometer"
+    shutil.copytree(provenance.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(provenance, "PACKAGE", copy)
+    yield copy
+    clear()
+
+
+def clear():
+    provenance.code_hash.cache_clear()
+    provenance._used_by.cache_clear()
+    provenance._content_hash.cache_clear()
+
+
+def hashes():
+    clear()
+    kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra")
+    modules = kernel_modules("sssp")
+    names = {kernel: modules[kernel.replace("_", "-")].removeprefix("relaxometer.") for kernel in kernels}
+    return {kernel: provenance.code_hash("measure.variant", name) for kernel, name in names.items()}
+
+
+def edit(path, change):
+    """Replace the text of a file by what `change` makes of it."""
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        (PHASES + "adaptive.cu", {"adaptive"}),
+        (PHASES + "conventional.cu", {"conventional", "adaptive"}),
+        (PHASES + "selection.py", {"selection", "adaptive"}),
+        (PHASES + "_phase_synchronous.cuh", {"conventional", "selection", "adaptive"}),
+        (PHASES + "_tally.cu", {"conventional", "selection", "adaptive"}),
+        ("problems/sssp/dijkstra/dijkstra_cpu.py", {"dijkstra_cpu"}),
+        ("problems/sssp/dijkstra/_heap.py", {"dijkstra_cpu"}),
+        ("problems/sssp/dijkstra/boost_dijkstra.cpp", {"boost_dijkstra"}),
+        (
+            "problems/sssp/certify.cu",
+            {"conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra"},
+        ),
+        ("results/gather.py", set()),
+        ("report/figures/__init__.py", set()),
+    ],
+)
+def test_an_edit_changes_the_jobs_that_use_the_file(package, file, changed):
+    clear()
+    before = hashes()
+    added = "UNUSED = 1\n" if file.endswith(".py") else "int unused;\n"
+    edit(package / file, lambda text: text + added)
+    after = hashes()
+    assert {kernel for kernel in before if before[kernel] != after[kernel]} == changed
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        (
+            PHASES + "adaptive.cu",
+            lambda text: "// A remark.\n/* Another\n   one. */\n" + text,
+        ),
+        (
+            PHASES + "adaptive.cu",
+            lambda text: text.replace("\n", "  // don't\n", 1).replace(";\n", ";\n\n"),
+        ),
+        (
+            PHASES + "adaptive.py",
+            lambda text: "# A remark.\n" + text.replace("\n\n", "\n\n\n"),
+        ),
+        (
+            PHASES + "adaptive.py",
+            lambda text: text.replace("    Parameters\n", "    Arguments\n"),
+        ),
+        (PHASES + "adaptive.py", lambda text: text.replace("(", "(  # a remark\n")),
+    ],
+)
+def test_an_edit_that_no_compiler_sees_changes_nothing(package, file, change):
+    clear()
+    before = hashes()
+    old = (package / file).read_text(encoding="utf-8")
+    edit(package / file, change)
+    assert (package / file).read_text(encoding="utf-8") != old
+    assert hashes() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("#define F (x)\n", "#define F(x)\n"),
+        ("#define A\nint x;\n", "#define A int x;\n"),
+        ('char* s = "// a";\n', 'char* s = "// b";\n'),
+        ("int x = 1'000; // don't\nint y;\n", "int x = 1'000; // don't\nint z;\n"),
+        ('auto s = R"(a\n b)";\n', 'auto s = R"(a\nb)";\n'),
+        ('#include "a.cuh"\n', '#include "b.cuh"\n'),
+        ("a + +b;", "a ++ b;"),
+    ],
+)
+def test_every_token_of_a_kernel_counts(before, after):
+    assert provenance._kernel_content(before) != provenance._kernel_content(after)
+
+
+def test_a_module_can_move(package):
+    clear()
+    before = hashes()
+    (package / "problems/phases.py").rename(package / "graphs/phases.py")
+    (package / "device/atomics.cuh").rename(package / "graphs/atomics.cuh")
+    for path in package.rglob("*.*"):
+        if path.is_file():
+            edit(
+                path,
+                lambda text: text.replace("relaxometer.problems.phases ", "relaxometer.graphs.phases "),
+            )
+            edit(path, lambda text: text.replace('"device/atomics.cuh"', '"graphs/atomics.cuh"'))
+    assert hashes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import relaxometer.core.errors",
+        "import relaxometer.core.errors as mistakes",
+        "from relaxometer.core import errors",
+        "from relaxometer.core.errors import UserError",
+        "from .core import errors",
+        "from .core.errors import UserError",
+        "def later():\n    from relaxometer.core import errors",
+        "import importlib\nerrors = importlib.import_module('relaxometer.core.errors')",
+    ],
+)
+def test_every_form_of_import_is_followed(package, statement):
+    (package / "importing.py").write_text(statement + "\n", encoding="utf-8")
+    clear()
+    before = provenance.code_hash("importing")
+    edit(package / "core/errors.py", lambda text: text + "UNUSED = 1\n")
+    clear()
+    assert provenance.code_hash("importing") != before
+
+
+def test_an_unknown_module_is_an_error():
+    with pytest.raises(FileNotFoundError, match=r"relaxometer\.problems\.nothing"):
+        provenance.code_hash("problems.nothing")
+
+
+def test_kernels_outside_the_package_are_not_needed():
+    files: set[Path] = set()
+    for file in provenance._chain(["problems", "sssp", "phase_synchronous", "adaptive"]):
+        provenance._collect(file, files)
+    names = {file.name for file in files}
+    assert {"adaptive.cu", "conventional.cu", "selection.cu", "_phase_synchronous.cuh"} <= names
+    assert "variant.py" not in names

@@ -1,0 +1,260 @@
+"""Batches of flow graphs: numbering, selection, and Parquet that is read back or refused."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from flow_facts import arcs_of
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.batch import (
+    Batch,
+    content_hash,
+    describe,
+    read_batch,
+    reverse_post_order,
+    write_batch,
+)
+
+FILES = ["graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json"]
+
+
+@st.composite
+def flow_graphs(draw, max_vertices=7, max_arcs=16):
+    """Draw (name, n_vertices, tails, heads, entry) with loops, parallel arcs and unreachable vertices."""
+    n_vertices = draw(st.integers(1, max_vertices))
+    vertex = st.integers(0, n_vertices - 1)
+    arcs = draw(st.lists(st.tuples(vertex, vertex), max_size=max_arcs))
+    name = draw(st.text(alphabet="fgλ", max_size=3))
+    return name, n_vertices, [u for u, _ in arcs], [v for _, v in arcs], draw(vertex)
+
+
+batches = st.lists(flow_graphs(), max_size=4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled():
+    """Compile ahead, so that no drawn example is late for that."""
+    small_batch()
+
+
+def small_batch():
+    return Batch.from_graphs(
+        "small",
+        [
+            ("diamond", 4, [0, 0, 1, 2], [1, 2, 3, 3], 0),
+            ("loop", 3, [2, 1, 1, 0], [1, 1, 0, 1], 2),
+            ("point", 1, [], [], 0),
+        ],
+        metadata={"license": "MIT"},
+    )
+
+
+def reference_order(n_vertices, tails, heads, entry):
+    """Return the vertices that a recursive search reaches, the last one that it leaves first."""
+    successors = [sorted(v for u, v in zip(tails, heads, strict=True) if u == w) for w in range(n_vertices)]
+    seen, left = set(), []
+
+    def visit(vertex):
+        seen.add(vertex)
+        for head in successors[vertex]:
+            if head not in seen:
+                visit(head)
+        left.append(vertex)
+
+    visit(entry)
+    return left[::-1]
+
+
+def same(found, expected):
+    for name in ("first_vertex", "entries", "offsets", "targets"):
+        assert getattr(found, name).dtype == getattr(expected, name).dtype
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert list(found.names) == list(expected.names)
+
+
+@given(batches)
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_graphs_come_back_in_reverse_post_order(drawn):
+    batch = Batch.from_graphs("drawn", drawn)
+    assert len(batch) == len(drawn)
+    for graph, (name, n_vertices, tails, heads, entry) in zip(batch, drawn, strict=True):
+        order = reference_order(n_vertices, tails, heads, entry)
+        new = {vertex: rank for rank, vertex in enumerate(order)}
+        expected = {(new[u], new[v]) for u, v in zip(tails, heads, strict=True) if u in new}
+        assert (graph.name, graph.entry, graph.n_vertices) == (name, 0, len(order))
+        assert arcs_of(graph) == sorted(expected)
+
+
+@given(batches)
+def test_every_vertex_but_the_entry_has_a_smaller_predecessor(drawn):
+    for graph in Batch.from_graphs("drawn", drawn):
+        assert {v for u, v in arcs_of(graph) if u < v} == set(range(1, graph.n_vertices))
+
+
+@given(batches)
+def test_the_flat_arrays_are_typed_and_meet(drawn):
+    batch = Batch.from_graphs("drawn", drawn)
+    types = (batch.first_vertex.dtype, batch.entries.dtype, batch.offsets.dtype, batch.targets.dtype)
+    assert types == (np.int64, np.uint32, np.int64, np.uint32)
+    assert batch.sizes.sum() == batch.first_vertex[-1] == batch.n_vertices
+    assert batch.degrees.sum() == batch.offsets[-1] == batch.first_arc[-1] == batch.n_arcs
+    assert sum(graph.n_arcs for graph in batch) == batch.n_arcs
+
+
+@given(batches, st.data())
+def test_a_selection_is_the_batch_of_the_selected(drawn, data):
+    marks = data.draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn)))
+    selected = Batch.from_graphs("drawn", drawn).select(np.array(marks, dtype=bool))
+    chosen = [graph for graph, marked in zip(drawn, marks, strict=True) if marked]
+    same(selected, Batch.from_graphs("drawn", chosen))
+
+
+def test_what_cannot_be_reached_is_dropped():
+    batch = Batch.from_graphs("one", [("g", 4, [0, 3, 2], [1, 1, 0], 0)])
+    assert arcs_of(batch[0]) == [(0, 1)]
+
+
+def test_a_long_path_needs_no_recursion():
+    n = 100_000
+    batch = Batch.from_graphs("path", [("path", n, np.arange(n - 1), np.arange(1, n), 0)])
+    assert batch.n_vertices == n
+    np.testing.assert_array_equal(batch.targets, np.arange(1, n))
+
+
+def test_the_rank_of_an_unreached_vertex_is_negative():
+    offsets, targets = np.array([0, 0, 1, 2]), np.array([2, 1], dtype=np.uint32)
+    ranks = reverse_post_order(np.array([0, 3]), np.array([2]), offsets, targets)
+    assert ranks.tolist() == [-1, 1, 0]
+
+
+def test_graphs_are_counted_from_either_end():
+    batch = small_batch()
+    assert batch[-1].name == batch[2].name == "point"
+    with pytest.raises(IndexError, match="graph 3 of a batch of 3"):
+        batch[3]
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (("g", 2, [0, 2], [1, 1], 0), "graph g: tail of an arc is 2, which is none of its 2 vertices"),
+        (("g", 2, [0, 1], [1, -1], 0), "graph g: head of an arc is -1, which is none of its 2 vertices"),
+        (("g", 2, [0], [1], 2), "graph g: entry is 2, which is none of its 2 vertices"),
+        (("g", 0, [], [], 0), "graph g: entry is 0, which is none of its 0 vertices"),
+    ],
+)
+def test_what_is_no_vertex_is_refused(graph, message):
+    with pytest.raises(UserError) as caught:
+        Batch.from_graphs("bad", [("good", 3, [0], [2], 0), graph])
+    assert str(caught.value) == message
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(batches)
+def test_a_batch_comes_back_from_parquet(tmp_path, drawn):
+    batch = Batch.from_graphs("drawn", drawn, metadata={"attribution": "© 標準"})
+    write_batch(batch, tmp_path)
+    back = read_batch(tmp_path)
+    assert back.name == batch.name
+    same(back, batch)
+    assert batch.metadata.items() <= back.metadata.items()
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_the_description_counts():
+    description = describe(small_batch())
+    assert (description["graphs"], description["vertices"], description["arcs"]) == (3, 8, 8)
+    assert description["sizes"] == {
+        "min": 1,
+        "mean": 8 / 3,
+        "quantiles": {"0.25": 1, "0.5": 3, "0.75": 3, "0.9": 3, "0.99": 3},
+        "max": 4,
+        "share_at_most": {"32": 1.0, "64": 1.0, "1024": 1.0},
+    }
+    assert (description["degrees"]["min"], description["degrees"]["max"]) == (0, 2)
+    assert description["license"] == "MIT"
+
+
+def test_the_hash_knows_names_and_entries():
+    batch = small_batch()
+    renamed = Batch.from_graphs("b", [("dot", 1, [], [], 0)])
+    assert content_hash(renamed) != content_hash(batch.select(batch.names == "point"))
+
+
+def rewrite(path, column, row, value):
+    """Change one value of a Parquet file."""
+    table = pq.read_table(path)
+    values = table.column(column).to_pylist()
+    values[row] = value
+    index = table.column_names.index(column)
+    changed = pa.array(values, table.schema.field(column).type)
+    pq.write_table(table.set_column(index, column, changed), path)
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "row", "value"),
+    [
+        ("graphs", "name", 0, "other"),
+        ("graphs", "first_vertex", 1, 3),
+        ("graphs", "vertices", 1, 2),
+        ("graphs", "first_arc", 1, 3),
+        ("graphs", "arcs", 2, 1),
+        ("graphs", "entry", 0, 1),
+        ("vertices", "offset", 1, 99),
+        ("arcs", "target", 2, 0),
+    ],
+)
+def test_a_changed_value_is_refused(tmp_path, file, column, row, value):
+    write_batch(small_batch(), tmp_path)
+    rewrite(tmp_path / f"{file}.parquet", column, row, value)
+    with pytest.raises(UserError) as caught:
+        read_batch(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: the batch is not the one that was written (not what batch.json says); "
+        "delete the folder and build it again"
+    )
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", None])
+def test_a_damaged_or_missing_file_is_refused(tmp_path, file, damage):
+    write_batch(small_batch(), tmp_path)
+    path = tmp_path / file
+    if damage:
+        path.write_bytes(damage(path.read_bytes()))
+    else:
+        path.unlink()
+    with pytest.raises(UserError, match=rf"^[^\n]*{file}: not readable as [^\n]*$"):
+        read_batch(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "column"), [("graphs", "entry"), ("vertices", "offset"), ("arcs", "target")]
+)
+def test_a_missing_column_or_row_is_refused(tmp_path, file, column):
+    write_batch(small_batch(), tmp_path)
+    path = tmp_path / f"{file}.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1), path)
+    with pytest.raises(
+        UserError, match=rf"^[^\n]*{file}\.parquet: \d rows, but batch\.json says \d; [^\n]*$"
+    ):
+        read_batch(tmp_path)
+    pq.write_table(table.drop_columns(column).append_column("other", table.column(column)), path)
+    with pytest.raises(UserError, match=rf"^[^\n]*{file}\.parquet: no column '{column}'; [^\n]*$"):
+        read_batch(tmp_path)
+
+
+def test_a_missing_key_is_refused(tmp_path):
+    write_batch(small_batch(), tmp_path)
+    path = tmp_path / "batch.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["graphs"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(UserError, match=r"batch\.json: no key 'graphs'; "):
+        read_batch(tmp_path)

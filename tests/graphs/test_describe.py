@@ -1,0 +1,234 @@
+"""What describes graphs and batches, on graphs whose answers are known."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flow_facts import arcs_of, dominators
+from relaxometer.graphs import graph as graphs
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.describe import describe_batch, describe_graph, either_way, hops_from, loop_kinds
+from relaxometer.graphs.graph import Graph
+from sample_graphs import sample_graphs, undirected
+
+
+def described(graph):
+    """What the page of `graph` shows, as if it had been written and read."""
+    return describe_graph(Graph(**{**vars(graph), "metadata": graphs.describe(graph)}))
+
+
+def edges_of_a_path(n):
+    return np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+
+
+def from_edges(n, edges, name="drawn"):
+    edges = np.asarray(edges, dtype=int).reshape(-1, 2)
+    graph = undirected(name, n, edges, np.arange(1, len(edges) + 1))
+    graph.metadata["directed"] = False
+    return graph
+
+
+def street_grid(rows, columns):
+    ids = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    return from_edges(ids.size, np.concatenate([across, down]))
+
+
+def occurring(found):
+    return dict(zip(found["value"], found["count"], strict=True))
+
+
+def test_a_path():
+    facts = described(from_edges(7, edges_of_a_path(7)))
+    assert occurring(facts["degrees"]) == {1: 2, 2: 5}
+    assert facts["hop_diameter"] == {"low": 6, "high": 6, "ends": facts["hop_diameter"]["ends"]}
+    assert sorted(facts["hop_diameter"]["ends"]) == [0, 6]
+    assert facts["median_weight"] == 3.5
+    assert (facts["components"], facts["largest_component"], facts["isolated"]) == (1, 7, 0)
+
+
+def test_a_path_of_odd_length_is_bounded_but_not_told_exactly():
+    bounds = described(from_edges(8, edges_of_a_path(8)))["hop_diameter"]
+    assert (bounds["low"], bounds["high"]) == (7, 8)
+
+
+def test_a_star():
+    rim = np.arange(1, 41)
+    facts = described(from_edges(41, np.stack([np.zeros(40, dtype=int), rim], axis=1)))
+    assert occurring(facts["degrees"]) == {1: 40, 40: 1}
+    assert (facts["hop_diameter"]["low"], facts["hop_diameter"]["high"]) == (2, 2)
+    assert facts["share_above"] == {"32": 1 / 41, "512": 0}
+    assert facts["arc_share_above"] == {"32": 0.5, "512": 0}
+
+
+def test_a_degree_of_32_is_not_above_32():
+    facts = described(from_edges(33, [(0, v) for v in range(1, 33)]))
+    assert facts["share_above"]["32"] == 0
+
+
+def test_a_grid():
+    facts = described(street_grid(5, 9))
+    assert occurring(facts["degrees"]) == {2: 4, 3: 2 * (3 + 7), 4: 3 * 7}
+    assert facts["hop_diameter"]["low"] == 4 + 8
+    assert 12 <= facts["hop_diameter"]["high"] <= 24
+
+
+def test_two_components_and_isolated_vertices():
+    # Vertices 0 and 9 have no arcs; 1 to 3 and 4 to 8 are paths.
+    edges = np.concatenate([edges_of_a_path(3) + 1, edges_of_a_path(5) + 4])
+    facts = described(from_edges(10, edges))
+    assert (facts["components"], facts["largest_component"], facts["isolated"]) == (4, 5, 2)
+    assert facts["component_sizes"] == [5, 3, 1, 1]
+    assert (facts["hop_diameter"]["low"], facts["hop_diameter"]["high"]) == (4, 4)
+    assert sorted(facts["hop_diameter"]["ends"]) == [4, 8]
+    assert occurring(facts["degrees"]) == {0: 2, 1: 4, 2: 4}
+
+
+def test_a_vertex_that_has_a_self_loop_alone_is_isolated():
+    looped = Graph.from_arcs("looped", 3, [0, 1, 2, 2], [0, 2, 1, 2], [1, 1, 1, 1], keep_self_loops=True)
+    facts = described(looped)
+    assert (facts["components"], facts["largest_component"], facts["isolated"]) == (2, 2, 1)
+    assert (facts["hop_diameter"]["low"], facts["hop_diameter"]["high"]) == (1, 2)
+    assert occurring(facts["degrees"]) == {1: 2, 2: 1}
+
+
+def test_a_directed_graph_is_walked_both_ways():
+    # 3 -> 0 <- 1 <- 2, and 4 -> 2: along arcs no vertex gets further than 3 arcs.
+    facts = described(Graph.from_arcs("one-way", 5, [3, 1, 2, 4], [0, 0, 1, 2], [7, 7, 7, 7]))
+    assert (facts["hop_diameter"]["low"], facts["hop_diameter"]["high"]) == (4, 4)
+    assert sorted(facts["hop_diameter"]["ends"]) == [3, 4]
+    assert occurring(facts["degrees"]) == {0: 1, 1: 4}
+    assert occurring(facts["in_degrees"]) == {0: 2, 1: 2, 2: 1}
+    assert (facts["components"], facts["isolated"]) == (1, 0)
+
+
+def test_an_undirected_graph_has_no_degrees_in_of_their_own():
+    assert "in_degrees" not in described(from_edges(2, [(0, 1)]))
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_no_arcs(n):
+    facts = described(Graph.from_arcs("bare", n, [], [], []))
+    assert (facts["vertices"], facts["largest_component"], facts["isolated"]) == (n, n, n)
+    assert facts["hop_diameter"] == {"low": 0, "high": 0, "ends": [0, 0] if n else []}
+    assert facts["share_above"]["32"] == 0
+
+
+def arc_lists(max_vertices=12, max_arcs=24):
+    """Draw (n_vertices, arcs), with loops and parallel arcs."""
+
+    def ends(n):
+        return st.tuples(
+            st.just(n),
+            st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=max_arcs),
+        )
+
+    return st.integers(1, max_vertices).flatmap(ends)
+
+
+def drawn_graph(drawn):
+    n, arcs = drawn
+    tails, heads = [u for u, _ in arcs], [v for _, v in arcs]
+    weights = np.ones(len(arcs), dtype=int)
+    return Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=True, keep_parallel=True)
+
+
+@settings(deadline=None)
+@given(arc_lists())
+def test_components_are_those_of_scipy(drawn):
+    graph = drawn_graph(drawn)
+    count, labels = graph.component_labels()
+    theirs, their_labels = sp.csgraph.connected_components(graph.to_scipy(), connection="weak")
+    assert count == theirs
+    assert len(set(zip(labels.tolist(), their_labels.tolist(), strict=True))) == count
+    # Labels count up in the order of the least vertices.
+    assert np.unique(labels, return_index=True)[1].tolist() == sorted(np.unique(labels, return_index=True)[1])
+    assert labels.max() == count - 1
+
+
+@settings(deadline=None)
+@given(arc_lists())
+def test_the_hop_diameter_is_within_its_bounds(drawn):
+    graph = drawn_graph(drawn)
+    _, labels = graph.component_labels()
+    inside = labels == np.bincount(labels).argmax()
+    hops = sp.csgraph.shortest_path(graph.to_scipy(), directed=False, unweighted=True)[inside][:, inside]
+    bounds = described(graph)["hop_diameter"]
+    assert bounds["low"] <= hops.max() <= bounds["high"] <= 2 * bounds["low"]
+    start, end = bounds["ends"]
+    assert hops_from(graph, start)[end] == bounds["low"]
+
+
+@pytest.mark.parametrize("name", sample_graphs())
+def test_hops_are_those_of_scipy(name):
+    graph = sample_graphs()[name]
+    theirs = sp.csgraph.shortest_path(graph.to_scipy(), directed=False, unweighted=True, indices=0)
+    np.testing.assert_array_equal(hops_from(graph, 0), np.where(np.isinf(theirs), -1, theirs))
+
+
+def test_arcs_taken_either_way_are_twice_as_many():
+    graph = sample_graphs()["random-directed"]
+    offsets, targets = either_way(graph)
+    there = np.bincount(graph.sources, minlength=513) + np.bincount(graph.targets, minlength=513)
+    np.testing.assert_array_equal(np.diff(offsets), there)
+    tails = np.repeat(np.arange(513), np.diff(offsets))
+    pairs = sorted([*zip(tails, targets, strict=True)])
+    assert pairs == sorted((v, u) for u, v in pairs)
+
+
+# The second graph can enter the cycle of 1 and 2 at either; the fourth has a self-loop.
+FOUR = [
+    ("while", 4, [0, 1, 2, 1], [1, 2, 1, 3], 0),
+    ("goto", 3, [0, 0, 1, 2], [1, 2, 2, 1], 0),
+    ("if", 3, [0, 0, 1], [1, 2, 2], 0),
+    ("spin", 2, [0, 1], [1, 1], 0),
+]
+
+
+def test_loops_and_irreducible_loops():
+    loops, irreducible = loop_kinds(Batch.from_graphs("four", FOUR))
+    assert loops.tolist() == [True, True, False, True]
+    assert irreducible.tolist() == [False, True, False, False]
+
+
+@settings(deadline=None)
+@given(st.lists(arc_lists(max_vertices=9), min_size=1, max_size=4))
+def test_a_loop_is_irreducible_if_no_head_dominates_it(drawn):
+    graphs = [("f", n, [u for u, _ in arcs], [v for _, v in arcs], 0) for n, arcs in drawn]
+    batch = Batch.from_graphs("drawn", graphs)
+    loops, irreducible = loop_kinds(batch)
+    for graph, loop, bad in zip(batch, loops, irreducible, strict=True):
+        above = dominators(graph)
+        without_back_arcs = [(u, v) for u, v in arcs_of(graph) if v not in above[u]]
+        assert bad == (not acyclic(graph.n_vertices, without_back_arcs))
+        assert loop == (not acyclic(graph.n_vertices, arcs_of(graph)))
+
+
+def acyclic(n, arcs):
+    """Tell whether vertices that nothing enters can be taken away until none is left."""
+    left, inside = set(range(n)), list(arcs)
+    while True:
+        free = left - {v for _, v in inside}
+        if not free:
+            return not left
+        left -= free
+        inside = [(u, v) for u, v in inside if u in left]
+
+
+def test_a_batch():
+    facts = describe_batch(Batch.from_graphs("four", FOUR, metadata={"license": "MIT"}))
+    assert occurring(facts["size_counts"]) == {2: 1, 3: 2, 4: 1}
+    assert occurring(facts["degree_counts"]) == {0: 2, 1: 7, 2: 3}
+    assert occurring(facts["in_degree_counts"]) == {0: 4, 1: 3, 2: 5}
+    assert facts["arcs_per_vertex"] == 13 / 12
+    assert facts["largest_graph"] == "while"
+    assert (facts["share_with_loops"], facts["share_irreducible"]) == (0.75, 0.25)
+    assert facts["license"] == "MIT"
+
+
+def test_an_empty_batch():
+    facts = describe_batch(Batch.from_graphs("none", []))
+    assert (facts["arcs_per_vertex"], facts["largest_graph"], facts["share_with_loops"]) == (0, "", 0)

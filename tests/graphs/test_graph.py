@@ -1,0 +1,312 @@
+"""CSR graphs: building against a dense reference, and Parquet that is read back or refused."""
+
+import hashlib
+import json
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph, content_hash, describe, read_graph, write_graph
+
+
+@st.composite
+def arc_lists(draw, max_vertices=8, max_arcs=40):
+    """Draw (n_vertices, sources, targets, weights) with loops, parallel arcs and zero weights."""
+    n_vertices = draw(st.integers(1, max_vertices))
+    n_arcs = draw(st.integers(0, max_arcs))
+    ends = hnp.arrays(np.int64, n_arcs, elements=st.integers(0, n_vertices - 1))
+    weights = hnp.arrays(np.int64, n_arcs, elements=st.integers(0, 3) | st.integers(0, MAX_WEIGHT))
+    return n_vertices, draw(ends), draw(ends), draw(weights)
+
+
+@st.composite
+def graphs(draw):
+    """Draw a graph, with or without coordinates."""
+    n_vertices, *arcs = draw(arc_lists())
+    degrees = hnp.arrays(np.float64, n_vertices, elements=st.floats(-90, 90))
+    lon, lat = draw(st.none() | st.tuples(degrees, degrees)) or (None, None)
+    metadata = {"license": "ODbL 1.0", "attribution": "© OpenStreetMap contributors"}
+    return Graph.from_arcs("drawn", n_vertices, *arcs, lon=lon, lat=lat, metadata=metadata)
+
+
+def lightest(n_vertices, sources, targets, weights):
+    """Return the dense matrix of the lightest arcs, with infinity where there is none."""
+    dense = np.full((n_vertices, n_vertices), np.inf)
+    np.minimum.at(dense, (sources, targets), weights.astype(np.float64))
+    return dense
+
+
+def arcs_of(graph):
+    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+
+
+def small_graph():
+    return Graph.from_arcs("small", 4, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 7, 7], metadata={"license": "MIT"})
+
+
+@given(arc_lists())
+def test_arcs_are_the_lightest_of_each_pair(drawn):
+    n_vertices, sources, targets, weights = drawn
+    graph = Graph.from_arcs("drawn", n_vertices, sources, targets, weights)
+    expected = lightest(n_vertices, sources, targets, weights)
+    np.fill_diagonal(expected, np.inf)
+    found = np.full_like(expected, np.inf)
+    found[graph.sources, graph.targets] = graph.weights
+    np.testing.assert_array_equal(found, expected)
+    assert graph.n_arcs == np.isfinite(expected).sum()
+
+
+@given(arc_lists())
+def test_arcs_are_sorted_and_typed(drawn):
+    graph = Graph.from_arcs("drawn", *drawn)
+    assert arcs_of(graph) == sorted(arcs_of(graph))
+    assert (graph.offsets.dtype, graph.targets.dtype, graph.weights.dtype) == (np.int64, np.uint32, np.uint32)
+    assert graph.offsets[0] == 0
+    assert graph.offsets[-1] == graph.n_arcs
+    assert graph.degrees.sum() == graph.n_arcs
+    assert graph.n_vertices == drawn[0]
+
+
+@given(arc_lists())
+def test_every_arc_stays_if_asked(drawn):
+    n_vertices, sources, targets, weights = drawn
+    graph = Graph.from_arcs(
+        "drawn", n_vertices, sources, targets, weights, keep_self_loops=True, keep_parallel=True
+    )
+    given_arcs = zip(sources.tolist(), targets.tolist(), weights.tolist(), strict=True)
+    assert arcs_of(graph) == sorted(given_arcs)
+
+
+@given(arc_lists(), st.booleans(), st.booleans())
+def test_arcs_that_do_not_fit_a_word_come_out_alike(drawn, loops, parallel):
+    n_vertices, sources, targets, weights = drawn
+    # A weight of 32 bits and ids of 17 are too much for one word.
+    shift = 2**17
+    weights[:1] = MAX_WEIGHT
+    keep = {"keep_self_loops": loops, "keep_parallel": parallel}
+    low = Graph.from_arcs("low", n_vertices, sources, targets, weights, undirected=True, **keep)
+    high = Graph.from_arcs(
+        "high", n_vertices + shift, sources + shift, targets + shift, weights, undirected=True, **keep
+    )
+    assert [(u - shift, v - shift, w) for u, v, w in arcs_of(high)] == arcs_of(low)
+
+
+@given(arc_lists(), st.integers(1, 9))
+def test_arcs_are_the_same_in_pieces_of_any_size(drawn, size):
+    whole = Graph.from_arcs("drawn", *drawn)
+    with mock.patch("relaxometer.graphs.graph.PIECE", size):
+        pieces = Graph.from_arcs("drawn", *drawn)
+    assert content_hash(pieces) == content_hash(whole)
+
+
+@given(arc_lists())
+def test_an_undirected_list_makes_arcs_both_ways(drawn):
+    n_vertices, sources, targets, weights = drawn
+    graph = Graph.from_arcs("drawn", n_vertices, sources, targets, weights, undirected=True)
+    ends = np.concatenate([sources, targets]), np.concatenate([targets, sources])
+    doubled = Graph.from_arcs("drawn", n_vertices, *ends, np.concatenate([weights, weights]))
+    assert content_hash(graph) == content_hash(doubled)
+
+
+@given(arc_lists(), st.randoms())
+def test_the_order_of_the_arcs_does_not_matter(drawn, random):
+    n_vertices, *arcs = drawn
+    order = list(range(len(arcs[0])))
+    random.shuffle(order)
+    shuffled = [values[order] for values in arcs]
+    graphs = Graph.from_arcs("a", n_vertices, *arcs), Graph.from_arcs("b", n_vertices, *shuffled)
+    assert content_hash(graphs[0]) == content_hash(graphs[1])
+
+
+@given(arc_lists())
+def test_scipy_gets_every_arc_with_zero_weights_explicit(drawn):
+    graph = Graph.from_arcs("drawn", *drawn)
+    matrix = graph.to_scipy()
+    assert matrix.nnz == graph.n_arcs
+    dense = matrix.toarray()
+    np.testing.assert_array_equal(dense[graph.sources, graph.targets], graph.weights)
+
+
+@given(arc_lists(), st.data())
+def test_an_induced_subgraph_keeps_the_arcs_inside(drawn, data):
+    graph = Graph.from_arcs("drawn", *drawn)
+    marked = np.array(data.draw(st.lists(st.booleans(), min_size=drawn[0], max_size=drawn[0])), dtype=bool)
+    inside = graph.induced(marked, "part")
+    old_id = np.flatnonzero(marked)
+    expected = [(u, v, w) for u, v, w in arcs_of(graph) if marked[u] and marked[v]]
+    assert [(old_id[u], old_id[v], w) for u, v, w in arcs_of(inside)] == expected
+    assert inside.name == "part"
+
+
+def test_an_induced_subgraph_has_no_search_keys_of_the_whole():
+    graph = small_graph()
+    graph.metadata["search_keys"] = [0, 3]
+    assert graph.induced(np.array([False, True, True, True])).metadata == {"license": "MIT"}
+    assert graph.largest_component().metadata == {"license": "MIT"}
+    assert graph.metadata["search_keys"] == [0, 3]
+
+
+@given(graphs())
+def test_the_largest_component_is_connected_and_closed(graph):
+    count, labels = graph.component_labels()
+    sizes = np.bincount(labels)
+    assert count == sp.csgraph.connected_components(graph.to_scipy(), directed=False)[0]
+    largest = graph.largest_component()
+    assert largest.n_vertices == sizes.max()
+    assert largest.component_labels()[0] == 1
+    np.testing.assert_array_equal(labels[graph.sources], labels[graph.targets])
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "weights", "message"),
+    [
+        ([0, 3], [1, 1], [1, 1], "graph bad: source of arc 1 is 3; expected an integer from 0 to 2"),
+        ([0, 1], [-1, 1], [1, 1], "graph bad: target of arc 0 is -1; expected an integer from 0 to 2"),
+        (
+            [0, 1],
+            [1, 0],
+            [1, -1],
+            "graph bad: weight of arc 1 is -1; expected an integer from 0 to 4294967294",
+        ),
+        ([0, 1], [1, 0], [2**32 - 1, 1], "graph bad: weight of arc 0 is 4294967295; expected an integer"),
+        ([0, 1], [1, 0], [0.5, 1], "graph bad: weights are float64; integers from 0 to"),
+    ],
+)
+def test_what_is_no_arc_is_refused(sources, targets, weights, message):
+    with pytest.raises(UserError) as caught:
+        Graph.from_arcs("bad", 3, sources, targets, weights)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(graphs())
+def test_a_graph_comes_back_from_parquet(tmp_path, graph):
+    write_graph(graph, tmp_path)
+    back = read_graph(tmp_path)
+    assert back.name == graph.name
+    for expected, found in (
+        (graph.offsets, back.offsets),
+        (graph.targets, back.targets),
+        (graph.weights, back.weights),
+        (graph.lon, back.lon),
+        (graph.lat, back.lat),
+    ):
+        if expected is None:
+            assert found is None
+        else:
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+    assert graph.metadata.items() <= back.metadata.items()
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_the_description_counts():
+    description = describe(small_graph())
+    assert (description["vertices"], description["arcs"]) == (4, 4)
+    assert (description["min_weight"], description["max_weight"], description["mean_weight"]) == (5, 7, 6.0)
+    assert (description["components"], description["component_sizes"]) == (2, [3, 1])
+    assert (description["mean_degree"], description["max_degree"]) == (1.0, 2)
+    assert description["license"] == "MIT"
+
+
+def test_an_empty_graph_is_described_and_read_back(tmp_path):
+    write_graph(Graph.from_arcs("empty", 0, [], [], []), tmp_path)
+    assert (read_graph(tmp_path).n_vertices, read_graph(tmp_path).n_arcs) == (0, 0)
+
+
+def change_column(path, column, row, value):
+    """Rewrite one value of a Parquet file."""
+    table = pq.read_table(path)
+    values = table.column(column).to_numpy().copy()
+    values[row] = value
+    index = table.column_names.index(column)
+    pq.write_table(table.set_column(index, column, pa.array(values)), path)
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "row", "value"),
+    [
+        ("arcs", "weight", 2, 6),
+        ("arcs", "target", 2, 3),
+        ("vertices", "offset", 1, 2),
+    ],
+)
+def test_a_changed_row_is_refused(tmp_path, file, column, row, value):
+    write_graph(small_graph(), tmp_path)
+    change_column(tmp_path / f"{file}.parquet", column, row, value)
+    with pytest.raises(UserError) as caught:
+        read_graph(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: the graph is not the one that was written (content_sha256 differs); "
+        "delete the folder and build it again"
+    )
+
+
+def test_a_changed_coordinate_is_refused(tmp_path):
+    places = np.array([1.0, 2.0])
+    write_graph(Graph.from_arcs("pair", 2, [0], [1], [5], lon=places, lat=places), tmp_path)
+    change_column(tmp_path / "vertices.parquet", "lat", 0, 1.5)
+    with pytest.raises(UserError, match="content_sha256 differs"):
+        read_graph(tmp_path)
+
+
+def test_a_missing_row_is_refused(tmp_path):
+    write_graph(small_graph(), tmp_path)
+    path = tmp_path / "arcs.parquet"
+    pq.write_table(pq.read_table(path).slice(0, 3), path)
+    with pytest.raises(
+        UserError, match=r"^[^\n]*arcs\.parquet: 3 rows, but graph\.json says 4; delete[^\n]*$"
+    ):
+        read_graph(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b""], ids=["cut", "empty"])
+def test_a_damaged_file_is_refused(tmp_path, damage):
+    write_graph(small_graph(), tmp_path)
+    path = tmp_path / "arcs.parquet"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UserError, match=r"^[^\n]*arcs\.parquet: not readable as Parquet \([^\n]*$"):
+        read_graph(tmp_path)
+
+
+def test_names_keep_their_letters(tmp_path):
+    graph = small_graph()
+    graph.metadata["attribution"] = "© 国土数値情報"
+    write_graph(graph, tmp_path)
+    text = (tmp_path / "graph.json").read_text(encoding="utf-8")
+    assert "© 国土数値情報" in text
+    assert json.loads(text)["attribution"] == read_graph(tmp_path).metadata["attribution"]
+
+
+@pytest.mark.parametrize("file", ["vertices.parquet", "arcs.parquet", "graph.json"])
+def test_a_missing_file_is_refused(tmp_path, file):
+    write_graph(small_graph(), tmp_path)
+    (tmp_path / file).unlink()
+    with pytest.raises(UserError, match=rf"^[^\n]*{file}: [^\n]*$"):
+        read_graph(tmp_path)
+
+
+def test_the_hash_of_a_long_column_is_that_of_its_pieces(monkeypatch):
+    """Pieces are hashed side by side; each byte still counts."""
+    graph = Graph.from_arcs("path", 100, np.arange(99), np.arange(1, 100), np.arange(99))
+    short = content_hash(graph)
+    monkeypatch.setattr("relaxometer.graphs.graph.HASHED_PIECE", 64)
+    in_pieces = content_hash(graph)
+    assert in_pieces != short
+    digest = hashlib.sha256()
+    for column in (graph.offsets, graph.targets, graph.weights):
+        content = column.tobytes()
+        pieces = [content[start : start + 64] for start in range(0, len(content), 64)]
+        digest.update(b"".join(hashlib.sha256(piece).digest() for piece in pieces))
+    assert in_pieces == digest.hexdigest()
+    graph.weights[98] += 1
+    assert content_hash(graph) != in_pieces

@@ -1,0 +1,51 @@
+"""ExtractMin by every method, and the table of its times."""
+
+import numpy as np
+import pytest
+
+from relaxometer.measure.extract_min import MOST_ROUNDS, OnCpu, Reduction, draw_values, methods, time_all
+from relaxometer.problems.sssp.dijkstra._extract_min import MOST_BLOCKS, THREADS, blocks_for
+
+ROUNDS = 40
+
+
+def order_of(device, method):
+    method(ROUNDS)
+    return device.asnumpy(method.order)[:ROUNDS].tolist()
+
+
+@pytest.mark.parametrize("n", [1, 10, 255, 1000, 20_001])
+def test_all_methods_take_out_the_same_values(device, n):
+    values = draw_values(n, 3)
+    orders = {name: order_of(device, OnCpu(name, values)) for name in ("loop", "heap")}
+    orders |= {threads: order_of(device, Reduction(device, values, threads)) for threads in THREADS}
+    assert orders["loop"][0] == int(values.argmin())
+    assert all(order == orders["loop"] for order in orders.values())
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_among_equals_the_first_is_taken(device, threads):
+    values = np.full(5000, 7, dtype=np.uint32)
+    assert order_of(device, Reduction(device, values, threads)) == list(range(ROUNDS))
+
+
+def test_blocks_cover_all_values_until_they_are_many():
+    assert blocks_for(1, 128) == 1
+    assert blocks_for(1025, 128) == 2
+    assert blocks_for(10**7, 128) == MOST_BLOCKS
+
+
+def test_the_table_has_a_row_a_trial(host_device):
+    table = time_all(host_device, seed=1, trials=2, sizes=(10, 1000)).to_pandas()
+    assert len(table) == 2 * 2 * (len(THREADS) + 2)
+    assert (table["time_ms"] > 0).all()
+    assert set(table["rounds"]) <= set(range(1, MOST_ROUNDS))
+    of_reduction = table["method"] == "reduction"
+    assert set(table.loc[of_reduction, "threads"]) == set(THREADS)
+    assert set(table.loc[of_reduction, "device_kind"]) == {"host"}
+    assert table.loc[~of_reduction, "threads"].isna().all()
+    assert set(table.loc[~of_reduction, "device_kind"]) == {"cpu"}
+
+
+def test_cub_is_not_measured_in_emulation(host_device):
+    assert "cub" not in {name for name, *_ in methods(host_device, draw_values(10, 1))}

@@ -1,0 +1,109 @@
+"""What becomes of a variant that cannot or should not run."""
+
+import time
+
+import numpy as np
+import pytest
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.measure.variant import measure
+from relaxometer.plan.plan import Run, Timing
+from relaxometer.problems import variants
+from relaxometer.problems.dominators import iterative_tree
+from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
+from sample_graphs import sample_graphs
+
+ORIGINAL = dijkstra_cpu.Solver
+GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
+
+
+def measured(device, monkeypatch, failure, *, at):
+    """Measure Dijkstra on the CPU with a constructor or a search that raises `failure`."""
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            if at == "construction":
+                raise failure
+            super().__init__(graph, parameters)
+
+        def solve(self, source, phases=None):
+            if source == 1:
+                raise failure
+            return super().solve(source, phases)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=2, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+    return measure(run, GRAPH, np.array([0, 1]), device)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "reason"),
+    [
+        (variants.Skipped("n is too large"), "skipped", "n is too large"),
+        (DeviceOutOfMemory("9 GB"), "oom", "9 GB"),
+        (ValueError("odd\nsecond line"), "error", "ValueError: odd"),
+    ],
+)
+def test_every_search_of_a_variant_that_fails_says_why(
+    host_device, monkeypatch, capsys, failure, status, reason
+):
+    result = measured(host_device, monkeypatch, failure, at="construction")
+    assert [(row["status"], row["reason"]) for row in result.runs] == [(status, reason)] * 4
+    assert list(result.answer) == ["distance", "predecessor"]
+    later = measured(host_device, monkeypatch, failure, at="search")
+    assert [(row["source"], row["status"]) for row in later.runs][:2] == [(0, "ok"), (1, status)]
+    assert len(later.runs) == 4
+
+
+def test_compiling_is_no_preparation(host_device, monkeypatch):
+    seconds = iter([0.5, 0.0])
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            time.sleep(next(seconds))
+            super().__init__(graph, parameters)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+    (row,) = measure(run, GRAPH, np.array([0]), host_device).runs
+    assert 0 < row["prepare_ms"] < 400
+
+
+def test_slow_variants_have_fewer_repetitions(host_device, monkeypatch):
+    class Slow(ORIGINAL):
+        def solve(self, source, phases=None):
+            time.sleep(0.02)
+            return super().solve(source, phases)
+
+    for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
+        monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
+        timing = Timing(repetitions=4, warmup=0, enough_s=0.01 if solver is Slow else 60)
+        run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+        result = measure(run, GRAPH, np.array([0, 1]), host_device)
+        expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
+        assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
+
+
+def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(host_device, monkeypatch):
+    given = []
+    original = iterative_tree.Solver.__init__
+
+    def kept(self, graph, parameters):
+        given.append(graph)
+        original(self, graph, parameters)
+
+    monkeypatch.setattr(iterative_tree.Solver, "__init__", kept)
+    for limit in (1, 10**6):
+        run = Run(
+            problem="dominators",
+            graph="g",
+            variant="v",
+            kernel="iterative-tree",
+            parameters={"resident_arcs": limit},
+            timing=Timing(repetitions=1, warmup=0),
+        )
+        result = measure(run, GRAPH, np.array([0]), host_device)
+        assert [row["status"] for row in result.runs] == ["ok"]
+    assert [graph.targets is None for graph in given] == [True, True, False, False]

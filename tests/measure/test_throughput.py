@@ -1,0 +1,87 @@
+"""Many searches at once: every answer is proven, and what fails says why."""
+
+import numpy as np
+import pytest
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.measure.throughput import TABLE, measure_throughput
+from relaxometer.problems.sssp.near_far import batch
+from sample_graphs import sample_graphs
+
+COUNTS = [1, 3, 20]
+
+
+def launches(device, graph, counts=COUNTS, repetitions=2):
+    return measure_throughput(graph, counts, repetitions=repetitions, seed=1, device=device).to_pylist()
+
+
+def test_every_launch_is_a_row_and_every_answer_proven(device):
+    rows = launches(device, sample_graphs()["random-directed"])
+    assert list(rows[0]) == TABLE.names
+    assert [(row["searches"], row["repetition"]) for row in rows] == [
+        (count, repetition) for count in COUNTS for repetition in (0, 1)
+    ]
+    assert all(row["proven"] == row["searches"] for row in rows)
+    assert all(row["time_ms"] > 0 for row in rows)
+    assert {(row["graph"], row["status"], row["reason"]) for row in rows} == {("random-directed", "ok", "")}
+    assert {(row["device_kind"], row["device"]) for row in rows} == {(device.kind, device.name)}
+
+
+def test_a_graph_with_few_sources_gives_them_several_times(host_device):
+    graph = Graph.from_arcs("pair", 2, [0, 1], [1, 0], [5, 5])
+    assert [row["proven"] for row in launches(host_device, graph, repetitions=1)] == COUNTS
+
+
+def test_the_first_launch_of_a_number_is_not_timed(host_device, monkeypatch):
+    made = []
+    original = batch.Solver.solve_many
+
+    def counted(self, sources):
+        made.append(len(sources))
+        return original(self, sources)
+
+    monkeypatch.setattr(batch.Solver, "solve_many", counted)
+    launches(host_device, sample_graphs()["grid"])
+    assert made == [1] * 3 + [3] * 3 + [20] * 3
+
+
+def test_wrong_answers_are_counted_and_one_is_named(host_device, monkeypatch):
+    original = batch.Solver.solve_many
+
+    def wrong(self, sources):
+        distance, predecessor = original(self, sources)
+        if len(sources) > 1:
+            distance[1, np.argmax(distance[1])] += 1
+        return distance, predecessor
+
+    monkeypatch.setattr(batch.Solver, "solve_many", wrong)
+    rows = launches(host_device, sample_graphs()["grid"], repetitions=1)
+    assert [(row["status"], row["proven"]) for row in rows] == [("ok", 1), ("invalid", 2), ("invalid", 19)]
+    assert rows[1]["reason"].startswith("source ")
+    assert "rule overstretched broken" in rows[1]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"), [(DeviceOutOfMemory("9 GB"), "oom"), (OverflowError("32 bits"), "error")]
+)
+def test_what_fails_leaves_the_smaller_launches(host_device, monkeypatch, failure, status):
+    original = batch.Solver.solve_many
+
+    def failing(self, sources):
+        if len(sources) > 1:
+            raise failure
+        return original(self, sources)
+
+    monkeypatch.setattr(batch.Solver, "solve_many", failing)
+    rows = launches(host_device, sample_graphs()["grid"], repetitions=1)
+    assert [row["status"] for row in rows] == ["ok", status, status]
+    assert rows[2]["time_ms"] is None
+    assert rows[2]["reason"]
+
+
+def test_a_path_too_long_is_an_error_with_its_reason(host_device):
+    graph = Graph.from_arcs("too-far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT, 1, 1])
+    rows = launches(host_device, graph, repetitions=1)
+    assert rows[-1]["status"] == "error"
+    assert "32 bits" in rows[-1]["reason"]

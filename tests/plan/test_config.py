@@ -1,0 +1,210 @@
+"""What a configuration may hold, and the one line that a mistake gets."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from relaxometer.core.errors import UserError
+from relaxometer.plan.plan import Plan
+from relaxometer.problems.variants import kernel_names
+
+ROOT = Path(__file__).parents[2]
+REGISTRY = ROOT / "resources/datasets.yaml"
+
+
+def plan(**sssp):
+    section = {"graphs": ["kanto-highways"], "variants": {"conventional": {}}, **sssp}
+    return Plan({"sssp": section}, REGISTRY)
+
+
+def merged(*files):
+    """Merge files as Snakemake merges --configfile overlays."""
+    from snakemake.utils import update_config
+
+    config: dict = {}
+    for file in files:
+        update_config(config, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
+    return config
+
+
+def test_the_default_configuration_is_valid_and_shows_two_problems():
+    default = Plan(merged("config/config.yaml"), REGISTRY)
+    assert default.graphs == ["japan-highways", "kanto-highways"]
+    of_problem = {
+        problem: {key[2] for key in default.runs if key[0] == problem} for problem in ("sssp", "bfs")
+    }
+    sources = {"conventional", "selection", "adaptive"}
+    assert of_problem["sssp"] == sources | {"near-far", "tiled", "phast", "dijkstra-cpu"}
+    assert of_problem["bfs"] == {"top-down", "hybrid", "hybrid-cpu"}
+    assert {key[1] for key in default.runs if key[0] == "bfs"} == {"kanto-highways"}
+
+
+@pytest.mark.parametrize(
+    ("suite", "variants"),
+    [
+        ("adaptive", {"conventional", "selection", "adaptive", "dijkstra-cpu"}),
+        ("auto", {"auto", "near-far", "tiled", "push-pull", "adaptive-persistent"}),
+    ],
+)
+def test_a_suite_leaves_out_what_the_default_run_has_beside(suite, variants):
+    runs = Plan(merged("config/config.yaml", f"config/suites/{suite}.yaml"), REGISTRY).runs
+    of_one_graph = {key[2] for key in runs if key[1] in ("usa-ny", "usa-bay")}
+    assert of_one_graph == variants
+    assert {key[0] for key in runs} == {"sssp"}
+
+
+def test_auto_is_judged_on_ten_graphs_that_it_was_not_made_from():
+    auto = Plan(merged("config/config.yaml", "config/suites/auto.yaml"), REGISTRY)
+    assert len(auto.graphs) == 10
+    assert not {"usa-ny", "usa-ne-topology", "kanto-like", "rmat-20-d32", "rmat-22-d32"} & set(auto.graphs)
+
+
+@pytest.mark.parametrize("suite", sorted(path.name for path in (ROOT / "config/suites").glob("*.yaml")))
+def test_every_suite_is_a_valid_overlay(suite):
+    assert Plan(merged("config/config.yaml", f"config/suites/{suite}"), REGISTRY).runs
+
+
+def test_a_list_of_values_makes_one_variant_a_value():
+    swept = plan(variants={"sweep": {"kernel": "adaptive", "to_all_us": [10, 12.5]}})
+    runs = {key[2]: run for key, run in swept.runs.items()}
+    assert set(runs) == {"sweep-10", "sweep-12p5"}
+    assert runs["sweep-12p5"].parameters == {"to_all_us": 12.5}
+
+
+def test_false_leaves_a_variant_out_and_nothing_means_defaults():
+    chosen = plan(variants={"conventional": False, "selection": None, "adaptive": {}})
+    assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
+
+
+def test_a_variants_own_timing_overrides_the_common_one():
+    config = {
+        "timing": {"sources": 9, "repetitions": 5},
+        "sssp": {
+            "graphs": ["kanto-highways"],
+            "variants": {"conventional": {"timing": {"sources": 3}}, "selection": {}},
+        },
+    }
+    runs = Plan(config, REGISTRY).runs
+    conventional = runs["sssp", "kanto-highways", "conventional"].timing
+    assert (conventional.sources, conventional.repetitions) == (3, 5)
+    assert runs["sssp", "kanto-highways", "selection"].timing.sources == 9
+
+
+def test_numbers_given_as_text_on_the_command_line_are_numbers():
+    assert Plan({"timing": {"repetitions": "9"}}, REGISTRY).config.timing.repetitions == 9
+
+
+@pytest.mark.parametrize(
+    ("config", "parts"),
+    [
+        ({"timming": {}}, ["timming", "timing"]),
+        ({"timing": {"repetitons": 3}}, ["timing.repetitons", "repetitions"]),
+        ({"timing": {"repetitions": 0}}, ["timing.repetitions", "0"]),
+        ({"device": "gpu"}, ["device", "gpu", "cuda"]),
+        ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
+        ({"sssp": {"graphs": ["cfg-python-stdlib"]}}, ["sssp.graphs", "'cfg-python-stdlib' is a batch"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adptive": {}}}},
+            ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_al_us": 3}}}},
+            ["sssp.variants.adaptive", "to_al_us", "to_all_us"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_all_us": -3}}}},
+            ["sssp.variants.adaptive", "to_all_us", "-3"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"graphs": ["rome99"]}}}},
+            ["sssp.variants.adaptive.graphs", "'rome99'", "usa-ny"],
+        ),
+        ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
+        ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
+        ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"]}, "throughput": {"graphs": ["usa-bay"]}},
+            ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
+        ),
+        ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
+        (
+            {
+                "dominators": {"graphs": ["flow-source", "cfg-python-stdlib"]},
+                "updates": {"graphs": ["flow-sourc"]},
+            },
+            ["updates.graphs", "'flow-sourc'", "graph of dominators.graphs", "'flow-source'"],
+        ),
+        (
+            {"dominators": {"graphs": ["cfg-python-stdlib"]}, "updates": {"graphs": ["cfg-python-stdlib"]}},
+            ["updates.graphs", "'cfg-python-stdlib' is no graph of dominators.graphs"],
+        ),
+        ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
+        ({"throughput": {"searches": []}}, ["throughput.searches"]),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, parts):
+    with pytest.raises(UserError) as error:
+        Plan(config, REGISTRY, "my.yaml")
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.startswith("my.yaml")
+    for part in parts:
+        assert part in message
+
+
+def test_kernels_are_found_by_their_files():
+    assert "dijkstra-cpu" in kernel_names("sssp")
+    assert not any(name.startswith("-") for name in kernel_names("sssp"))
+
+
+def test_config_readme_explains_every_key():
+    from relaxometer.plan.plan import Config, Problem, Report, Series, Throughput, Timing
+
+    text = (ROOT / "config/README.md").read_text(encoding="utf-8")
+    for model in (Config, Timing, Problem, Series, Throughput, Report):
+        for key in model.model_fields:
+            assert f"`{key}`" in text, f"config/README.md does not explain {key}"
+
+
+def distributed(**series):
+    return Plan({"distributed": {"weak": {"ranks": [1, 2, 4], **series}}}, REGISTRY).distributed
+
+
+def test_a_series_makes_one_run_for_each_number_of_ranks():
+    runs = distributed(scale_per_rank=23, parents="level")
+    assert list(runs) == ["weak-1", "weak-2", "weak-4"]
+    assert [(run.scale, run.scheme) for run in runs.values()] == [(23, "1x1"), (24, "paired"), (25, "2x2")]
+    assert all(run.parameters == {"parents": "level"} for run in runs.values())
+
+
+def test_shortest_paths_are_shared_out_by_vertices():
+    assert [run.scheme for run in distributed(problem="sssp", scale=20).values()] == ["1x1", "1x2", "1x4"]
+
+
+@pytest.mark.parametrize(
+    ("series", "parts"),
+    [
+        ({}, ("distributed.weak", "graph, scale and scale_per_rank")),
+        ({"scale": 20, "graph": "rome99"}, ("distributed.weak", "graph and scale")),
+        ({"graph": "rome9"}, ("distributed.weak.graph", "'rome99'")),
+        ({"scale": 20, "scheme": "2x4"}, ("distributed.weak", "2x4 needs 8 ranks", "given 1")),
+        ({"scale": 20, "ranks": 4, "scheme": "paired"}, ("paired needs 2, 8, 32", "given 4")),
+        ({"scale": 20, "ranks": 4, "scheme": "2x2", "problem": "sssp"}, ("1x4 alone", "given 2x2")),
+        ({"scale": 20, "ranks": 4, "scheme": "2x2", "engine": "hybrid-peers"}, ("4x1 alone", "given 2x2")),
+        ({"scale": 20, "engine": "sssp-1d"}, ("'sssp-1d'", "engine of bfs", "hybrid-2d")),
+        ({"scale_per_rank": 20, "ranks": 3}, ("powers of two", "given 3")),
+        ({"scale": 20, "parent": "level"}, ("distributed.weak", "parent", "'parents'")),
+        ({"scale": 20, "problem": "sssp", "delta": 0}, ("distributed.weak", "delta")),
+    ],
+)
+def test_a_series_that_cannot_be_run_says_why(series, parts):
+    with pytest.raises(UserError) as error:
+        distributed(**series)
+    assert all(part in str(error.value) for part in parts), error.value
+
+
+def test_two_series_may_not_have_a_run_of_one_name():
+    config = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
+    with pytest.raises(UserError, match="another series has a run 'a-2'"):
+        Plan({"distributed": config}, REGISTRY)

@@ -1,0 +1,239 @@
+"""All runs of a configuration in one process: ``python -m relaxometer.cli.all_runs SUITE.yaml``.
+
+A job of the workflow starts Python, opens the GPU and reads its graph, which for a large graph takes longer
+than its searches. Where a GPU is lent by the minute, this does each of these once, and starts ranks once for
+all runs of as many ranks, the most first. It runs in the workflow's folder, between ``snakemake --until
+draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``, and writes what the workflow's own jobs
+would. What can be generated and is not there is made in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+import yaml
+from snakemake.utils import update_config
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.build_batch import build_batch
+from relaxometer.device import Device, get_device
+from relaxometer.distributed.job import arguments_of, check_gpus
+from relaxometer.distributed.launch import launch
+from relaxometer.graphs.batch import Batch, read_batch
+from relaxometer.graphs.graph import Graph, read_graph, write_table
+from relaxometer.measure.sources import sources_table
+from relaxometer.measure.updates import measure_updates
+from relaxometer.measure.variant import measure, write_measurement
+from relaxometer.plan.plan import DistributedRun, Plan, Run
+from relaxometer.problems.problem import NAMES
+
+
+def load_plan(overlays: list[Path]) -> Plan:
+    """Check the default configuration with files laid over it, as Snakemake's ``--configfile`` does."""
+    config: dict[str, object] = {}
+    for path in [Path("config/config.yaml"), *overlays]:
+        try:
+            keys = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f"{path}:{mark.line + 1}" if mark else f"{path}"
+            raise UserError(f"{where}: no YAML: {getattr(error, 'problem', None) or error}") from None
+        if not isinstance(keys, dict | None):
+            raise UserError(f"{path}: keys and their values are expected, not {keys!r:.60}")
+        update_config(config, keys or {})
+    origin = " + ".join(["config/config.yaml", *map(str, overlays)])
+    return Plan(config, Path("resources/datasets.yaml"), origin)
+
+
+def graph_of(plan: Plan, name: str) -> Graph | Batch:
+    """Return a graph or a batch as the workflow made it, or generate it.
+
+    Raises
+    ------
+    UserError
+        If the workflow has not made it, and it is not generated.
+    """
+    dataset = plan.datasets[name]
+    folder = Path("results/batches" if dataset.is_batch else "results/graphs", name)
+    if (folder / "arcs.parquet").is_file():
+        return read_batch(folder) if dataset.is_batch else read_graph(folder)
+    if dataset.files or dataset.extracted_from:
+        raise UserError(f"{folder} is missing; let snakemake --until draw_sources build_batch make it first")
+    return build_batch(name, dataset, files=[]) if dataset.is_batch else build_graph(name, dataset, files=[])
+
+
+def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
+    """Return the sources that the workflow drew, or draw them; a batch has none and takes a single 0."""
+    if isinstance(graph, Batch):
+        return np.zeros(1, dtype=np.int64)
+    path = Path("results/sources", f"{graph.name}.parquet")
+    timing = plan.config.timing
+    table = pq.read_table(path) if path.is_file() else sources_table(graph, timing.sources, plan.config.seed)
+    return table["source"].to_numpy()
+
+
+def inputs_of(plan: Plan) -> list[str]:
+    """Return the graphs and batches that some run needs, in the order of the configuration's `graphs`."""
+    named = [name for problem in NAMES for name in getattr(plan.config, problem).graphs]
+    needed = {run.graph for run in plan.runs.values()}
+    return [name for name in dict.fromkeys(named) if name in needed]
+
+
+def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, tuple[Path, Callable[[Graph | Batch], str]]]:
+    """Return what is to be done on a graph or a batch, by what it is called: the last file, and how.
+
+    What is done returns the statuses that it led to.
+    """
+    jobs: dict[str, tuple[Path, Callable[[Graph | Batch], str]]] = {
+        f"{run.problem} {name} {run.variant}": (
+            folder_of(run) / "context.json",
+            partial(_run, run, plan, device),
+        )
+        for run in plan.runs.values()
+        if run.graph == name
+    }
+    if name in plan.config.updates.graphs:
+        jobs[f"updates {name}"] = Path("results/updates", f"{name}.parquet"), partial(_update, plan, device)
+    return jobs
+
+
+def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
+    """Run everything, graph by graph, until the limit has passed; return what was left out.
+
+    With `missing`, what has results already is passed over, whatever made them.
+    """
+    device = get_device(plan.config.device)
+    start = time.monotonic()
+    left = []
+    for name in inputs_of(plan):
+        graph = None
+        for job, (path, do) in jobs_of(plan, name, device).items():
+            if missing and path.is_file():
+                continue
+            if time.monotonic() - start > limit_s:
+                left.append(job)
+                continue
+            if graph is None:
+                graph = graph_of(plan, name)
+            statuses = do(graph)
+            print(f"{time.monotonic() - start:6.1f} s {job}: {statuses}", flush=True)
+    if device.kind == "cuda":
+        # Ranks, which are processes of their own, need what CuPy's pool would keep.
+        device.xp.get_default_memory_pool().free_all_blocks()
+    return left
+
+
+def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
+    """Do all runs over several ranks, until the limit has passed; return what was left out, or failed.
+
+    A run that fails ends those of as many ranks behind it.
+
+    Raises
+    ------
+    UserError
+        If there is no MPI, or not as many cores or GPUs as ranks.
+    """
+    start = time.monotonic()
+    folder = Path("results/runs/distributed")
+    done = {name: (folder / name / "run.json") for name in plan.distributed}
+    runs = [run for run in plan.distributed.values() if not (missing and done[run.name].is_file())]
+    before = {run.name: _written(done[run.name]) for run in runs}
+    failed = set()
+    for ranks in sorted({run.ranks for run in runs}, reverse=True):
+        group = [run for run in runs if run.ranks == ranks]
+        rest_s = limit_s - (time.monotonic() - start)
+        if rest_s > 0 and _launch_several(group, plan, folder, rest_s):
+            failed |= set([run.name for run in group if _written(done[run.name]) == before[run.name]][:1])
+    left = [name for name in before if _written(done[name]) == before[name]]
+    return [f"distributed {name}{', which failed' * (name in failed)}" for name in left]
+
+
+def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
+    """Start as many ranks as these runs have, for one run after the other; return the exit code."""
+    timing = plan.config.timing
+    lines = []
+    for run in runs:
+        check_gpus(run)
+        arguments = arguments_of(
+            run,
+            folder / run.name,
+            folder_of_graph=Path("results/graphs", run.graph) if run.graph else None,
+            sources=f"results/sources/{run.graph}.parquet" if run.graph else None,
+            repetitions=timing.repetitions,
+            warmup=timing.warmup,
+        )
+        lines.append(shlex.join(arguments))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+        file.flush()
+        return launch(runs[0].ranks, [file.name, "--limit-s", str(limit_s)], program="several")
+
+
+def _written(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
+def folder_of(run: Run) -> Path:
+    """Return where the results of a run lie."""
+    return Path("results/runs", run.problem, run.graph, run.variant)
+
+
+def _run(run: Run, plan: Plan, device: Device, graph: Graph | Batch) -> str:
+    """Run a variant on a graph; return the statuses."""
+    sources, count = sources_of(plan, graph), run.timing.sources
+    result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
+    write_measurement(result, run.problem, folder_of(run))
+    return ", ".join(sorted({row["status"] for row in result.runs}))
+
+
+def _update(plan: Plan, device: Device, graph: Graph | Batch) -> str:
+    """Measure updates of a graph; return the statuses."""
+    assert isinstance(graph, Graph), "the plan sees to it"
+    study, seed = plan.config.updates, plan.config.seed
+    table = measure_updates(graph, study.arcs, repetitions=study.repetitions, seed=seed, device=device)
+    write_table(table, Path("results/updates", f"{graph.name}.parquet"))
+    return ", ".join(sorted(set(table["status"].to_pylist())))
+
+
+def main() -> None:
+    """Run what the configuration files on the command line ask for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m relaxometer.cli.all_runs",
+        description="Run all jobs of a configuration in one process; in the workflow's folder.",
+    )
+    parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
+    parser.add_argument(
+        "--limit-s", type=float, default=float("inf"), help="start nothing after so many seconds"
+    )
+    parser.add_argument("--missing", action="store_true", help="pass over runs that have results")
+    arguments = parser.parse_args()
+    try:
+        plan, begin = load_plan(arguments.configfiles), time.monotonic()
+        left = run_all(plan, arguments.limit_s, arguments.missing)
+        rest_s = arguments.limit_s - (time.monotonic() - begin)
+        left += run_all_distributed(plan, rest_s, arguments.missing)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    for job in left:
+        print(f"not run: {job}")
+    if left:
+        why = "" if math.isinf(arguments.limit_s) else f" in {arguments.limit_s:g} s; raise --limit-s"
+        sys.exit(f"error: {len(left)} runs were not made{why}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Copying what a suite showed to where anyone can see it without running it."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from relaxometer.core.errors import UserError
+
+TABLES = ("summary.csv", "claims.csv", "context.json")
+FIGURE_KINDS = (".svg", ".png")
+
+EXTRAS = (
+    "device_rates.json",
+    "distributed.csv",
+    "figures/distributed/scaling.svg",
+    "graph500/*.txt",
+    "report/edge-bf-*.csv",
+    "report/dominator-*.csv",
+    "report/survey-*.csv",
+    "report/sssp-work.csv",
+    "report/auto-regret.csv",
+    "report/preparation.csv",
+    "report/throughput.csv",
+)
+"""What some suites have beside, as patterns."""
+
+
+def export_results(results: Path, target: Path) -> list[Path]:
+    """Copy the tables and figures of a finished run.
+
+    Figures of graphs that the run's summary does not name are leftovers of other runs and stay behind. The
+    figures of an earlier export are removed; anything else in `target`, such as a page of findings, is kept.
+
+    Parameters
+    ----------
+    results : Path
+        The workflow's ``results`` folder.
+    target : Path
+        Made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    UserError
+        If the run is not finished.
+    """
+    for table in TABLES:
+        if not (results / table).is_file():
+            raise UserError(f"{results / table} is not there; run the workflow first: make run")
+    graphs = _graphs(results / "summary.csv")
+    shutil.rmtree(target / "figures", ignore_errors=True)
+    figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
+    extras = [path.relative_to(results) for pattern in EXTRAS for path in sorted(results.glob(pattern))]
+    return [_copy(results / file, target / file) for file in (*map(Path, TABLES), *extras, *figures)]
+
+
+def _graphs(summary: Path) -> set[str]:
+    with summary.open(encoding="utf-8", newline="") as lines:
+        return {line["graph"] for line in csv.DictReader(lines)}
+
+
+def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
+    """Yield the figures over all graphs, which lie at the top or are numbered, and those of `graphs`."""
+    for path in sorted(folder.rglob("*")):
+        of_all_graphs = path.parent == folder or path.stem.startswith("figure-")
+        if path.suffix in FIGURE_KINDS and (of_all_graphs or path.stem in graphs):
+            yield path
+
+
+def _copy(source: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    return target

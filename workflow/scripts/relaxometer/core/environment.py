@@ -1,0 +1,54 @@
+"""The machine and the software that a measurement ran on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+
+def cpu_model() -> str:
+    """Return the processor's name as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def environment() -> dict[str, Any]:
+    """Return what a reader needs to place a measurement: machine, versions, commit, date."""
+    packages = ("numpy", "numba", "pyarrow", "scipy", "snakemake", "cupy-cuda12x", "cupy-cuda13x")
+    versions = {}
+    for package in packages:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "packages": versions,
+        "commit": _commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _commit() -> str:
+    """Return the commit of the checkout this runs from, marked if the tree differs from it.
+
+    Where the files were brought without their history, the variable RELAXOMETER_COMMIT says it.
+    """
+    if given := os.environ.get("RELAXOMETER_COMMIT"):
+        return given
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()

@@ -1,0 +1,1 @@
+"""Generators: one module per family of synthetic graphs."""

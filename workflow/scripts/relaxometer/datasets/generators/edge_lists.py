@@ -1,0 +1,194 @@
+"""From a list of edges to a graph in CSR form, in parallel and in little memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import get_num_threads, njit, prange
+
+from relaxometer.graphs.graph import Graph
+
+Vertices = npt.NDArray[np.uint32]
+Weights = npt.NDArray[np.uint32]
+
+SLICES = 64
+"""Slices of the edge list that are dealt out at the same time."""
+
+BUCKET_BITS = 9
+"""Rows are dealt out to so many buckets (as a binary logarithm) first: each fits a processor's cache."""
+
+
+def graph_of_edges(
+    name: str,
+    n_vertices: int,
+    tails: Vertices,
+    heads: Vertices,
+    weights: Weights,
+    *,
+    undirected: bool = True,
+    keep_parallel: bool = False,
+    lon: npt.NDArray[np.float64] | None = None,
+    lat: npt.NDArray[np.float64] | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> Graph:
+    """Build a graph from edges in any order.
+
+    The same as :meth:`Graph.from_arcs`, for edge lists of millions that a generator made and that need no
+    checks. Self-loops are dropped.
+
+    Parameters
+    ----------
+    name : str
+    n_vertices : int
+    tails, heads : ndarray of shape (n_edges,), uint32
+    weights : ndarray of shape (n_edges,), uint32
+    undirected : bool, default=True
+        Whether an edge makes arcs in both directions.
+    keep_parallel : bool, default=False
+        Whether parallel arcs stay; otherwise they are merged to the lightest.
+    lon, lat : ndarray of shape (n_vertices,), float64, optional
+    metadata : dict, optional
+
+    Returns
+    -------
+    Graph
+        The same bits for any order of the edges and any number of threads.
+    """
+    shift = max((n_vertices - 1).bit_length() - BUCKET_BITS, 0)
+    counts = np.zeros((SLICES, ((n_vertices - 1) >> shift) + 1), dtype=np.int64)
+    _count(tails, heads, undirected, shift, counts)
+    starts = _offsets_of(counts.sum(axis=0))
+    before = _offsets_of(counts.T.ravel())[:-1].reshape(counts.shape[::-1])
+    rows, arcs = np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1], dtype=np.uint64)
+    _deal(tails, heads, weights, undirected, shift, np.ascontiguousarray(before.T), rows, arcs)
+    degrees = np.empty(n_vertices, dtype=np.int64)
+    _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), degrees)
+    del rows
+    offsets = _offsets_of(degrees)
+    targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
+    _unpack(arcs, starts, shift, offsets, targets, loads)
+    facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
+    return Graph(name, offsets, targets, loads, lon, lat, facts)
+
+
+def _offsets_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+@njit(cache=True)
+def _slice(index: int, size: int) -> tuple[int, int]:
+    return index * size // SLICES, (index + 1) * size // SLICES
+
+
+@njit(parallel=True, cache=True)
+def _count(tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: int, counts: np.ndarray) -> None:
+    """Count the arcs of every bucket, for each slice of the edge list apart."""
+    for s in prange(SLICES):
+        start, stop = _slice(s, len(tails))
+        for e in range(start, stop):
+            if tails[e] != heads[e]:
+                counts[s, tails[e] >> shift] += 1
+                if undirected:
+                    counts[s, heads[e] >> shift] += 1
+
+
+_HALF = np.uint64(32)
+
+
+@njit(cache=True)
+def _packed(head: np.uint32, weight: np.uint32) -> np.uint64:
+    """Return an arc as one word, so that sorting words sorts by target, then weight."""
+    return np.uint64(head) << _HALF | np.uint64(weight)
+
+
+@njit(parallel=True, cache=True)
+def _deal(
+    tails: np.ndarray,
+    heads: np.ndarray,
+    weights: np.ndarray,
+    undirected: bool,
+    shift: int,
+    cursors: np.ndarray,
+    rows: np.ndarray,
+    arcs: np.ndarray,
+) -> None:
+    """Write every arc and its row into its bucket, from where `cursors` say for each slice and bucket."""
+    for s in prange(SLICES):
+        start, stop = _slice(s, len(tails))
+        for e in range(start, stop):
+            tail, head = tails[e], heads[e]
+            if tail != head:
+                place = cursors[s, tail >> shift]
+                rows[place], arcs[place] = tail, _packed(head, weights[e])
+                cursors[s, tail >> shift] += 1
+                if undirected:
+                    place = cursors[s, head >> shift]
+                    rows[place], arcs[place] = head, _packed(tail, weights[e])
+                    cursors[s, head >> shift] += 1
+
+
+@njit(parallel=True, cache=True)
+def _sort_buckets(
+    rows: np.ndarray,
+    arcs: np.ndarray,
+    starts: np.ndarray,
+    shift: int,
+    keep_parallel: bool,
+    threads: int,
+    degrees: np.ndarray,
+) -> None:
+    """Sort every bucket by row, target and weight; move what stays to its front, and count it by row."""
+    for t in prange(threads):
+        # Buckets in turn, since on some graphs those of small vertices are the largest.
+        for b in range(t, len(starts) - 1, threads):
+            first, last = b << shift, min((b + 1) << shift, len(degrees))
+            inside = slice(starts[b], starts[b + 1])
+            _sort_bucket(rows[inside], arcs[inside], first, keep_parallel, degrees[first:last])
+
+
+@njit(cache=True)
+def _sort_bucket(
+    rows: np.ndarray, arcs: np.ndarray, first: int, keep_parallel: bool, degrees: np.ndarray
+) -> None:
+    ends = np.zeros(len(degrees) + 1, dtype=np.int64)
+    for row in rows:
+        ends[row - first + 1] += 1
+    ends = np.cumsum(ends)
+    grouped = np.empty_like(arcs)
+    for i in range(len(arcs)):
+        row = rows[i] - first
+        grouped[ends[row]] = arcs[i]
+        ends[row] += 1  # from the row's begin to its end
+    begin = size = 0
+    for v in range(len(degrees)):
+        row_arcs = grouped[begin : ends[v]]
+        row_arcs.sort()
+        before = size
+        for arc in row_arcs:
+            if keep_parallel or size == before or arc >> _HALF != arcs[size - 1] >> _HALF:
+                arcs[size] = arc
+                size += 1
+        degrees[v] = size - before
+        begin = ends[v]
+
+
+@njit(parallel=True, cache=True)
+def _unpack(
+    arcs: np.ndarray,
+    starts: np.ndarray,
+    shift: int,
+    offsets: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+) -> None:
+    """Copy the front of every bucket to its final place."""
+    for b in prange(len(starts) - 1):
+        first, last = b << shift, min((b + 1) << shift, len(offsets) - 1)
+        for i in range(offsets[last] - offsets[first]):
+            arc = arcs[starts[b] + i]
+            targets[offsets[first] + i] = np.uint32(arc >> _HALF)
+            weights[offsets[first] + i] = np.uint32(arc)

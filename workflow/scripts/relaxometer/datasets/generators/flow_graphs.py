@@ -1,0 +1,105 @@
+"""Directed graphs with a root, vertex 0: like control-flow graphs, or hard on a search for dominators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.datasets.generators.edge_lists import graph_of_edges
+from relaxometer.datasets.random_bits import Purpose, below, bits, stream
+from relaxometer.datasets.registry import (
+    Dataset,
+    FlowRandomParameters,
+    LadderParameters,
+    ListedArcsParameters,
+)
+from relaxometer.graphs.graph import Graph
+
+Ends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+METADATA = {"generator": "relaxometer.datasets.generators.flow_graphs", "search_keys": [0]}
+"""Searches start from the root."""
+
+STEP = 4
+"""A vertex has an arc from one of so many before it, so that all are reached."""
+
+
+def build_random(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make a random flow graph; see :data:`relaxometer.datasets.build.Reader`."""
+    assert dataset.seed is not None, "the registry sees to it"
+    p = FlowRandomParameters.model_validate(dataset.parameters)
+    n = p.vertices
+    arcs = [_near(dataset.seed, Purpose.TREE, np.arange(1, n), STEP, back=True)[::-1]]
+    arcs.append(
+        _near(dataset.seed, Purpose.BRANCHES, _any(dataset.seed, Purpose.BRANCHES, n, p.branches), p.reach)
+    )
+    arcs.append(
+        _near(dataset.seed, Purpose.LOOPS, _any(dataset.seed, Purpose.LOOPS, n, p.loops), p.reach, back=True)
+    )
+    gotos = _any(dataset.seed, Purpose.GOTOS, n, 2 * p.gotos)
+    arcs.append((gotos[: len(gotos) // 2], gotos[len(gotos) // 2 :][: len(gotos) // 2]))
+    tails = np.concatenate([tails for tails, _ in arcs])
+    heads = np.minimum(np.concatenate([heads for _, heads in arcs]), n - 1)
+    return _graph(dataset, n, (tails, heads))
+
+
+def build_ladder(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make a ladder or a ring; see :data:`relaxometer.datasets.build.Reader`."""
+    p = LadderParameters.model_validate(dataset.parameters)
+    return _graph(dataset, 1 + 2 * p.rungs, ladder_arcs(p.rungs, closed=p.closed))
+
+
+def build_listed(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of the arcs that the entry lists; see :data:`relaxometer.datasets.build.Reader`."""
+    p = ListedArcsParameters.model_validate(dataset.parameters)
+    ends = np.array(p.arcs, dtype=np.int64).reshape(-1, 2)
+    weights = np.ones(len(ends), dtype=np.uint32)
+    return Graph.from_arcs(name, p.vertices, ends[:, 0], ends[:, 1], weights, metadata=METADATA)
+
+
+def ladder_arcs(rungs: int, *, closed: bool) -> Ends:
+    """Return the arcs of a ladder: odd vertices are one rail from the root up, even ones the other.
+
+    Rails lead up and rungs both ways, so that every vertex is dominated by the root alone, and has a long way
+    up to it in a search's tree. If `closed`, there are no rungs; the rails lead both ways and meet at their
+    far ends.
+    """
+    foot = np.array([1, 2], dtype=np.int64)
+    rails = np.arange(1, 2 * rungs - 1, dtype=np.int64)
+    tails, heads = np.concatenate([[0, 0], rails]), np.concatenate([foot, rails + 2])
+    left = np.arange(1, 2 * rungs + 1, 2, dtype=np.int64)
+    if closed:
+        left = left[-1:]
+        tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    return np.concatenate([tails, left, left + 1]), np.concatenate([heads, left + 1, left])
+
+
+def _any(seed: int, purpose: Purpose, n: int, mean: float) -> npt.NDArray[np.int64]:
+    """Draw vertices, `mean` of them for each vertex."""
+    count = int(n * mean)
+    return below(bits(stream(seed, purpose), 0, count), np.uint64(n)).astype(np.int64)
+
+
+def _near(
+    seed: int, purpose: Purpose, tails: npt.NDArray[np.int64], reach: int, *, back: bool = False
+) -> Ends:
+    """Draw for every tail a head of at most `reach` further on, or back."""
+    # The numbers of a stream that drew the tails come before.
+    drawn = bits(stream(seed, purpose), len(tails), 2 * len(tails))
+    steps = 1 + below(drawn, np.uint64(reach)).astype(np.int64)
+    return tails, np.maximum(tails - steps, 0) if back else tails + steps
+
+
+def _graph(dataset: Dataset, n_vertices: int, ends: Ends) -> Graph:
+    tails, heads = (vertices.astype(np.uint32) for vertices in ends)
+    return graph_of_edges(
+        dataset.format,
+        n_vertices,
+        tails,
+        heads,
+        np.ones(len(tails), dtype=np.uint32),
+        undirected=False,
+        metadata=METADATA,
+    )

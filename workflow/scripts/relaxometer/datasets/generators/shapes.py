@@ -1,0 +1,67 @@
+"""Graphs of a plain shape, undirected: extremes of diameter and degree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.datasets import weights
+from relaxometer.datasets.generators.edge_lists import graph_of_edges
+from relaxometer.datasets.registry import Dataset, GridParameters, ShapeParameters, Weights
+from relaxometer.graphs.graph import Graph
+
+Ends = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
+
+
+def build_grid(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make a grid; see :data:`relaxometer.datasets.build.Reader`."""
+    p = GridParameters.model_validate(dataset.parameters)
+    return _graph(dataset, p.rows * p.columns, grid_edges(p.rows, p.columns), p.weights)
+
+
+def build_chain(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make a chain: as many phases as vertices; see :data:`relaxometer.datasets.build.Reader`."""
+    p = ShapeParameters.model_validate(dataset.parameters)
+    return _graph(dataset, p.vertices, grid_edges(1, p.vertices), p.weights)
+
+
+def build_star(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make a star round vertex 0: one row of all arcs; see :data:`relaxometer.datasets.build.Reader`."""
+    p = ShapeParameters.model_validate(dataset.parameters)
+    leaves = np.arange(1, p.vertices, dtype=np.uint32)
+    return _graph(dataset, p.vertices, (np.zeros_like(leaves), leaves), p.weights)
+
+
+def build_complete(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Join every two vertices; see :data:`relaxometer.datasets.build.Reader`."""
+    p = ShapeParameters.model_validate(dataset.parameters)
+    tails, heads = np.triu_indices(p.vertices, k=1)
+    return _graph(dataset, p.vertices, (tails.astype(np.uint32), heads.astype(np.uint32)), p.weights)
+
+
+def build_binary_tree(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make a binary tree, its levels filled in order; see :data:`relaxometer.datasets.build.Reader`."""
+    p = ShapeParameters.model_validate(dataset.parameters)
+    children = np.arange(1, p.vertices, dtype=np.uint32)
+    return _graph(dataset, p.vertices, ((children - 1) // 2, children), p.weights)
+
+
+def grid_edges(rows: int, columns: int) -> Ends:
+    """Return the edges of a grid: those along rows first, then those along columns."""
+    ids = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
+    tails = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    heads = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+    return tails, heads
+
+
+def _graph(dataset: Dataset, n_vertices: int, ends: Ends, distribution: Weights) -> Graph:
+    assert dataset.seed is not None, "the registry sees to it"
+    return graph_of_edges(
+        dataset.format,
+        n_vertices,
+        *ends,
+        weights.draw(distribution, dataset.seed, 0, len(ends[0])),
+        metadata={"generator": "relaxometer.datasets.generators.shapes"},
+    )

@@ -1,0 +1,1 @@
+"""Readers: one module per format of published data."""

@@ -1,0 +1,129 @@
+"""Control-flow graphs of C sources, as clang lowers them to LLVM's intermediate representation."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from llvmlite import binding
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.registry import CCfgParameters, Dataset
+from relaxometer.graphs.batch import Arcs, Batch
+
+# Labels keep their names, by which blocks are told apart; debug records, which LLVM versions write in ways
+# of their own, stay away.
+OPTIONS = ["-S", "-emit-llvm", "-g0", "-fno-discard-value-names", "-w", "-o", "-"]
+
+
+def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
+    """Make the batch of a C file; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
+    (file,) = files
+    parameters = CCfgParameters.model_validate(dataset.parameters)
+    identity = identify(file, dataset)
+    graphs = list(control_flow(compile_to_llvm(file, parameters.options), file))
+    metadata = {**identity, "compiler": clang_version(), "functions": len(graphs)}
+    batch = Batch.from_graphs(name, graphs, metadata=metadata)
+    return batch.select(batch.sizes >= parameters.minimum_blocks)
+
+
+def clang() -> str:
+    """Return the path of clang.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    path = shutil.which("clang")
+    if path is None:
+        raise UserError(
+            "no clang on PATH, which lowers C sources to LLVM; install clang or leave the batch out"
+        )
+    return path
+
+
+def clang_version() -> str:
+    """Return the first line that clang says of itself."""
+    run = subprocess.run([clang(), "--version"], capture_output=True, text=True, check=True)
+    return run.stdout.splitlines()[0]
+
+
+def compile_to_llvm(file: Path, options: list[str]) -> str:
+    """Return the text of LLVM's intermediate representation of a C file.
+
+    Parameters
+    ----------
+    file : Path
+    options : list of str
+        For clang.
+
+    Raises
+    ------
+    UserError
+        If there is no clang, or it refuses the file.
+    """
+    command = [clang(), *options, *OPTIONS, str(file)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        said = run.stderr.strip().splitlines() or ["no reason given"]
+        reason = next((line for line in said if "error:" in line), said[0])
+        raise UserError(f"{file}: clang could not compile it: {reason}")
+    return run.stdout
+
+
+def control_flow(llvm: str, file: Path) -> Iterator[Arcs]:
+    """Yield the basic blocks of every function that a module defines.
+
+    Parameters
+    ----------
+    llvm : str
+        A module of LLVM's intermediate representation, with named blocks.
+    file : Path
+        What it was compiled from, for messages and names.
+
+    Yields
+    ------
+    name : str
+        File and function.
+    n_blocks : int
+    tails, heads : list of int
+        Blocks in LLVM's order. Parallel arcs occur.
+    entry : int
+        Always 0: LLVM's entry is the first block.
+
+    Raises
+    ------
+    UserError
+        If llvmlite cannot read the module.
+    """
+    try:
+        module = binding.parse_assembly(llvm)
+    except RuntimeError as error:
+        reason = next((line for line in str(error).splitlines() if line.strip()), "no reason given")
+        raise UserError(
+            f"{file}: llvmlite {'.'.join(map(str, binding.llvm_version_info))} (LLVM) cannot read what "
+            f"{clang_version()} wrote: {reason}"
+        ) from None
+    for function in module.functions:
+        if not function.is_declaration:
+            yield f"{file.name}:{function.name}", *_arcs(function)
+
+
+def _arcs(function: binding.ValueRef) -> tuple[int, list[int], list[int], int]:
+    """Return a function's blocks, the arcs between them, and the entry."""
+    blocks = list(function.blocks)
+    index_of = {block.name: index for index, block in enumerate(blocks)}
+    tails: list[int] = []
+    heads: list[int] = []
+    for index, block in enumerate(blocks):
+        *_, terminator = block.instructions
+        # The operands of a terminator that are labels are the blocks that it may go to.
+        for operand in terminator.operands:
+            if str(operand.type) == "label":
+                tails.append(index)
+                heads.append(index_of[operand.name])
+    return len(blocks), tails, heads, 0

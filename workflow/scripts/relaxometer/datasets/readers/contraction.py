@@ -1,0 +1,177 @@
+"""From ways, lists of the nodes that they run through, to a network of junctions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.graphs.graph import MAX_WEIGHT
+
+EARTH_RADIUS_M = 6_371_000.0
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Places.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_nodes,), int64
+        Ascending.
+    lon, lat : ndarray of shape (n_nodes,), float64
+        Degrees east and north.
+    """
+
+    ids: Ints
+    lon: Floats
+    lat: Floats
+
+    def marked(self, marks: Flags) -> Nodes:
+        """Return the nodes that are marked."""
+        return Nodes(self.ids[marks], self.lon[marks], self.lat[marks])
+
+    def find(self, ids: Ints) -> tuple[Ints, Flags]:
+        """Return the positions of `ids` among the nodes, and which of them are there."""
+        if not len(self.ids):
+            return np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids), dtype=bool)
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return places, self.ids[places] == ids
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Lists of nodes, at least two each.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_ways + 1,), int64
+        The nodes of way ``w`` are ``refs[offsets[w]]`` to ``refs[offsets[w + 1] - 1]``.
+    refs : ndarray of shape (n_refs,), int64
+        Ids of nodes.
+    """
+
+    offsets: Ints
+    refs: Ints
+
+    def marked(self, marks: Flags) -> Ways:
+        """Return the ways that are marked."""
+        lengths = np.diff(self.offsets)
+        offsets = np.concatenate([[0], np.cumsum(lengths[marks])])
+        return Ways(offsets, self.refs[np.repeat(marks, lengths)])
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Junctions and what joins them.
+
+    Parameters
+    ----------
+    junctions : Nodes
+    one, other : ndarray of shape (n_edges,), int64
+        Positions among the junctions, in the direction of the way.
+    metres : ndarray of shape (n_edges,), float64
+        Along the way.
+    ways : ndarray of shape (n_edges,), int64
+        Which way an edge is a part of.
+    """
+
+    junctions: Nodes
+    one: Ints
+    other: Ints
+    metres: Floats
+    ways: Ints
+
+
+def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
+    """Join the junctions of `ways` directly.
+
+    A node is a junction if a way ends at it or it occurs twice. Where a way leaves the given nodes, as at the
+    rim of an extract, the stretch from its last junction is dropped.
+
+    Parameters
+    ----------
+    ways : Ways
+    nodes : Nodes
+    stops : ndarray of int64, optional
+        Ids of further nodes that are to stay.
+
+    Returns
+    -------
+    Network
+        Junctions in the order of their ids.
+    """
+    places, known = nodes.find(ways.refs)
+    way = np.repeat(np.arange(len(ways.offsets) - 1), np.diff(ways.offsets))
+    # Whether a position and the next one are joined by a segment of a way.
+    joined = known[:-1] & known[1:] & (way[:-1] == way[1:])
+    stretch = np.cumsum(~np.concatenate([[False], joined])[: len(known)])
+    is_end = np.zeros(len(known), dtype=bool)
+    is_end[ways.offsets[:-1]] = is_end[ways.offsets[1:] - 1] = True
+    is_junction = np.bincount(places[known], minlength=len(nodes.ids)) >= 2
+    is_junction[places[known & is_end]] = True
+    if stops is not None:
+        stop_places, found = nodes.find(stops)
+        is_junction[stop_places[found]] = True
+    segments = np.flatnonzero(joined)
+    metres = np.zeros(len(known))
+    metres[segments + 1] = distance_m(nodes, places[segments], places[segments + 1])
+    along = np.cumsum(metres)
+    kept = np.flatnonzero(known)
+    kept = kept[is_junction[places[kept]]]
+    same_stretch = stretch[kept[:-1]] == stretch[kept[1:]]
+    first, second = kept[:-1][same_stretch], kept[1:][same_stretch]
+    new_id = np.cumsum(is_junction) - 1
+    return Network(
+        nodes.marked(is_junction),
+        new_id[places[first]],
+        new_id[places[second]],
+        along[second] - along[first],
+        way[first],
+    )
+
+
+def distance_m(nodes: Nodes, one: Ints, other: Ints) -> Floats:
+    """Return great-circle distances in metres between nodes at two lists of positions."""
+    lon, lat = np.radians(nodes.lon), np.radians(nodes.lat)
+    return great_circle_m(lon[one], lat[one], lon[other], lat[other])
+
+
+def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -> Floats:
+    """Return distances in metres by the haversine formula; coordinates in radians."""
+    half_chord = (
+        np.sin((lat_2 - lat_1) / 2) ** 2 + np.cos(lat_1) * np.cos(lat_2) * np.sin((lon_2 - lon_1) / 2) ** 2
+    )
+    return 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(half_chord))
+
+
+def milliseconds(metres: Floats, metres_per_second: float) -> Ints:
+    """Return how long distances take, rounded, at least 1 and at most the largest weight."""
+    times = np.rint(metres * (1000 / metres_per_second))
+    return np.clip(times, 1, MAX_WEIGHT).astype(np.int64)
+
+
+def inside_polygon(lon: Floats, lat: Floats, corners: list[tuple[float, float]]) -> Flags:
+    """Tell which points lie inside a polygon, by counting the sides that a ray to the east crosses.
+
+    Parameters
+    ----------
+    lon, lat : ndarray of shape (n_points,), float64
+    corners : list of (longitude, latitude)
+        In order; the last is joined to the first.
+
+    Returns
+    -------
+    ndarray of shape (n_points,), bool
+    """
+    inside = np.zeros(len(lon), dtype=bool)
+    for (x_1, y_1), (x_2, y_2) in zip(corners, [*corners[1:], corners[0]], strict=True):
+        if y_1 != y_2:
+            crosses = (lat >= min(y_1, y_2)) & (lat < max(y_1, y_2))
+            inside ^= crosses & (lon < x_1 + (lat - y_1) * (x_2 - x_1) / (y_2 - y_1))
+    return inside

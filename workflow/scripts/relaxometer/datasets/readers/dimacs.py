@@ -1,0 +1,127 @@
+"""Readers of the formats of the 9th DIMACS Implementation Challenge: arcs (``.gr``), coordinates (``.co``).
+
+References
+----------
+9th DIMACS Implementation Challenge, "File formats", https://www.diag.uniroma1.it/challenge9/format.shtml
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line
+from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+
+Ids = npt.NDArray[np.uint32]
+
+UNITS_PER_DEGREE = 1_000_000
+"""Of the coordinates."""
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of a ``.gr`` file and, if the entry has one, of a ``.co`` file.
+
+    See :data:`relaxometer.datasets.build.Reader`.
+    """
+    metadata = identify(files[0], dataset)
+    n_vertices, sources, targets, weights = read_gr(files[0])
+    lon = lat = None
+    if dataset.coordinates:
+        metadata |= identify(files[1], dataset.coordinates, "coordinates")
+        lon, lat = read_co(files[1], n_vertices)
+    return Graph.from_arcs(
+        name,
+        n_vertices,
+        sources,
+        targets,
+        weights,
+        lon=lon,
+        lat=lat,
+        metadata={**metadata, "arcs_in_file": len(sources)},
+    )
+
+
+def arc_lines(n_vertices: int) -> LineFormat:
+    """Return the form of the lines of a ``.gr`` file of so many vertices."""
+    columns = (
+        Column("source", 1, n_vertices),
+        Column("target", 1, n_vertices),
+        Column("weight", 0, MAX_WEIGHT),
+    )
+    return LineFormat("an arc", columns, keyword="a", comments=("c",))
+
+
+def read_gr(path: Path) -> tuple[int, Ids, Ids, Ids]:
+    """Read the arcs of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    n_vertices : int
+    sources, targets, weights : ndarray of shape (n_arcs,), uint32
+        As in the file, in its order, but with vertices counted from 0.
+
+    Raises
+    ------
+    UserError
+        If the file is damaged, or a line of it is no arc of the announced graph; names the line.
+    """
+    header = read_problem_line(path, "p sp <vertices> <arcs>", "arc")
+    n_vertices, _ = header.numbers
+    sources, targets, weights = arc_lines(n_vertices).read(path, header.start, header.lines_before)
+    header.check_count(path, len(sources), "arcs")
+    sources -= 1
+    targets -= 1
+    return n_vertices, sources, targets, weights
+
+
+def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Read the coordinates of a ``.co``, ``.co.gz`` or ``.co.xz`` file.
+
+    Parameters
+    ----------
+    path : Path
+    n_vertices : int
+        Of the graph that they belong to.
+
+    Returns
+    -------
+    lon, lat : ndarray of shape (n_vertices,), float64
+        Degrees east and north.
+
+    Raises
+    ------
+    UserError
+        If the file is damaged, belongs to a graph of another size, or does not place every vertex once.
+    """
+    header = read_problem_line(path, "p aux sp co <vertices>", "vertex")
+    if header.numbers != (n_vertices,):
+        raise UserError(
+            f"{path}:{header.line}: {header.text!r} announces {header.numbers[0]} vertices, but the graph "
+            f"has {n_vertices}; the files belong to two graphs"
+        )
+    columns = (
+        Column("vertex", 1, n_vertices),
+        Column("longitude", -180_000_000, 180_000_000),
+        Column("latitude", -90_000_000, 90_000_000),
+    )
+    form = LineFormat("a vertex", columns, keyword="v", comments=("c",))
+    vertices, x, y = form.read(path, header.start, header.lines_before)
+    header.check_count(path, len(vertices), "vertices")
+    vertices -= 1
+    times = np.bincount(vertices, minlength=n_vertices)
+    if np.any(times != 1):
+        wrong = int(np.flatnonzero(times != 1)[0])
+        raise UserError(f"{path}: vertex {wrong + 1} is placed {times[wrong]} times; expected once")
+    lon, lat = np.empty(n_vertices), np.empty(n_vertices)
+    lon[vertices], lat[vertices] = x / UNITS_PER_DEGREE, y / UNITS_PER_DEGREE
+    return lon, lat

@@ -1,0 +1,61 @@
+"""Weights of edges: drawn from a distribution by a seed, or made of the values in a file."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from relaxometer.datasets.registry import LogNormal, LogUniform, Unit, Values
+from relaxometer.datasets.weights import log_uniform
+from relaxometer.graphs.graph import MAX_WEIGHT
+
+Floats = npt.NDArray[np.float64]
+Distribution = Unit | LogUniform | LogNormal | Values
+
+
+def make_weights(
+    distribution: Distribution, count: int, values: Floats | None = None
+) -> npt.NDArray[np.uint32]:
+    """Return a weight for each of `count` edges.
+
+    Parameters
+    ----------
+    distribution : Unit, LogUniform, LogNormal or Values
+    count : int
+    values : ndarray of shape (count,), float64, optional
+        What the file says, for `Values`; within :func:`value_bounds`.
+
+    Returns
+    -------
+    ndarray of shape (count,), uint32
+    """
+    if isinstance(distribution, Values):
+        assert values is not None, "the readers see to it"
+        return np.rint(values * distribution.scale).astype(np.uint32)
+    if isinstance(distribution, Unit):
+        return np.ones(count, dtype=np.uint32)
+    rng = np.random.default_rng(distribution.seed)
+    if isinstance(distribution, LogUniform):
+        return log_uniform(rng, count, *distribution.range).astype(np.uint32)
+    return _lognormal(rng, count, distribution.mu, distribution.sigma)
+
+
+def value_bounds(distribution: Distribution) -> tuple[float, float]:
+    """Return what the values of a file may lie between for `distribution` to make weights of them."""
+    if isinstance(distribution, Values):
+        return 0, MAX_WEIGHT / distribution.scale
+    return -sys.float_info.max, sys.float_info.max
+
+
+def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:
+    """Draw rounded exponentials of normal numbers, at least 1.
+
+    Rounding hides the last bits, in which exponentials differ between processors, nearly always.
+    """
+    # Moved off 0 and 1, where the normal quantile is infinite.
+    uniform = (rng.integers(0, 1 << 53, size).astype(np.float64) + 0.5) / 2**53
+    exponents = np.minimum(mu + sigma * ndtri(uniform), np.log(MAX_WEIGHT))
+    return np.clip(np.rint(np.exp(exponents)).astype(np.int64), 1, MAX_WEIGHT).astype(np.uint32)

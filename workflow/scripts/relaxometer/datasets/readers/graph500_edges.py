@@ -1,0 +1,96 @@
+"""Reader of edge lists as Graph500's reference implementation writes them with ``-o``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
+from relaxometer.datasets.readers.text import read_bytes
+from relaxometer.datasets.registry import Dataset, Graph500EdgesParameters, Values
+from relaxometer.graphs.graph import Graph
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of a file of edges and perhaps one of weights.
+
+    See :data:`relaxometer.datasets.build.Reader`.
+    """
+    metadata: dict[str, object] = dict(identify(files[0], dataset))
+    parameters = Graph500EdgesParameters.model_validate(dataset.parameters)
+    n_vertices = 1 << parameters.scale
+    one, other = read_edges(files[0], n_vertices)
+    values = None
+    if dataset.edge_weights:
+        metadata |= identify(files[1], dataset.edge_weights, "edge_weights")
+        values = read_values(files[1], len(one), value_bounds(parameters.weights))
+    elif isinstance(parameters.weights, Values):
+        raise UserError(f"graph {name}: its weights are to be values, but its entry has no `edge_weights`")
+    weights = make_weights(parameters.weights, len(one), values)
+    metadata["edges_in_file"] = len(one)
+    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
+
+
+def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Read pairs of little-endian 64-bit integers.
+
+    Parameters
+    ----------
+    path : Path
+    n_vertices : int
+
+    Returns
+    -------
+    one, other : ndarray of shape (n_edges,), int64
+
+    Raises
+    ------
+    UserError
+        If the file ends within a pair, or a vertex is not among the first `n_vertices`; names the edge.
+    """
+    data = read_bytes(path)
+    if len(data) % 16:
+        raise UserError(f"{path}: {len(data)} bytes are no whole number of edges, 16 bytes each")
+    edges = np.frombuffer(data, dtype="<i8").astype(np.int64, copy=False).reshape(-1, 2)
+    wrong = np.flatnonzero((edges < 0) | (edges >= n_vertices))
+    if len(wrong):
+        edge, end = divmod(int(wrong[0]), 2)
+        raise UserError(
+            f"{path}: edge {edge} (at byte {16 * edge}) has vertex {edges[edge, end]}, expected one from 0 "
+            f"to {n_vertices - 1}; the entry's scale is wrong, or the file is none of edges"
+        )
+    return edges[:, 0], edges[:, 1]
+
+
+def read_values(path: Path, n_edges: int, bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
+    """Read a little-endian 32-bit float for every edge.
+
+    Parameters
+    ----------
+    path : Path
+    n_edges : int
+    bounds : (float, float)
+        The least and the largest value allowed.
+
+    Returns
+    -------
+    ndarray of shape (n_edges,), float64
+
+    Raises
+    ------
+    UserError
+        If there are more or fewer, or one is out of bounds; names the edge.
+    """
+    data = read_bytes(path)
+    if len(data) != 4 * n_edges:
+        raise UserError(f"{path}: {len(data)} bytes; expected 4 for each of {n_edges} edges")
+    values = np.frombuffer(data, dtype="<f4").astype(np.float64)
+    low, high = bounds
+    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    if len(wrong):
+        raise UserError(f"{path}: edge {wrong[0]} has weight {values[wrong[0]]}, expected {low} to {high}")
+    return values

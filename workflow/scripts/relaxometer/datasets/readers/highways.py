@@ -1,0 +1,119 @@
+"""Reader of the world's highways as the package scgraph-data ships them (OpenStreetMap content)."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.registry import Box, Dataset, HighwayParameters
+from relaxometer.graphs.graph import Graph
+
+_MODULE = "scgraph_data.world_highways"
+_INSTALL = "install it with: pip install 'scgraph-data>=2,<3' 'scgraph>=2.15,<3'"
+
+METRES_PER_KM = 1000
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph inside the entry's box; see :data:`relaxometer.datasets.build.Reader`."""
+    identity = identify(data_file(), dataset)
+    graph = read_highways(name, HighwayParameters.model_validate(dataset.parameters).box)
+    graph.metadata.update(identity)
+    return graph
+
+
+def data_file() -> Path:
+    """Return the file of the installed package that holds the graph.
+
+    Raises
+    ------
+    UserError
+        If the package is not installed.
+    """
+    # The lookup imports the parent package, which must be there for that.
+    spec = importlib.util.find_spec(_MODULE) if importlib.util.find_spec("scgraph_data") else None
+    if spec is None or spec.origin is None:
+        raise UserError(f"the package scgraph-data, which holds the world's highways, is missing; {_INSTALL}")
+    return Path(spec.origin)
+
+
+def read_highways(name: str, box: Box) -> Graph:
+    """Return the largest connected part of the highways inside a box.
+
+    Parameters
+    ----------
+    name : str
+    box : Box
+
+    Returns
+    -------
+    Graph
+        With coordinates; weights are lengths in metres, at least 1.
+
+    Raises
+    ------
+    UserError
+        If the package is missing or does not fit the installed scgraph, or nothing lies inside the box.
+    """
+    data_file()
+    try:
+        # The package defines its graph through a class that scgraph dropped in its version 3.
+        from scgraph_data.world_highways import world_highways_geograph as world
+    except ImportError as error:
+        raise UserError(
+            f"scgraph-data does not work with the installed scgraph ({error}); {_INSTALL}"
+        ) from None
+    graph = highways_inside(name, world.graph, world.nodes, box)
+    graph.metadata["package"] = f"scgraph-data {version('scgraph-data')}"
+    return graph
+
+
+def highways_inside(
+    name: str, adjacency: Sequence[Mapping[int, float]], positions: Sequence[Sequence[float]], box: Box
+) -> Graph:
+    """Return the largest component of the vertices inside `box`.
+
+    Parameters
+    ----------
+    name : str
+    adjacency : sequence of dict
+        For every vertex, its neighbours and how far away they are in kilometres.
+    positions : sequence of (latitude, longitude)
+    box : Box
+
+    Raises
+    ------
+    UserError
+        If no vertex lies inside the box.
+    """
+    lat, lon = np.array(positions, dtype=np.float64).T
+    inside = (lat >= box.south) & (lat <= box.north) & (lon >= box.west) & (lon <= box.east)
+    kept = np.flatnonzero(inside).tolist()
+    if not kept:
+        raise UserError(f"graph {name}: no highway lies inside the box {box}; widen it")
+    rows = [adjacency[vertex] for vertex in kept]
+    degrees = [len(row) for row in rows]
+    targets = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int64, count=sum(degrees))
+    lengths = itertools.chain.from_iterable(row.values() for row in rows)
+    km = np.fromiter(lengths, dtype=np.float64, count=sum(degrees))
+    # Lengths are rounded to metres in the data, too: a few thousand short ones came out as zero.
+    metres = np.maximum(np.rint(km * METRES_PER_KM).astype(np.int64), 1)
+    sources = np.repeat(np.arange(len(kept)), degrees)
+    new_id = np.cumsum(inside) - 1
+    stay = inside[targets]
+    return Graph.from_arcs(
+        name,
+        len(kept),
+        sources[stay],
+        new_id[targets[stay]],
+        metres[stay],
+        lon=lon[kept],
+        lat=lat[kept],
+    ).largest_component()

@@ -1,0 +1,126 @@
+"""Reader of sparse matrices in the Matrix Market exchange format (``.mtx``) as graphs.
+
+References
+----------
+National Institute of Standards and Technology, "Matrix Market: File Formats",
+https://math.nist.gov/MatrixMarket/formats.html
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
+from relaxometer.datasets.readers.text import Column, Header, LineFormat, lines, opened, refuse
+from relaxometer.datasets.registry import Dataset, MatrixParameters, Values
+from relaxometer.graphs.graph import Graph
+
+_BANNER = "%%MatrixMarket"
+_READABLE = f"'{_BANNER} matrix coordinate pattern|integer|real general|symmetric'"
+_SIZE = "'<rows> <columns> <entries>'"
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
+
+    An entry in row `i` and column `j` is an arc from `i` to `j`; in a symmetric matrix, an edge.
+    """
+    (file,) = files
+    metadata: dict[str, object] = dict(identify(file, dataset))
+    parameters = MatrixParameters.model_validate(dataset.parameters)
+    matrix = read_mtx(file, parameters)
+    metadata["entries_in_file"] = len(matrix.rows)
+    weights = make_weights(parameters.weights, len(matrix.rows), matrix.values)
+    return Graph.from_arcs(
+        name,
+        matrix.size,
+        matrix.rows,
+        matrix.columns,
+        weights,
+        undirected=matrix.symmetric,
+        metadata=metadata,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """The entries of a square sparse matrix.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows, and of columns.
+    rows, columns : ndarray of shape (n_entries,), uint32
+        Counted from 0.
+    values : ndarray of shape (n_entries,), float64, optional
+    symmetric : bool
+        Whether every entry stands for its mirror image, too.
+    """
+
+    size: int
+    rows: npt.NDArray[np.uint32]
+    columns: npt.NDArray[np.uint32]
+    values: npt.NDArray[np.float64] | None
+    symmetric: bool
+
+
+def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
+    """Read the entries of a ``.mtx``, ``.mtx.gz`` or ``.mtx.xz`` file.
+
+    Raises
+    ------
+    UserError
+        If the file is damaged, of a kind that is no graph, or a line of it is no entry of the announced
+        matrix or has a value that makes no weight; names the line.
+    """
+    field, symmetry = _read_banner(path, parameters.banner)
+    header = _read_size(path)
+    size = header.numbers[0]
+    columns = [Column("row", 1, size), Column("column", 1, size)]
+    if field != "pattern":
+        columns.append(Column("value", *value_bounds(parameters.weights), real=True))
+    elif isinstance(parameters.weights, Values):
+        raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
+    form = LineFormat("an entry", tuple(columns), comments=("%",))
+    rows, cols, *values = form.read(path, header.start, header.lines_before)
+    header.check_count(path, len(rows), "entries")
+    rows -= 1
+    cols -= 1
+    return Matrix(size, rows, cols, values[0] if values else None, symmetry == "symmetric")
+
+
+def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
+    """Return field and symmetry as the first line or else the entry says them."""
+    with opened(path) as stream:
+        _, _, text = next(lines(stream), (1, 0, ""))
+    words = text.lower().split()
+    if not text.startswith(_BANNER):
+        if given is None:
+            refuse(path, 1, text, f"expected {_READABLE}, or the parameter `banner` in the entry")
+        words = ["", "matrix", "coordinate", *given.split()]
+    kind = " ".join(words[1:])
+    if not re.fullmatch("matrix coordinate (pattern|integer|real) (general|symmetric)", kind):
+        refuse(path, 1, text, f"not readable as a graph; expected {_READABLE}")
+    return words[3], words[4]
+
+
+def _read_size(path: Path) -> Header:
+    """Read the first line that is no comment."""
+    with opened(path) as stream:
+        for number, end, text in lines(stream):
+            if not text or text.startswith("%"):
+                continue
+            if not re.fullmatch(r"\d{1,18}\s+\d{1,18}\s+\d{1,18}", text, re.ASCII):
+                refuse(path, number, text, f"expected {_SIZE}")
+            n_rows, n_columns, n_entries = map(int, text.split())
+            if n_rows != n_columns or n_rows >= 2**32:
+                refuse(path, number, text, f"a graph is a square matrix of at most {2**32 - 1} rows")
+            return Header(text, number, (n_rows, n_entries), end, number)
+    raise UserError(f"{path}: no line {_SIZE}")

@@ -1,0 +1,289 @@
+"""Reader of OpenStreetMap extracts (``.osm.pbf``) through DuckDB's spatial extension."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from relaxometer.core.errors import UserError
+from relaxometer.datasets.build import identify
+from relaxometer.datasets.readers.contraction import (
+    EARTH_RADIUS_M,
+    Flags,
+    Floats,
+    Ints,
+    Network,
+    Nodes,
+    Ways,
+    contract,
+    inside_polygon,
+    milliseconds,
+)
+from relaxometer.datasets.registry import Dataset, OsmParameters
+from relaxometer.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    import duckdb
+
+_MAIN = ("motorway", "trunk", "primary", "secondary", "tertiary")
+ARTERIAL = (*_MAIN, *(f"{kind}_link" for kind in _MAIN))
+DRIVE = (*ARTERIAL, "unclassified", "residential", "living_street", "road")
+ALL = (*DRIVE, "service", "pedestrian", "track", "footway", "path", "steps", "cycleway", "bridleway")
+HIGHWAYS = {"arterial": ARTERIAL, "drive": DRIVE, "all": ALL}
+"""Values of the key ``highway`` by set of classes."""
+
+RAILWAYS = ("rail", "subway", "light_rail", "tram")
+STOPS = ("station", "halt", "stop", "tram_stop")
+"""Values of the key ``railway``, of ways and of nodes on them."""
+
+LONGEST_LINK_M = 500.0
+"""Of a walk between a stop and a junction; where no junction is nearer, the stop is left unlinked."""
+
+_INSTALL = "install it with: pip install duckdb duckdb-extensions duckdb-extension-spatial"
+_OPENING = b"\x0a\x09OSMHeader"
+"""What follows the first four bytes of a file, the length of its first header."""
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Make the graph of an extract; see :data:`relaxometer.datasets.build.Reader`.
+
+    Vertices are junctions, in the order of their ids in OpenStreetMap, and weights travel times in
+    milliseconds; those of the largest component.
+    """
+    (file,) = files
+    identity = identify(file, dataset)
+    parameters = OsmParameters.model_validate(dataset.parameters)
+    extract = read_extract(file, parameters)
+    graph = road_graph(name, extract, parameters)
+    if parameters.railways:
+        graph = with_railways(graph, extract, parameters).largest_component()
+    graph.metadata.update(identity)
+    return graph
+
+
+@dataclass(frozen=True, eq=False)
+class Extract:
+    """What is wanted of a file.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        Of the ways, inside the clip.
+    ways : Ways
+    is_road, is_railway : ndarray of shape (n_ways,), bool
+        A way may be both, such as a street with a tram.
+    direction : ndarray of shape (n_ways,), int64
+        1 if a road leads only in the direction of its nodes, -1 if only against it, otherwise 0.
+    stops : ndarray of shape (n_stops,), int64
+        Ids of nodes where trains stop.
+    """
+
+    nodes: Nodes
+    ways: Ways
+    is_road: Flags
+    is_railway: Flags
+    direction: Ints
+    stops: Ints
+
+
+def read_extract(path: Path, parameters: OsmParameters) -> Extract:
+    """Read the ways and nodes that `parameters` ask for.
+
+    Raises
+    ------
+    UserError
+        If the file is no extract or damaged, or DuckDB or its extension is missing.
+    """
+    _check_opening(path)
+    database = _database_with_spatial()
+    import duckdb
+
+    file = str(path).replace("'", "''")
+    classes = {
+        "highways": list(HIGHWAYS[parameters.classes]),
+        "railways": list(RAILWAYS) if parameters.railways else [],
+    }
+    try:
+        database.execute(_WAYS.format(file=file), classes)
+        ways = database.execute("SELECT * FROM ways ORDER BY id").to_arrow_table()
+        nodes = database.execute(_NODES.format(file=file), {"stops": list(STOPS)}).to_arrow_table()
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"{path}: not readable to its end ({reason}); it is incomplete or damaged: delete it and fetch "
+            "it again"
+        ) from None
+    finally:
+        database.close()
+    refs = ways["refs"].combine_chunks()
+    places = Nodes(*(nodes[column].to_numpy() for column in ("id", "lon", "lat")))
+    return Extract(
+        places.marked(_inside(places, parameters)),
+        Ways(refs.offsets.to_numpy().astype(np.int64), refs.flatten().to_numpy()),
+        ways["is_road"].to_numpy(),
+        ways["is_railway"].to_numpy(),
+        ways["direction"].to_numpy(),
+        places.ids[nodes["is_stop"].to_numpy()],
+    )
+
+
+_WAYS = """
+CREATE TEMP TABLE ways AS
+SELECT
+    id,
+    refs,
+    coalesce(list_contains($highways, tags['highway']), false) AS is_road,
+    coalesce(list_contains($railways, tags['railway']), false) AS is_railway,
+    CASE
+        WHEN tags['oneway'] IN ('yes', 'true', '1') THEN 1
+        WHEN tags['oneway'] IN ('-1', 'reverse') THEN -1
+        WHEN tags['oneway'] IN ('no', 'false', '0') THEN 0
+        WHEN tags['junction'] = 'roundabout' OR tags['highway'] IN ('motorway', 'motorway_link') THEN 1
+        ELSE 0
+    END::BIGINT AS direction
+FROM ST_ReadOSM('{file}')
+WHERE kind = 'way' AND (is_road OR is_railway) AND len(refs) > 1
+"""
+
+_NODES = """
+SELECT id, lon, lat, coalesce(list_contains($stops, tags['railway']), false) AS is_stop
+FROM ST_ReadOSM('{file}')
+WHERE kind = 'node' AND id IN (SELECT unnest(refs) FROM ways)
+ORDER BY id
+"""
+
+
+def _check_opening(path: Path) -> None:
+    """Refuse what is no extract at all: DuckDB's words for that are about its own inside."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4 + len(_OPENING))
+    except OSError as error:
+        raise UserError(f"{path}: not readable ({error.strerror})") from None
+    if start[4:] != _OPENING:
+        shown = "a web page" if start.lstrip().startswith(b"<") else f"{start[:8]!r}..."
+        raise UserError(f"{path}: no OpenStreetMap extract in PBF: it begins with {shown}; fetch it again")
+
+
+def _database_with_spatial() -> duckdb.DuckDBPyConnection:
+    """Open a database in memory whose SQL knows ``ST_ReadOSM``."""
+    try:
+        import duckdb
+    except ImportError:
+        raise UserError(f"the package duckdb, which reads .osm.pbf files, is missing; {_INSTALL}") from None
+    database = duckdb.connect()
+    for provide in (lambda: None, _import_extension, lambda: database.execute("INSTALL spatial")):
+        with contextlib.suppress(duckdb.Error, ImportError, OSError):
+            provide()
+            database.execute("LOAD spatial")
+            return database
+    database.close()
+    raise UserError(
+        f"DuckDB {duckdb.__version__} finds no extension 'spatial' for .osm.pbf files; {_INSTALL}"
+    )
+
+
+def _import_extension() -> None:
+    """Hand DuckDB the extension that came as a Python package."""
+    from duckdb_extensions import import_extension
+
+    import_extension("spatial")
+
+
+def _inside(nodes: Nodes, parameters: OsmParameters) -> Flags:
+    inside = np.ones(len(nodes.ids), dtype=bool)
+    if box := parameters.box:
+        inside &= (nodes.lat >= box.south) & (nodes.lat <= box.north)
+        inside &= (nodes.lon >= box.west) & (nodes.lon <= box.east)
+    if parameters.polygon:
+        inside &= inside_polygon(nodes.lon, nodes.lat, parameters.polygon)
+    return inside
+
+
+def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
+    """Return the largest component of the roads of an extract.
+
+    Raises
+    ------
+    UserError
+        If there is no road.
+    """
+    network = contract(extract.ways.marked(extract.is_road), extract.nodes)
+    if not len(network.one):
+        raise UserError(f"graph {name}: the extract has no road of the classes and the area asked for")
+    weights = milliseconds(network.metres, parameters.metres_per_minute / 60)
+    forward = backward = np.ones(len(network.one), dtype=bool)
+    if parameters.oneway == "respect":
+        direction = extract.direction[extract.is_road][network.ways]
+        forward, backward = direction >= 0, direction <= 0
+    return Graph.from_arcs(
+        name,
+        len(network.junctions.ids),
+        np.concatenate([network.one[forward], network.other[backward]]),
+        np.concatenate([network.other[forward], network.one[backward]]),
+        np.concatenate([weights[forward], weights[backward]]),
+        lon=network.junctions.lon,
+        lat=network.junctions.lat,
+        metadata={"junctions": len(network.junctions.ids)},
+    ).largest_component()
+
+
+def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> Graph:
+    """Add the railways of an extract to its roads.
+
+    Tracks and roads share nodes where they cross, but nobody changes there: they are joined only by walks
+    between the stops on tracks and the junctions nearest to them.
+
+    Parameters
+    ----------
+    roads : Graph
+        With coordinates.
+    extract : Extract
+    parameters : OsmParameters
+
+    Returns
+    -------
+    Graph
+        The vertices of `roads` first. Railways that no walk leads to are in it, too.
+    """
+    assert roads.lon is not None, "road_graph sees to it"
+    assert roads.lat is not None, "road_graph sees to it"
+    tracks = contract(extract.ways.marked(extract.is_railway), extract.nodes, extract.stops)
+    stops, junctions, walk_m = _walks(roads.lon, roads.lat, tracks, extract.stops)
+    ride = milliseconds(tracks.metres, parameters.rail_km_per_hour / 3.6)
+    walk = milliseconds(walk_m, parameters.metres_per_minute / 60)
+    n_roads = roads.n_vertices
+    one = np.concatenate([tracks.one + n_roads, stops + n_roads])
+    other = np.concatenate([tracks.other + n_roads, junctions])
+    weights = np.concatenate([ride, walk])
+    return Graph.from_arcs(
+        roads.name,
+        n_roads + len(tracks.junctions.ids),
+        np.concatenate([roads.sources, one, other]),
+        np.concatenate([roads.targets, other, one]),
+        np.concatenate([roads.weights, weights, weights]),
+        lon=np.concatenate([roads.lon, tracks.junctions.lon]),
+        lat=np.concatenate([roads.lat, tracks.junctions.lat]),
+        metadata={**roads.metadata, "track_junctions": len(tracks.junctions.ids), "walks": len(stops)},
+    )
+
+
+def _walks(lon: Floats, lat: Floats, tracks: Network, stop_ids: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return positions of stops among the junctions of `tracks`, the points nearest to them, and metres."""
+    stops, found = tracks.junctions.find(stop_ids)
+    stops = stops[found]
+    from_stops = _on_sphere(tracks.junctions.lon[stops], tracks.junctions.lat[stops])
+    metres, junctions = cKDTree(_on_sphere(lon, lat)).query(from_stops)
+    near = metres <= LONGEST_LINK_M
+    return stops[near], junctions[near].astype(np.int64), metres[near]
+
+
+def _on_sphere(lon: Floats, lat: Floats) -> Floats:
+    """Return points in space in metres; over some hundred metres, chords are as long as arcs."""
+    x, y = np.radians(lon), np.radians(lat)
+    return EARTH_RADIUS_M * np.column_stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])

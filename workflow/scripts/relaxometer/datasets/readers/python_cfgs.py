@@ -1,0 +1,223 @@
+"""Control-flow graphs of the running Python's standard library."""
+
+from __future__ import annotations
+
+import dis
+import platform
+import sysconfig
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
+
+from bytecode import Bytecode, Instr, Label, TryBegin, TryEnd
+from bytecode.instr import MONITORING_ONLY_JUMP_OPS
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.progress import Progress
+from relaxometer.core.validation import nearest
+from relaxometer.datasets.registry import Dataset, PythonCfgParameters
+from relaxometer.graphs.batch import Arcs, Batch
+
+PROCESSES = 2
+
+JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
+
+TEST_FOLDERS = frozenset({"test", "tests", "idle_test"})
+
+
+def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
+    """Make the batch of the standard library; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
+    parameters = PythonCfgParameters.model_validate(dataset.parameters)
+    library = Path(sysconfig.get_path("stdlib"))
+    _check_modules(name, library, parameters.modules or [])
+    sources = library_files(library, parameters.modules, tests=parameters.tests)
+    progress = Progress(f"control-flow graphs of {library}", len(sources))
+    graphs: list[Arcs] = []
+    not_compiled = not_decoded = 0
+    # A fork would copy a process whose threads may hold locks; a spawned one starts clean.
+    with get_context("spawn").Pool(PROCESSES) as pool:
+        for found in pool.imap(partial(graphs_of_file, library=library), sources, chunksize=8):
+            progress.step()
+            not_compiled += not found.compiled
+            not_decoded += found.not_decoded
+            graphs += found.graphs
+    metadata = {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "decoder": f"bytecode {version('bytecode')}",
+        "files": len(sources),
+        "files_not_compiled": not_compiled,
+        "code_objects": len(graphs),
+        "code_objects_not_decoded": not_decoded,
+    }
+    batch = Batch.from_graphs(name, graphs, metadata=metadata)
+    return batch.select(batch.sizes >= parameters.minimum_blocks)
+
+
+def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:
+    """Refuse what is no module or package of a library written in Python."""
+    known = [entry.stem for entry in library.iterdir() if entry.is_dir() or entry.suffix == ".py"]
+    for module in modules:
+        if module not in known:
+            near = nearest(module, known)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise UserError(f"batch {name}: parameters.modules: {module!r} is no module of {library}{hint}")
+
+
+def library_files(library: Path, modules: Collection[str] | None, *, tests: bool) -> list[Path]:
+    """Return the source files of a standard library in the order of their names.
+
+    Parameters
+    ----------
+    library : Path
+    modules : collection of str or None
+        Top-level modules and packages to take; None for all.
+    tests : bool
+        Whether to take the library's own tests.
+    """
+    files = []
+    for file in sorted(library.rglob("*.py")):
+        parts = file.relative_to(library).with_suffix("").parts
+        wanted = modules is None or parts[0] in modules
+        # What is installed beside the library is none of it.
+        if wanted and "site-packages" not in parts and (tests or TEST_FOLDERS.isdisjoint(parts)):
+            files.append(file)
+    return files
+
+
+class FileGraphs(NamedTuple):
+    """What a source file holds: its graphs, and what none could be had of."""
+
+    graphs: list[Arcs]
+    compiled: bool = True
+    not_decoded: int = 0
+
+
+def graphs_of_file(file: Path, library: Path) -> FileGraphs:
+    """Return the control-flow graphs of a source file.
+
+    The library's tests hold files that are wrong on purpose; they are marked as not compiled.
+
+    Parameters
+    ----------
+    file : Path
+    library : Path
+        Folder that the names of modules start below.
+    """
+    module = ".".join(file.relative_to(library).with_suffix("").parts)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            code = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return FileGraphs([], compiled=False)
+    graphs: list[Arcs] = []
+    not_decoded = 0
+    for part in nested_code(code):
+        try:
+            graphs.append((f"{module}.{part.co_qualname}:{part.co_firstlineno}", *control_flow(part)))
+        except IndexError:
+            # bytecode 0.19 misses the local variables of a comprehension inside a type parameter's bound.
+            not_decoded += 1
+    return FileGraphs(graphs, not_decoded=not_decoded)
+
+
+def nested_code(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and those inside it: functions, comprehensions, bodies of classes."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested_code(constant)
+
+
+def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
+    """Return the basic blocks of a code object as a graph.
+
+    Arcs lead from a block to the next one, to the target of its jump, and to the handler that covers it, as
+    any of its instructions may raise.
+
+    Parameters
+    ----------
+    code : code object
+
+    Returns
+    -------
+    n_blocks : int
+    tails, heads : list of int
+        Blocks in the order of the code. Parallel arcs occur.
+    entry : int
+        Always 0.
+    """
+    # Most code has a single block, and need not be decoded to see that.
+    if not code.co_exceptiontable and JUMPS.isdisjoint(code.co_code[::2]):
+        return 1, [], [], 0
+    blocks = _basic_blocks(code)
+    index_of = {label: index for index, block in enumerate(blocks) for label in block.labels}
+    tails: list[int] = []
+    heads: list[int] = []
+    for index, block in enumerate(blocks):
+        successors = [index_of[label] for label in (block.jump, block.handler) if label is not None]
+        if not block.last.is_final() and index + 1 < len(blocks):
+            successors.append(index + 1)
+        tails += [index] * len(successors)
+        heads += successors
+    return len(blocks), tails, heads, 0
+
+
+@dataclass
+class _Block:
+    """Instructions that run one after the other, under one handler.
+
+    Parameters
+    ----------
+    labels : list of Label
+        What jumps to the block name.
+    handler : Label or None
+        Where an exception leads that one of the instructions raises.
+    last : Instr
+    """
+
+    labels: list[Label]
+    handler: Label | None
+    last: Instr
+
+    @property
+    def jump(self) -> Label | None:
+        """The label that the block may jump to."""
+        # Some instructions name a target for debuggers only, and never go there.
+        jumps = self.last.has_jump() and self.last.opcode not in MONITORING_ONLY_JUMP_OPS
+        return self.last.arg if jumps and isinstance(self.last.arg, Label) else None
+
+
+def _basic_blocks(code: CodeType) -> list[_Block]:
+    """Cut a code object before each label, after each jump, return or raise, and where the handler changes.
+
+    ``bytecode.ControlFlowGraph`` is not used: it notes a handler only in the first of several blocks that it
+    covers, and takes longer.
+    """
+    blocks: list[_Block] = []
+    labels: list[Label] = []
+    handler: Label | None = None
+    may_go_on = False
+    for item in Bytecode.from_code(code):
+        if isinstance(item, Instr):
+            if may_go_on:
+                blocks[-1].last = item
+            else:
+                blocks.append(_Block(labels, handler, item))
+                labels = []
+            may_go_on = not (item.has_jump() or item.is_final())
+            continue
+        may_go_on = False
+        if isinstance(item, Label):
+            labels.append(item)
+        elif isinstance(item, TryBegin):
+            assert isinstance(item.target, Label)
+            handler = item.target
+        elif isinstance(item, TryEnd):
+            handler = None
+    return blocks

@@ -1,0 +1,398 @@
+"""Batches of small flow graphs, each with an entry vertex, in flat arrays and as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import njit
+
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.graph import REBUILD, read_columns, read_metadata, write_json, write_table
+
+Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
+"""A graph as it comes from a reader: name, number of vertices, tails, heads, entry."""
+
+QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.99)
+
+SIZE_LIMITS = (32, 64, 1024)
+"""What a warp, a word of 64 bits and a block of threads can hold: a kernel's natural bounds on a graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowGraph:
+    """One directed graph with an entry vertex.
+
+    Parameters
+    ----------
+    name : str
+    entry : int
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``; the first offset is 0.
+    targets : ndarray of shape (n_arcs,), uint32
+        Heads of the arcs, ascending within a vertex.
+    """
+
+    name: str
+    entry: int
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.uint32]
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of directed arcs."""
+        return len(self.targets)
+
+    @property
+    def sources(self) -> npt.NDArray[np.uint32]:
+        """Tail of every arc, shape (n_arcs,), uint32."""
+        return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Many small directed graphs, each with an entry from which all of its vertices can be reached.
+
+    Vertices have ids within their graph, in reverse post-order of a depth-first search from the entry: the
+    entry is 0, and every other vertex has a predecessor with a smaller id.
+
+    Parameters
+    ----------
+    name : str
+    names : ndarray of shape (n_graphs,), object
+        Names of the graphs, as str.
+    first_vertex : ndarray of shape (n_graphs + 1,), int64
+        The vertices of graph ``g`` are the rows ``first_vertex[g]`` to ``first_vertex[g + 1] - 1`` of
+        `offsets`.
+    entries : ndarray of shape (n_graphs,), uint32
+        Id of each graph's entry within the graph.
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        Where the arcs of a vertex begin in `targets`.
+    targets : ndarray of shape (n_arcs,), uint32
+        Heads of the arcs by their id within the graph, ascending within a vertex.
+    metadata : dict
+        What ``batch.json`` holds beside counts: origin, licence, what made it.
+    """
+
+    name: str
+    names: npt.NDArray[np.object_]
+    first_vertex: npt.NDArray[np.int64]
+    entries: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.uint32]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+        return len(self.names)
+
+    def __getitem__(self, index: int) -> FlowGraph:
+        """Return one graph; its targets are a view of the batch's."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"graph {index} of a batch of {len(self)}")
+        index %= len(self)
+        first, last = self.first_vertex[index], self.first_vertex[index + 1]
+        offsets = self.offsets[first : last + 1]
+        targets = self.targets[offsets[0] : offsets[-1]]
+        return FlowGraph(self.names[index], int(self.entries[index]), offsets - offsets[0], targets)
+
+    def __iter__(self) -> Iterator[FlowGraph]:
+        """Yield the graphs in order."""
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices of all graphs."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of arcs of all graphs."""
+        return len(self.targets)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Number of vertices of every graph, shape (n_graphs,), int64."""
+        return np.diff(self.first_vertex)
+
+    @property
+    def first_arc(self) -> npt.NDArray[np.int64]:
+        """Where the arcs of every graph begin, and the end, shape (n_graphs + 1,), int64."""
+        return self.offsets[self.first_vertex]
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Out-degree of every vertex, shape (n_vertices,), int64."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def from_graphs(
+        cls, name: str, graphs: Sequence[Arcs], *, metadata: dict[str, Any] | None = None
+    ) -> Batch:
+        """Build a batch from lists of arcs in any order.
+
+        Vertices that cannot be reached from the entry are dropped, the others numbered in reverse
+        post-order. Parallel arcs become one; self-loops stay.
+
+        Parameters
+        ----------
+        name : str
+        graphs : sequence of (name, n_vertices, tails, heads, entry)
+            Vertices are counted from 0; tails and heads are array_likes of integers of one length.
+        metadata : dict, optional
+
+        Raises
+        ------
+        UserError
+            If an entry or an end of an arc is no vertex of its graph.
+        """
+        names = np.array([graph[0] for graph in graphs], dtype=object)
+        sizes = np.array([graph[1] for graph in graphs], dtype=np.int64)
+        tails, graph_of_arc = _joined([graph[2] for graph in graphs])
+        heads, _ = _joined([graph[3] for graph in graphs])
+        entries = np.array([graph[4] for graph in graphs], dtype=np.int64)
+        _check_ids(names, sizes, np.arange(len(graphs)), entries, "entry")
+        _check_ids(names, sizes, graph_of_arc, tails, "tail of an arc")
+        _check_ids(names, sizes, graph_of_arc, heads, "head of an arc")
+        first = _starts(sizes)
+        offsets, targets = _csr(first[-1], first[graph_of_arc] + tails, heads)
+        rank = reverse_post_order(first, entries, offsets, targets)
+        first, offsets, targets = _renumbered(first, offsets, targets, rank)
+        new_entries = np.zeros(len(graphs), dtype=np.uint32)
+        return cls(name, names, first, new_entries, offsets, targets, dict(metadata or {}))
+
+    def select(self, graphs: npt.NDArray[np.bool_]) -> Batch:
+        """Return the batch of the marked graphs, in their order.
+
+        Parameters
+        ----------
+        graphs : ndarray of shape (n_graphs,), bool
+        """
+        vertices = np.repeat(graphs, self.sizes)
+        arcs = np.repeat(graphs, np.diff(self.first_arc))
+        return Batch(
+            self.name,
+            self.names[graphs],
+            _starts(self.sizes[graphs]),
+            self.entries[graphs],
+            _starts(self.degrees[vertices]),
+            self.targets[arcs],
+            self.metadata,
+        )
+
+
+@njit(cache=True)
+def reverse_post_order(
+    first_vertex: npt.NDArray[np.int64],
+    entries: npt.NDArray[np.int64],
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+) -> npt.NDArray[np.int64]:
+    """Rank the vertices of every graph in reverse post-order of a depth-first search from its entry.
+
+    Parameters
+    ----------
+    first_vertex : ndarray of shape (n_graphs + 1,), int64
+    entries : ndarray of shape (n_graphs,), integers
+    offsets : ndarray of shape (n_vertices + 1,), int64
+    targets : ndarray of shape (n_arcs,), uint32
+
+    Returns
+    -------
+    ndarray of shape (n_vertices,), int64
+        New id of each vertex within its graph; -1 where the search does not come.
+    """
+    rank = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    next_arc = offsets[:-1].copy()
+    seen = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    path = np.empty(len(offsets), dtype=np.int64)
+    for graph in range(len(entries)):
+        first = first_vertex[graph]
+        path[0] = first + entries[graph]
+        seen[path[0]] = True
+        depth, finished = 1, 0
+        while depth:
+            vertex = path[depth - 1]
+            if next_arc[vertex] < offsets[vertex + 1]:
+                head = first + np.int64(targets[next_arc[vertex]])
+                next_arc[vertex] += 1
+                if not seen[head]:
+                    seen[head] = True
+                    path[depth] = head
+                    depth += 1
+            else:
+                rank[vertex] = finished
+                finished += 1
+                depth -= 1
+        for vertex in range(first, first_vertex[graph + 1]):
+            if seen[vertex]:
+                rank[vertex] = finished - 1 - rank[vertex]
+    return rank
+
+
+def _renumbered(
+    first: npt.NDArray[np.int64],
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    rank: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Return first vertices, offsets and targets with each vertex at its rank, those of rank -1 left out."""
+    n_graphs = len(first) - 1
+    graph_of_vertex = np.repeat(np.arange(n_graphs), np.diff(first))
+    new_first = _starts(np.bincount(graph_of_vertex[rank >= 0], minlength=n_graphs))
+    tail_of_arc = np.repeat(np.arange(len(rank)), np.diff(offsets))
+    # What a reached vertex leads to is reached too, so an arc stays if its tail does.
+    stay = rank[tail_of_arc] >= 0
+    tails = tail_of_arc[stay]
+    graph_of_arc = graph_of_vertex[tails]
+    heads = rank[first[graph_of_arc] + targets[stay]]
+    return new_first, *_csr(int(new_first[-1]), new_first[graph_of_arc] + rank[tails], heads)
+
+
+def _joined(lists: Sequence[npt.ArrayLike]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the lists end to end, and for each element the number of its list."""
+    arrays = [np.asarray(values, dtype=np.int64) for values in lists]
+    lengths = [len(array) for array in arrays]
+    joined = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
+    return joined, np.repeat(np.arange(len(lists)), lengths)
+
+
+def _check_ids(
+    names: npt.NDArray[np.object_],
+    sizes: npt.NDArray[np.int64],
+    graphs: npt.NDArray[np.int64],
+    ids: npt.NDArray[np.int64],
+    what: str,
+) -> None:
+    """Refuse an id that is no vertex of its graph."""
+    wrong = np.flatnonzero((ids < 0) | (ids >= sizes[graphs]))
+    if len(wrong):
+        graph, vertex = graphs[wrong[0]], ids[wrong[0]]
+        raise UserError(
+            f"graph {names[graph]}: {what} is {vertex}, which is none of its {sizes[graph]} vertices"
+        )
+
+
+def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return where runs of these lengths begin, and the end of the last."""
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def _csr(
+    n_vertices: int, tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Return offsets and targets of the arcs, sorted by tail, then head, without parallel ones."""
+    order = np.lexsort((heads, tails))
+    tails, heads = tails[order], heads[order]
+    first = np.ones(len(tails), dtype=bool)
+    first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+    degrees = np.bincount(tails[first], minlength=n_vertices)
+    return _starts(degrees), heads[first].astype(np.uint32)
+
+
+def write_batch(batch: Batch, folder: Path) -> None:
+    """Write ``graphs.parquet``, ``vertices.parquet``, ``arcs.parquet`` and ``batch.json`` into `folder`.
+
+    Each file is written to a temporary name and renamed, so that none is ever seen half-written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    graphs = {"name": pa.array(batch.names, pa.string()), **_graph_columns(batch)}
+    write_table(pa.table(graphs), folder / "graphs.parquet")
+    write_table(pa.table({"offset": batch.offsets[:-1]}), folder / "vertices.parquet")
+    write_table(pa.table({"target": batch.targets}), folder / "arcs.parquet")
+    write_json(describe(batch), folder / "batch.json")
+
+
+def _graph_columns(batch: Batch) -> dict[str, np.ndarray]:
+    """Return the numbers that ``graphs.parquet`` holds for each graph; counts spare a reader the next row."""
+    return {
+        "first_vertex": batch.first_vertex[:-1],
+        "vertices": batch.sizes,
+        "first_arc": batch.first_arc[:-1],
+        "arcs": np.diff(batch.first_arc),
+        "entry": batch.entries,
+    }
+
+
+def read_batch(folder: Path) -> Batch:
+    """Read what :func:`write_batch` wrote.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged, or the columns are not those that were written.
+    """
+    description = folder / "batch.json"
+    metadata = read_metadata(description, ("name", "graphs", "vertices", "arcs", "content_sha256"))
+    graph_columns = ("name", "first_vertex", "vertices", "first_arc", "arcs", "entry")
+    graphs = read_columns(folder / "graphs.parquet", graph_columns, description, metadata["graphs"])
+    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
+    arcs = read_columns(folder / "arcs.parquet", ("target",), description, metadata["arcs"])
+    batch = Batch(
+        metadata["name"],
+        graphs["name"],
+        np.append(graphs["first_vertex"], np.int64(len(vertices["offset"]))),
+        graphs["entry"],
+        np.append(vertices["offset"], np.int64(len(arcs["target"]))),
+        arcs["target"],
+        metadata,
+    )
+    # The columns that follow from others are compared last: only a batch that is whole has them.
+    if content_hash(batch) != metadata["content_sha256"] or not all(
+        np.array_equal(column, graphs[name]) for name, column in _graph_columns(batch).items()
+    ):
+        raise UserError(
+            f"{folder}: the batch is not the one that was written (not what batch.json says); {REBUILD}"
+        )
+    return batch
+
+
+def content_hash(batch: Batch) -> str:
+    """Return the SHA-256 of names and columns: graphs, entries, offsets, targets as little-endian bytes."""
+    digest = hashlib.sha256("\0".join(map(str, batch.names)).encode())
+    for array in (batch.first_vertex, batch.entries, batch.offsets, batch.targets):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def describe(batch: Batch) -> dict[str, Any]:
+    """Return the metadata of `batch` with its counts, sizes and degrees filled in."""
+    sizes = batch.sizes
+    shares = {str(limit): float(np.mean(sizes <= limit)) if len(sizes) else 0.0 for limit in SIZE_LIMITS}
+    return {
+        **batch.metadata,
+        "name": batch.name,
+        "graphs": len(batch),
+        "vertices": batch.n_vertices,
+        "arcs": batch.n_arcs,
+        "sizes": {**_distribution(sizes), "share_at_most": shares},
+        "degrees": _distribution(batch.degrees),
+        "content_sha256": content_hash(batch),
+    }
+
+
+def _distribution(values: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Return least, mean and largest value and the quantiles between."""
+    if not len(values):
+        return {"min": 0, "mean": 0.0, "quantiles": {}, "max": 0}
+    # The lower of two values keeps a quantile one that occurs.
+    found = np.quantile(values, QUANTILES, method="lower")
+    return {
+        "min": int(values.min()),
+        "mean": float(values.mean()),
+        "quantiles": {str(q): int(value) for q, value in zip(QUANTILES, found, strict=True)},
+        "max": int(values.max()),
+    }

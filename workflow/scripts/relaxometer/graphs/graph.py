@@ -1,0 +1,447 @@
+"""Graphs in compressed sparse row (CSR) form, in memory and as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.components import component_labels
+
+MAX_WEIGHT = 2**32 - 2
+"""Largest weight: 2**32 - 1 stands for "unreached" in distances."""
+
+ROW_GROUP = 1 << 20
+
+HASHED_PIECE = 1 << 26
+"""Bytes of a column that are hashed in one go."""
+
+PIECE = 1 << 16
+"""Vertices or arcs looked at in one go, for the sake of memory."""
+
+REBUILD = "delete the folder and build it again"
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A directed graph in CSR form.
+
+    Parameters
+    ----------
+    name : str
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
+    targets : ndarray of shape (n_arcs,), uint32
+        Heads of the arcs, ascending within a vertex.
+    weights : ndarray of shape (n_arcs,), uint32
+    lon, lat : ndarray of shape (n_vertices,), float64, optional
+        Degrees east and north.
+    metadata : dict
+        What ``graph.json`` holds: origin, licence, weight unit, generator, counts.
+    input_degrees : ndarray of shape (n_vertices,), uint32, optional
+        How often each vertex is an end of a tuple of the edge list that the graph was made of: parallel
+        edges count each, self-loops twice. Graph500's rates are made of them.
+    """
+
+    name: str
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.uint32]
+    lon: npt.NDArray[np.float64] | None = None
+    lat: npt.NDArray[np.float64] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    input_degrees: npt.NDArray[np.uint32] | None = None
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of directed arcs."""
+        return len(self.targets)
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Out-degree of every vertex, shape (n_vertices,), int64."""
+        return np.diff(self.offsets)
+
+    @property
+    def sources(self) -> npt.NDArray[np.uint32]:
+        """Tail of every arc, shape (n_arcs,), uint32."""
+        return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), self.degrees)
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""
+        return sp.csr_array(
+            (self.weights.astype(np.float64), self.targets.astype(np.int64), self.offsets),
+            shape=(self.n_vertices, self.n_vertices),
+        )
+
+    @classmethod
+    def from_arcs(
+        cls,
+        name: str,
+        n_vertices: int,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike,
+        *,
+        lon: npt.NDArray[np.float64] | None = None,
+        lat: npt.NDArray[np.float64] | None = None,
+        undirected: bool = False,
+        keep_self_loops: bool = False,
+        keep_parallel: bool = False,
+        metadata: dict[str, Any] | None = None,
+    ) -> Graph:
+        """Build a graph from a list of arcs in any order.
+
+        Arcs are sorted by source, then target. Self-loops are dropped and parallel arcs merged to the
+        lightest unless asked to stay.
+
+        Parameters
+        ----------
+        name : str
+        n_vertices : int
+        sources, targets, weights : array_like of shape (n_arcs,), integers
+        lon, lat : ndarray of shape (n_vertices,), float64, optional
+        undirected : bool, default=False
+            Whether each stands for an arc of the same weight in the other direction, too.
+        keep_self_loops, keep_parallel : bool, default=False
+        metadata : dict, optional
+
+        Raises
+        ------
+        UserError
+            If an end is no vertex of the graph or a weight does not fit 0 .. 2**32 - 2.
+        """
+        tails = _checked(sources, n_vertices - 1, "source", name)
+        heads = _checked(targets, n_vertices - 1, "target", name)
+        loads = _checked(weights, MAX_WEIGHT, "weight", name)
+        if not keep_self_loops and np.any(tails == heads):
+            stay = tails != heads
+            tails, heads, loads = tails[stay], heads[stay], loads[stay]
+        vertex_bits = max(n_vertices - 1, 1).bit_length()
+        weight_bits = int(loads.max(initial=0)).bit_length()
+        if 2 * vertex_bits + weight_bits <= 64:
+            arcs = _packed(tails, heads, loads, vertex_bits, weight_bits, undirected)
+            csr = _csr_of_words(arcs, n_vertices, vertex_bits, weight_bits, keep_parallel)
+        else:
+            if undirected:
+                tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+                loads = np.concatenate([loads, loads])
+            csr = _csr_of_arcs(tails, heads, loads, n_vertices, keep_parallel)
+        return cls(name, *csr, lon, lat, dict(metadata or {}))
+
+    def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
+        """Return the subgraph on the marked vertices, renumbered in their old order.
+
+        Parameters
+        ----------
+        vertices : ndarray of shape (n_vertices,), bool
+        name : str, optional
+
+        Returns
+        -------
+        Graph
+            With the metadata of this one, but for ``search_keys``, which are vertices of this one.
+        """
+        new_id = np.cumsum(vertices, dtype=np.int64) - 1
+        tails = self.sources
+        stay = vertices[tails] & vertices[self.targets]
+        return Graph.from_arcs(
+            name or self.name,
+            int(vertices.sum()),
+            new_id[tails[stay]],
+            new_id[self.targets[stay]],
+            self.weights[stay],
+            lon=None if self.lon is None else self.lon[vertices],
+            lat=None if self.lat is None else self.lat[vertices],
+            keep_self_loops=True,
+            keep_parallel=True,
+            metadata={key: value for key, value in self.metadata.items() if key != "search_keys"},
+        )
+
+    def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """Count the weakly connected components and label every vertex with its own."""
+        return component_labels(self.offsets, self.targets)
+
+    def largest_component(self) -> Graph:
+        """Return the subgraph on the largest weakly connected component."""
+        _, labels = self.component_labels()
+        return self.induced(labels == np.bincount(labels).argmax())
+
+
+Ids = npt.NDArray[np.uint32]
+CSR = tuple[npt.NDArray[np.int64], Ids, Ids]
+
+
+def _packed(
+    tails: Ids, heads: Ids, loads: Ids, vertex_bits: int, weight_bits: int, undirected: bool
+) -> npt.NDArray[np.uint64]:
+    """Return source, target and weight of each arc as one word, the source in the highest bits."""
+    directions = [(tails, heads), (heads, tails)] if undirected else [(tails, heads)]
+    arcs = np.empty(len(tails) * len(directions), dtype=np.uint64)
+    for words, (first, second) in zip(np.split(arcs, len(directions)), directions, strict=True):
+        words[:] = first
+        words <<= np.uint64(vertex_bits)
+        words |= second
+        words <<= np.uint64(weight_bits)
+        words |= loads
+    return arcs
+
+
+def _csr_of_words(
+    arcs: npt.NDArray[np.uint64], n_vertices: int, vertex_bits: int, weight_bits: int, keep_parallel: bool
+) -> CSR:
+    """Return offsets, targets and weights of packed arcs, which are overwritten.
+
+    This is faster than a sort by three keys, and takes half as much memory again as the words.
+    """
+    arcs.sort()
+    if not keep_parallel:
+        arcs = _merged(arcs, np.uint64(1 << weight_bits))
+    offsets = np.full(n_vertices + 1, len(arcs), dtype=np.int64)
+    for start in range(0, n_vertices, PIECE):
+        rows = np.arange(start, min(start + PIECE, n_vertices), dtype=np.uint64)
+        offsets[start : start + len(rows)] = np.searchsorted(
+            arcs, rows << np.uint64(vertex_bits + weight_bits)
+        )
+    # Targets and weights, of 32 bits, go where the words were; the conversion to 32 bits drops higher ones.
+    loads = arcs.astype(np.uint32)
+    loads &= np.uint32((1 << weight_bits) - 1)
+    halves = arcs.view(np.uint32)
+    for start in range(0, len(arcs), PIECE):
+        piece = (arcs[start : start + PIECE] >> np.uint64(weight_bits)).astype(np.uint32)
+        halves[start : start + len(piece)] = piece & np.uint32((1 << vertex_bits) - 1)
+    halves[len(arcs) :] = loads
+    return offsets, halves[: len(arcs)], halves[len(arcs) :]
+
+
+def _merged(arcs: npt.NDArray[np.uint64], step: np.uint64) -> npt.NDArray[np.uint64]:
+    """Move the first of sorted words that differ by less than a multiple of `step` to the front."""
+    size = min(len(arcs), 1)
+    for start in range(1, len(arcs), PIECE):
+        piece = arcs[start : start + PIECE]
+        kept = piece[(piece ^ arcs[start - 1 : start - 1 + len(piece)]) >= step]
+        arcs[size : size + len(kept)] = kept
+        size += len(kept)
+    return arcs[:size]
+
+
+def _csr_of_arcs(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, keep_parallel: bool) -> CSR:
+    """Do the same for arcs that do not fit one word."""
+    order = np.lexsort((loads, heads, tails))
+    tails, heads, loads = tails[order], heads[order], loads[order]
+    if not keep_parallel and len(tails):
+        first = np.ones(len(tails), dtype=bool)
+        first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+        tails, heads, loads = tails[first], heads[first], loads[first]
+    offsets = np.zeros(n_vertices + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tails, minlength=n_vertices), out=offsets[1:])
+    return offsets, heads, loads
+
+
+def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.NDArray[np.uint32]:
+    """Return `values` as uint32, or say which one does not fit."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise UserError(f"graph {name}: {what}s are {array.dtype}; integers from 0 to {largest} are expected")
+    if array.size and (int(array.min()) < 0 or int(array.max()) > largest):
+        worst = int(np.flatnonzero((array < 0) | (array > largest))[0])
+        raise UserError(
+            f"graph {name}: {what} of arc {worst} is {array[worst]}; expected an integer from 0 to {largest}"
+        )
+    return array.astype(np.uint32, copy=False)
+
+
+def write_graph(graph: Graph, folder: Path) -> None:
+    """Write ``vertices.parquet``, ``arcs.parquet`` and ``graph.json`` into `folder`.
+
+    Each file is written to a temporary name and renamed, so that none is ever seen half-written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    columns: dict[str, Any] = {"offset": graph.offsets[:-1]}
+    if graph.lon is not None and graph.lat is not None:
+        columns |= {"lon": graph.lon, "lat": graph.lat}
+    if graph.input_degrees is not None:
+        columns["input_degree"] = graph.input_degrees
+    write_table(pa.table(columns), folder / "vertices.parquet")
+    arcs = pa.table({"target": graph.targets, "weight": graph.weights})
+    write_table(arcs, folder / "arcs.parquet", dictionaries=["weight"])
+    write_json(describe(graph), folder / "graph.json")
+
+
+def read_graph(folder: Path) -> Graph:
+    """Read what :func:`write_graph` wrote.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged, or the columns are not those that were written.
+    """
+    description = folder / "graph.json"
+    metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
+    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
+    arcs = read_columns(folder / "arcs.parquet", ("target", "weight"), description, metadata["arcs"])
+    graph = Graph(
+        metadata["name"],
+        np.append(vertices["offset"], np.int64(len(arcs["target"]))),
+        arcs["target"],
+        arcs["weight"],
+        vertices.get("lon"),
+        vertices.get("lat"),
+        metadata,
+        vertices.get("input_degree"),
+    )
+    if content_hash(graph) != metadata["content_sha256"]:
+        raise UserError(
+            f"{folder}: the graph is not the one that was written (content_sha256 differs); {REBUILD}"
+        )
+    return graph
+
+
+def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
+    """Return the out-degree of every vertex of a graph that :func:`write_graph` wrote, without its arcs.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged.
+    """
+    description = folder / "graph.json"
+    metadata = read_metadata(description, ("vertices", "arcs"))
+    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
+    return np.diff(vertices["offset"], append=np.int64(metadata["arcs"]))
+
+
+def content_hash(graph: Graph) -> str:
+    """Return the SHA-256 of all columns as little-endian bytes.
+
+    They are offsets, targets, weights, coordinates and input degrees, those that there are. A column of more
+    than 64 MiB enters with the SHA-256s of its pieces of so many bytes, which several cores find at once.
+    """
+    digest = hashlib.sha256()
+    columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
+    for array in columns:
+        if array is not None:
+            digest.update(_pieces_hashed(np.ascontiguousarray(array).view(np.uint8)))
+    return digest.hexdigest()
+
+
+def _pieces_hashed(content: npt.NDArray[np.uint8]) -> bytes | memoryview:
+    """Return the hashes of the pieces of a long column, or a short one as it is."""
+    if len(content) <= HASHED_PIECE:
+        return content.data
+    pieces = [content[start : start + HASHED_PIECE] for start in range(0, len(content), HASHED_PIECE)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return b"".join(pool.map(lambda piece: hashlib.sha256(piece).digest(), pieces))
+
+
+def describe(graph: Graph) -> dict[str, Any]:
+    """Return the metadata of `graph` with its counts, weights and components filled in."""
+    degrees = graph.degrees
+    count, labels = graph.component_labels()
+    sizes = np.sort(np.bincount(labels))[::-1]
+    weights = graph.weights
+    return {
+        **graph.metadata,
+        "name": graph.name,
+        "vertices": graph.n_vertices,
+        "arcs": graph.n_arcs,
+        "mean_degree": graph.n_arcs / max(graph.n_vertices, 1),
+        "max_degree": int(degrees.max(initial=0)),
+        "share_above_degree_32": float((degrees > 32).mean()) if len(degrees) else 0.0,
+        "mean_weight": float(weights.mean()) if len(weights) else 0.0,
+        "sd_weight": float(weights.std()) if len(weights) else 0.0,
+        "min_weight": int(weights.min()) if len(weights) else 0,
+        "max_weight": int(weights.max(initial=0)),
+        "components": count,
+        "component_sizes": [int(size) for size in sizes[:10]],
+        "content_sha256": content_hash(graph),
+    }
+
+
+def write_table(table: pa.Table, path: Path, dictionaries: bool | list[str] = True) -> None:
+    """Write `table` as zstd-compressed Parquet under a temporary name, then rename it to `path`.
+
+    `dictionaries` names the columns with few distinct values if not all are tried: building a dictionary of
+    many values in vain is half the time of writing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    pq.write_table(
+        table, temporary, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=dictionaries
+    )
+    temporary.replace(path)
+
+
+def write_json(content: Any, path: Path) -> None:
+    """Write `content` as indented JSON under a temporary name, then rename it to `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def read_columns(
+    path: Path, needed: tuple[str, ...], description: Path, promised: int
+) -> dict[str, np.ndarray]:
+    """Return the columns of a Parquet file by name.
+
+    Parameters
+    ----------
+    path : Path
+    needed : tuple of str
+        Columns that must be there; others may be.
+    description : Path
+        The file that says how many rows there are, for messages.
+    promised : int
+        How many that is.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged, lacks a column, or has another number of rows.
+    """
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: not readable as Parquet ({reason}); {REBUILD}") from None
+    missing = [name for name in needed if name not in table.column_names]
+    if missing:
+        raise UserError(f"{path}: no column {missing[0]!r}; {REBUILD}")
+    if table.num_rows != promised:
+        raise UserError(f"{path}: {table.num_rows} rows, but {description.name} says {promised}; {REBUILD}")
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def read_metadata(path: Path, needed: tuple[str, ...]) -> dict[str, Any]:
+    """Return the content of a JSON file that must have the keys `needed`.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged, or lacks a key.
+    """
+    try:
+        metadata: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not readable as JSON ({error}); {REBUILD}") from None
+    missing = [key for key in needed if key not in metadata]
+    if missing:
+        raise UserError(f"{path}: no key {missing[0]!r}; {REBUILD}")
+    return metadata

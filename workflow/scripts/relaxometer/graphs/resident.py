@@ -1,0 +1,64 @@
+"""A graph resident on a device: the CSR arrays where the kernels read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxometer.device import Device
+from relaxometer.graphs.graph import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class ResidentGraph:
+    """CSR arrays of a graph in device memory.
+
+    Parameters
+    ----------
+    device : Device
+    host : Graph
+        The same graph in host memory.
+    offsets : device array of shape (n_vertices + 1,), int64
+    targets, weights : device array of shape (n_arcs,), uint32
+        None where the arcs stay in host memory.
+    """
+
+    device: Device
+    host: Graph
+    offsets: Any
+    targets: Any
+    weights: Any
+
+    @classmethod
+    def upload(cls, device: Device, graph: Graph, *, arcs: bool = True) -> ResidentGraph:
+        """Copy `graph` to `device`, or all but its arcs.
+
+        Raises
+        ------
+        DeviceOutOfMemory
+            If the arrays do not fit.
+        """
+        return cls(
+            device,
+            graph,
+            device.asarray(graph.offsets),
+            device.asarray(graph.targets) if arcs else None,
+            device.asarray(graph.weights) if arcs else None,
+        )
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return self.host.n_vertices
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of directed arcs."""
+        return self.host.n_arcs
+
+    @property
+    def csr(self) -> tuple[np.uint32, Any, Any, Any]:
+        """The arguments that every kernel begins with: n, Va, Ea, Wa."""
+        return np.uint32(self.n_vertices), self.offsets, self.targets, self.weights

@@ -1,0 +1,65 @@
+"""A batch of flow graphs resident on a device: its flat arrays where the kernels read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from relaxometer.device import Device
+from relaxometer.graphs.batch import Batch
+
+
+@dataclass(frozen=True, eq=False)
+class ResidentBatch:
+    """Arrays of a batch in device memory.
+
+    Parameters
+    ----------
+    device : Device
+    host : Batch
+        The same batch in host memory.
+    first_vertex : device array of shape (n_graphs + 1,), int64
+    entries : device array of shape (n_graphs,), uint32
+    offsets : device array of shape (n_vertices + 1,), int64
+    targets : device array of shape (n_arcs,), uint32
+    """
+
+    device: Device
+    host: Batch
+    first_vertex: Any
+    entries: Any
+    offsets: Any
+    targets: Any
+
+    @classmethod
+    def upload(cls, device: Device, batch: Batch) -> ResidentBatch:
+        """Copy `batch` to `device`.
+
+        Raises
+        ------
+        DeviceOutOfMemory
+            If the arrays do not fit.
+        """
+        return cls(
+            device,
+            batch,
+            device.asarray(batch.first_vertex),
+            device.asarray(batch.entries),
+            device.asarray(batch.offsets),
+            device.asarray(batch.targets),
+        )
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs."""
+        return len(self.host)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices of all graphs."""
+        return self.host.n_vertices
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of arcs of all graphs."""
+        return self.host.n_arcs

@@ -1,0 +1,1 @@
+"""What a configuration asks for, checked before anything runs."""

@@ -1,0 +1,473 @@
+"""The configuration: what may stand in ``config/config.yaml`` and its overlays."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.validation import nearest, validated
+from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.problems import problem as problems
+from relaxometer.problems import variants
+
+ENGINES = {"bfs": {"hybrid-2d": "", "hybrid-peers": "{}x1"}, "sssp": {"sssp-1d": "1x{}"}}
+"""By problem, what searches over several ranks, the default first, and the only scheme that it knows."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+
+
+class Section(BaseModel):
+    """A part of the configuration; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Timing(Section):
+    """How a variant is measured.
+
+    Parameters
+    ----------
+    sources : int or list of int
+        How many sources are drawn from the seed, or the ids of the sources themselves.
+    repetitions : int
+        Rounds over all sources, so that drift shows.
+    warmup : int
+        Searches ahead of the first round that are not timed.
+    timeout_s : float
+        Seconds after which a variant's remaining searches are given up on a graph.
+    enough_s : float, optional
+        Seconds after the first search from which on a variant begins no further round on a graph: slow ones
+        have fewer repetitions.
+    """
+
+    sources: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 8
+    repetitions: PositiveInt = 2
+    warmup: NonNegativeInt = 1
+    timeout_s: PositiveFloat = 600
+    enough_s: PositiveFloat | None = None
+
+
+class TimingOverride(Section):
+    """A variant's own values for some keys of `Timing`; `sources` then takes the first so many."""
+
+    sources: PositiveInt | None = None
+    repetitions: PositiveInt | None = None
+    warmup: NonNegativeInt | None = None
+    timeout_s: PositiveFloat | None = None
+    enough_s: PositiveFloat | None = None
+
+
+class Variant(Section):
+    """A kernel with its parameters, as a problem's `variants` name it.
+
+    Keys beyond these are parameters of the kernel. A list of values stands for one variant a value.
+
+    Parameters
+    ----------
+    kernel : str, optional
+        Name of the variant's module; the variant's own name if left out.
+    graphs : list of str, optional
+        Run on these graphs only.
+    timing : TimingOverride, optional
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kernel: Name | None = None
+    graphs: list[Name] | None = None
+    timing: TimingOverride = TimingOverride()
+
+
+class Problem(Section):
+    """What is run for one problem.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Datasets by name.
+    variants : dict of str to Variant or False
+        Variants by name; nothing means all defaults, False leaves one out that an earlier file names.
+    """
+
+    graphs: list[Name] = []
+    variants: dict[Name, Variant | Literal[False] | None] = {}
+
+
+class Series(Section):
+    """Searches spread over ranks of MPI, as `distributed` names them: one run for each number of ranks.
+
+    Keys beyond these are parameters of the engine.
+
+    Parameters
+    ----------
+    problem : {"bfs", "sssp"}
+    engine : str, optional
+        One of the problem's `ENGINES`; the first if left out.
+    graph : str, optional
+        A dataset.
+    scale : int, optional
+        Instead of `graph`: Graph500's graph of 2^scale vertices, which the ranks make themselves.
+    scale_per_rank : int, optional
+        Instead of `scale`, for weak scaling: 2^scale_per_rank vertices a rank. The numbers of ranks are then
+        powers of two.
+    ranks : int or list of int
+        Processes; each takes one GPU where there is one.
+    scheme : str
+        How arcs are shared out: ``"paired"``, ``"RxC"`` such as ``"2x4"``, or ``"auto"``.
+    roots : int
+        Searches; the first so many search keys or sources.
+    device : {"auto", "cuda", "host"}, optional
+        Instead of the configuration's own.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    problem: Literal["bfs", "sssp"] = "bfs"
+    engine: Name | None = None
+    graph: Name | None = None
+    scale: Annotated[int, Field(ge=1, le=40)] | None = None
+    scale_per_rank: Annotated[int, Field(ge=1, le=40)] | None = None
+    ranks: PositiveInt | Annotated[list[PositiveInt], Field(min_length=1)]
+    scheme: Annotated[str, Field(pattern=r"^(auto|paired|[1-9][0-9]*x[1-9][0-9]*)$")] = "auto"
+    roots: PositiveInt = 64
+    device: Literal["auto", "cuda", "host"] | None = None
+
+
+class Throughput(Section):
+    """Searches per second of `batch`, which makes many shortest-path searches at once.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `sssp`, whose variants stand beside it.
+    searches : list of int
+        How many searches a launch makes.
+    repetitions : int
+        Launches of each number that are timed.
+    """
+
+    graphs: list[Name] = []
+    searches: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 16, 132, 264, 528, 1000]
+    repetitions: PositiveInt = 3
+
+
+class Updates(Section):
+    """Times of updates of dominators by `incremental`, beside full solves.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `dominators`; no batches.
+    arcs : list of int
+        How many arcs an update takes away, and the next one gives back.
+    repetitions : int
+        Draws of arcs for each number.
+    """
+
+    graphs: list[Name] = []
+    arcs: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 10, 100, 1000]
+    repetitions: PositiveInt = 3
+
+
+class Report(Section):
+    """What the report shows beyond the tables.
+
+    Parameters
+    ----------
+    sources : list of str
+        The published sources whose figures are redrawn.
+    maps : list of str
+        Graphs that a map of distances is drawn of; they need coordinates.
+    """
+
+    sources: list[Literal["adaptive", "survey", "edge-bf", "hybrid-bfs", "dominators"]] = ["adaptive"]
+    maps: list[Name] = []
+
+
+class Config(Section):
+    """The whole configuration.
+
+    Parameters
+    ----------
+    device : {"auto", "cuda", "host"}
+        Where kernels run; "auto" takes a GPU where there is one.
+    seed : int
+        Of everything that is drawn at random.
+    data_mirrors : list of str
+        Folders or base URLs that are tried before a dataset's own URLs.
+    datasets : dict of str to Dataset
+        Graphs of your own, beside those in ``resources/datasets.yaml``.
+    timing : Timing
+    sssp, bfs, dominators : Problem
+    distributed : dict of str to Series or False
+        Series of searches over several ranks by name; False leaves one out that an earlier file names.
+    throughput : Throughput
+    updates : Updates
+    report : Report
+    """
+
+    device: Literal["auto", "cuda", "host"] = "auto"
+    seed: NonNegativeInt = 1
+    data_mirrors: list[str] = []
+    datasets: dict[Name, dict[str, Any]] = {}
+    timing: Timing = Timing()
+    sssp: Problem = Problem()
+    bfs: Problem = Problem()
+    dominators: Problem = Problem()
+    distributed: dict[Name, Series | Literal[False]] = {}
+    throughput: Throughput = Throughput()
+    updates: Updates = Updates()
+    report: Report = Report()
+
+
+class Run(Section):
+    """One job: a variant of a problem on a graph.
+
+    Parameters
+    ----------
+    problem, graph, variant, kernel : str
+    parameters : dict
+        Of the kernel, as given; the kernel's defaults are not filled in.
+    timing : Timing
+    """
+
+    problem: str
+    graph: str
+    variant: str
+    kernel: str
+    parameters: dict[str, Any]
+    timing: Timing
+
+
+class DistributedRun(Section):
+    """One job over several ranks.
+
+    Parameters
+    ----------
+    name, series, problem, engine : str
+    graph : str or None
+        A dataset, or None for Graph500's graph of `scale`.
+    scale : int or None
+    ranks : int
+    scheme : str
+        ``"paired"`` or ``"RxC"``.
+    roots : int
+    device : str
+    parameters : dict
+        Of the engine, as given; its defaults are not filled in.
+    """
+
+    name: str
+    series: str
+    problem: str
+    engine: str
+    graph: str | None
+    scale: int | None
+    ranks: int
+    scheme: str
+    roots: int
+    device: str
+    parameters: dict[str, Any]
+
+
+class Plan:
+    """Everything that a configuration asks for, checked.
+
+    Parameters
+    ----------
+    config : mapping
+        The merged configuration, as Snakemake hands it over.
+    registry : Path
+        ``resources/datasets.yaml``.
+    origin : str
+        Which files the configuration came from, for messages.
+
+    Attributes
+    ----------
+    config : Config
+    datasets : dict of str to Dataset
+    runs : dict of (str, str, str) to Run
+        By problem, graph and variant.
+    distributed : dict of str to DistributedRun
+        By name.
+
+    Raises
+    ------
+    UserError
+        If a key, a graph, a kernel or a value is not one that can be run; names the nearest valid one.
+    """
+
+    def __init__(self, config: Mapping[str, Any], registry: Path, origin: str = "config") -> None:
+        self.origin = origin
+        self.config = validated(Config, dict(config), origin)
+        self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
+        self.runs = {
+            (run.problem, run.graph, run.variant): run
+            for problem in problems.NAMES
+            for run in self._runs_of(problem, getattr(self.config, problem))
+        }
+        self.distributed: dict[str, DistributedRun] = {}
+        for name, series in self.config.distributed.items():
+            for run in self._distributed_runs(name, series) if series else ():
+                if run.name in self.distributed:
+                    raise UserError(
+                        f"{origin}: distributed.{name}: another series has a run {run.name!r} too"
+                    )
+                self.distributed[run.name] = run
+        for graph in self.config.throughput.graphs:
+            self._one_of(graph, self.config.sssp.graphs, "throughput.graphs", "graph of sssp.graphs")
+        alone = [name for name in self.config.dominators.graphs if not self.datasets[name].is_batch]
+        for graph in self.config.updates.graphs:
+            self._one_of(graph, alone, "updates.graphs", "graph of dominators.graphs")
+        for graph in self.config.report.maps:
+            self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
+
+    @property
+    def graphs(self) -> list[str]:
+        """The graphs that some run needs, in the order of the configuration."""
+        return [name for name in self._inputs if not self.datasets[name].is_batch]
+
+    @property
+    def batches(self) -> list[str]:
+        """The batches of graphs that some run needs, in the order of the configuration."""
+        return [name for name in self._inputs if self.datasets[name].is_batch]
+
+    @property
+    def _inputs(self) -> list[str]:
+        return list(dict.fromkeys(run.graph for run in self.runs.values()))
+
+    def _runs_of(self, name: str, problem: Problem) -> Iterable[Run]:
+        for graph in problem.graphs:
+            self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
+            if self.datasets[graph].is_batch and name not in problems.WITH_BATCHES:
+                raise UserError(
+                    f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
+                )
+        for variant, given in problem.variants.items():
+            if given is False:
+                continue
+            spec = given or Variant()
+            key = f"{name}.variants.{variant}"
+            kernel = spec.kernel or variant
+            self._one_of(kernel, variants.kernel_names(name), key, "kernel")
+            for graph in spec.graphs or []:
+                self._one_of(graph, problem.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            for expanded, parameters in self._expand(variant, spec.model_extra or {}):
+                self._check_parameters(name, kernel, parameters, key)
+                for graph in spec.graphs or problem.graphs:
+                    if not self._takes(name, kernel, graph):
+                        continue
+                    yield Run(
+                        problem=name,
+                        graph=graph,
+                        variant=expanded,
+                        kernel=kernel,
+                        parameters=parameters,
+                        timing=self._timing(spec.timing),
+                    )
+
+    def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
+        """Yield a run for each number of ranks of a series."""
+        key = f"distributed.{name}"
+        given = [what for what in ("graph", "scale", "scale_per_rank") if getattr(series, what) is not None]
+        if len(given) != 1:
+            raise UserError(
+                f"{self.origin}: {key}: one of graph, scale and scale_per_rank is needed, "
+                f"given: {' and '.join(given) or 'none'}"
+            )
+        if series.graph is not None:
+            self._one_of(series.graph, self.datasets, f"{key}.graph", "dataset")
+        engines = ENGINES[series.problem]
+        engine = series.engine or next(iter(engines))
+        self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
+        module = importlib.import_module(f"relaxometer.distributed.{engine.replace('-', '_')}")
+        parameters = series.model_extra or {}
+        validated(module.Parameters, parameters, f"{self.origin}: {key}")
+        is_list = isinstance(series.ranks, list)
+        for ranks in series.ranks if isinstance(series.ranks, list) else [series.ranks]:
+            yield DistributedRun(
+                name=f"{name}-{ranks}" if is_list else name,
+                series=name,
+                problem=series.problem,
+                engine=engine,
+                graph=series.graph,
+                scale=self._scale(series, ranks, key),
+                ranks=ranks,
+                scheme=self._scheme(series.scheme, engines[engine], ranks, key),
+                roots=series.roots,
+                device=series.device or self.config.device,
+                parameters=parameters,
+            )
+
+    def _scale(self, series: Series, ranks: int, key: str) -> int | None:
+        """Return the scale of the graph that so many ranks search."""
+        if series.scale_per_rank is None:
+            return series.scale
+        if ranks & (ranks - 1):
+            raise UserError(
+                f"{self.origin}: {key}: with scale_per_rank, ranks are powers of two, given {ranks}"
+            )
+        return series.scale_per_rank + ranks.bit_length() - 1
+
+    def _scheme(self, given: str, only: str, ranks: int, key: str) -> str:
+        """Return how so many ranks share out the arcs; "auto" takes the source's scheme where it fits."""
+        can_pair = ranks & (ranks - 1) == 0 and ranks.bit_length() % 2 == 0
+        rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
+        in_blocks = "paired" if can_pair else f"{rows}x{ranks // rows}"
+        if given == "auto":
+            return only.format(ranks) or in_blocks
+        if only and given != only.format(ranks):
+            raise UserError(
+                f"{self.origin}: {key}: its engine knows scheme {only.format(ranks)} alone, given {given}"
+            )
+        if given == "paired":
+            fits, needed = can_pair, "2, 8, 32, ... ranks"
+        else:
+            needed_ranks = math.prod(map(int, given.split("x")))
+            fits, needed = needed_ranks == ranks, f"{needed_ranks} ranks"
+        if not fits:
+            raise UserError(f"{self.origin}: {key}: scheme {given} needs {needed}, given {ranks}")
+        return given
+
+    def _timing(self, override: TimingOverride) -> Timing:
+        """Return the common timing with a variant's own values in place."""
+        own = override.model_dump(exclude_none=True)
+        common = self.config.timing
+        if isinstance(common.sources, list) and "sources" in own:
+            own["sources"] = common.sources[: own["sources"]]
+        return common.model_copy(update=own)
+
+    @staticmethod
+    def _expand(variant: str, parameters: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any]]]:
+        """Yield one (name, parameters) for each combination of the parameters that are lists."""
+        swept = {key: value for key, value in parameters.items() if isinstance(value, list)}
+        for values in itertools.product(*swept.values()):
+            suffix = "".join(f"-{value}" for value in values).replace(".", "p").replace("_", "-")
+            yield variant + suffix, {**parameters, **dict(zip(swept, values, strict=True))}
+
+    def _check_parameters(self, problem: str, kernel: str, parameters: dict[str, Any], key: str) -> None:
+        model = variants.load_variant(problem, kernel).Parameters
+        validated(model, parameters, f"{self.origin}: {key}")
+
+    def _takes(self, problem: str, kernel: str, graph: str) -> bool:
+        """Return whether a kernel is one for graphs or for batches, whichever `graph` is."""
+        takes = getattr(variants.load_variant(problem, kernel).Solver, "takes", "graph")
+        return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
+
+    def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
+        """Raise, naming the nearest one, unless `name` is among `known`."""
+        names = list(known)
+        if name in names:
+            return
+        near = nearest(name, names)
+        hint = f"did you mean {near!r}? " if near else ""
+        raise UserError(
+            f"{self.origin}: {key}: {name!r} is no {what}; {hint}known: {', '.join(names) or 'none'}"
+        )

@@ -1,0 +1,116 @@
+"""What variants share that launch kernels level by level: arrays of the answer, bitmaps, instruments."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel
+    from relaxometer.graphs.resident import ResidentGraph
+
+BLOCK = 256
+"""Threads a block, for every kernel that is launched level by level."""
+
+WORD = 32
+"""Vertices a word of a bitmap."""
+
+
+def over(threads: int) -> tuple[int, int]:
+    """Return grid and block for at least `threads` threads."""
+    return (threads + BLOCK - 1) // BLOCK, BLOCK
+
+
+def filling(device: Device, kernel: Kernel) -> tuple[int, int]:
+    """Return grid and block that fill the device, for a kernel whose threads take several items each."""
+    return device.max_cooperative_blocks(kernel, BLOCK), BLOCK
+
+
+def kernels(device: Device, file: str, *, cooperative: bool = False) -> Any:
+    """Compile a ``.cu`` file of this folder."""
+    return device.module(Path(__file__).with_name(file), cooperative=cooperative)
+
+
+class Levels:
+    """Levels and predecessors of one search, in arrays of its own that its answer keeps.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    source : int
+
+    Attributes
+    ----------
+    level, predecessor : device array of shape (n_vertices,), uint32
+    """
+
+    def __init__(self, graph: ResidentGraph, source: int) -> None:
+        xp = graph.device.xp
+        self.level = xp.full(graph.n_vertices, UNREACHED, dtype=xp.uint32)
+        self.predecessor = xp.full(graph.n_vertices, NO_PREDECESSOR, dtype=xp.uint32)
+        self.level[source] = 0
+        self.predecessor[source] = source
+
+
+class LevelLog:
+    """Appends a :class:`Phase` for each level of an instrumented run; does nothing without a list.
+
+    Parameters
+    ----------
+    device : Device
+    phases : list or None
+    """
+
+    def __init__(self, device: Device, phases: list[Phase] | None) -> None:
+        self._device = device
+        self._phases = phases
+        self._begin = 0.0
+        self.begin_level()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the run is instrumented."""
+        return self._phases is not None
+
+    def begin_level(self) -> None:
+        """Start the clock of the next level; counting between two levels is not timed."""
+        if self.wanted:
+            self._device.synchronize()
+            self._begin = time.perf_counter()
+
+    def elapsed_ms(self) -> float:
+        """Return the time since the level began."""
+        self._device.synchronize()
+        return (time.perf_counter() - self._begin) * 1e3
+
+    def end_level(self, mode: str, updated: int, examined: int, elapsed_ms: float) -> None:
+        """Record a level and begin the next."""
+        if self._phases is not None:
+            self._phases.append(Phase(mode, updated, examined, elapsed_ms))
+            self.begin_level()
+
+
+def words_of(n_vertices: int) -> int:
+    """Return the words of a bitmap of so many vertices."""
+    return (n_vertices + WORD - 1) // WORD
+
+
+def singleton(xp: Any, n_vertices: int, vertex: int) -> Any:
+    """Return a bitmap that holds one vertex, shape (n_words,), uint32."""
+    bitmap = xp.zeros(words_of(n_vertices), dtype=xp.uint32)
+    bitmap[vertex // WORD] = np.uint32(1 << vertex % WORD)
+    return bitmap
+
+
+def full_beyond(xp: Any, n_vertices: int) -> Any:
+    """Return an empty bitmap except for the bits that stand for no vertex."""
+    bitmap = xp.zeros(words_of(n_vertices), dtype=xp.uint32)
+    if n_vertices % WORD:
+        bitmap[-1] = np.uint32(2**WORD - (1 << n_vertices % WORD))
+    return bitmap

@@ -1,0 +1,149 @@
+"""Every level bottom-up, rows searched by warps or threads (Hirakushi and Takahashi, section 3.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field, NonNegativeInt
+
+from relaxometer.problems import variants
+from relaxometer.problems.bfs import Answer
+from relaxometer.problems.bfs._incoming import incoming
+from relaxometer.problems.bfs._levels import (
+    WORD,
+    LevelLog,
+    Levels,
+    full_beyond,
+    kernels,
+    over,
+    singleton,
+    words_of,
+)
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+
+class Parameters(variants.Parameters):
+    """How rows are searched.
+
+    Parameters
+    ----------
+    threshold : int
+        Vertices with at least so many incoming arcs are searched by a warp, the others by a thread. The
+        source takes the size of a warp.
+    """
+
+    threshold: NonNegativeInt = Field(32, lt=2**32)
+
+
+class BottomUp:
+    """Bottom-up levels of two kernels each, over a range of vertices.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    threshold : int
+
+    Attributes
+    ----------
+    counts : device array of shape (2,), uint64
+        Vertices found by the last level and, if it was instrumented, arcs examined.
+    """
+
+    def __init__(self, graph: ResidentGraph, threshold: int) -> None:
+        self._graph = graph
+        module = kernels(graph.device, "bottom_up.cu")
+        self._warp = module.get_function("warp_bottom_up")
+        self._thread = module.get_function("thread_bottom_up")
+        xp, n = graph.device.xp, graph.n_vertices
+        self._rows = incoming(graph)
+        self._large = xp.empty(words_of(n), dtype=xp.uint32)
+        mark = np.uint32(n), self._rows[0], np.uint32(threshold), self._large
+        module.get_function("mark_large")(*over(n), mark)
+        self.counts = xp.zeros(2, dtype=xp.uint64)
+
+    def run(
+        self,
+        depth: int,
+        words: tuple[int, int],
+        frontier: Any,
+        visited: Any,
+        following: Any,
+        answer: Levels,
+        *,
+        instrumented: bool,
+    ) -> None:
+        """Launch a level.
+
+        Parameters
+        ----------
+        depth : int
+            Level of the frontier.
+        words : (int, int)
+            The first word of the bitmap whose vertices are searched, and the one behind the last.
+        frontier, visited, following : device array of shape (n_words,), uint32
+            Bitmaps; the words of the last are written, those of `visited` added to.
+        answer : Levels
+        instrumented : bool
+            Whether to count arcs.
+        """
+        self.counts.fill(0)
+        if words[0] == words[1]:
+            return
+        rows = np.uint32(words[0]), np.uint32(words[1]), *self._rows, self._large
+        bitmaps = frontier, np.uint32(depth), visited, following
+        found = answer.level, answer.predecessor, self.counts, np.uint32(instrumented)
+        for kernel in (self._warp, self._thread):
+            kernel(*over(words[1] - words[0]), (*rows, *bitmaps, *found))
+
+
+class Solver:
+    """BFS by bottom-up levels, launched by the host, which reads their counts back.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 3.2.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        self._threshold = parameters.threshold
+        self._bottom_up = BottomUp(graph, parameters.threshold)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the threshold."""
+        return {"threshold": self._threshold}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        graph, device = self._graph, self._graph.device
+        n = graph.n_vertices
+        answer = Levels(graph, source)
+        frontier = singleton(device.xp, n, source)
+        visited = full_beyond(device.xp, n)
+        visited[source // WORD] |= np.uint32(1 << source % WORD)
+        following = device.xp.empty_like(frontier)
+        log = LevelLog(device, phases)
+        depth = 0
+        found = 1
+        while found:
+            bitmaps = frontier, visited, following
+            self._bottom_up.run(depth, (0, words_of(n)), *bitmaps, answer, instrumented=log.wanted)
+            frontier, following = following, frontier
+            depth += 1
+            found = device.item(self._bottom_up.counts)
+            if log.wanted:
+                elapsed_ms = log.elapsed_ms()
+                log.end_level("bottom-up", found, device.item(self._bottom_up.counts, 1), elapsed_ms)
+        return Answer(answer.level, answer.predecessor, depth)

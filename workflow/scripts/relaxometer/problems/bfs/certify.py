@@ -1,0 +1,82 @@
+"""Certificates of breadth-first searches: Graph500's five rules, checked on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp.certify import Certificate
+
+RULES = {
+    "tree": "the source is at level 0 and its own predecessor; every other reached vertex, and no unreached "
+    "one, has a predecessor that is reached and at a lower level, so that there is no circle",
+    "tree_levels": "a vertex is exactly one level below its predecessor",
+    "arc_levels": "no arc between reached vertices leads more than one level down",
+    "spanning": "no arc leads from a reached vertex to an unreached one",
+    "tree_arcs": "there is an arc to every vertex from its predecessor",
+}
+"""The rules of a BFS certificate, in the order of the kernels' report."""
+
+BLOCK = 256
+MAX_BLOCKS = 1 << 16
+"""Warps take several rows each beyond so many blocks."""
+
+
+class BfsCertifier:
+    """Checks answers of breadth-first searches on one resident graph.
+
+    The rules are Graph500's, with its edges read as arcs. On an undirected graph every edge is an arc both
+    ways, so that they say the same: ``arc_levels`` that the ends of an edge are at most one level apart,
+    ``spanning`` that the tree spans the source's component. On a directed graph an arc may lead back up any
+    number of levels, and the tree spans what the source reaches.
+
+    The work is O(m) for the arcs and O(n log d) for predecessors, d being the largest degree.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+
+    References
+    ----------
+    Graph500 specification 3, section 8 (validation).
+    """
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._graph = graph
+        module = graph.device.module(Path(__file__).with_name("certify_bfs.cu"))
+        self._check_arcs = module.get_function("check_arcs")
+        self._check_tree = module.get_function("check_tree")
+        self._report = graph.device.xp.empty((len(RULES), 2), dtype=np.uint64)
+
+    def check(self, source: int, level: Any, predecessor: Any) -> Certificate:
+        """Check one answer.
+
+        Parameters
+        ----------
+        source : int
+        level, predecessor : device array of shape (n_vertices,), uint32
+            As in :class:`relaxometer.problems.bfs.Answer`.
+
+        Returns
+        -------
+        Certificate
+        """
+        n = np.uint32(self._graph.n_vertices)
+        rows = np.uint32(source), level, predecessor
+        csr = n, self._graph.offsets, self._graph.targets
+        warps_a_block = BLOCK // 32
+        self._report[:, 0] = 0
+        self._report[:, 1] = n
+        self._check_arcs(_blocks(int(n), warps_a_block), BLOCK, (*csr, level, self._report))
+        self._check_tree(_blocks(int(n), BLOCK), BLOCK, (*csr, *rows, self._report))
+        report = self._graph.device.asnumpy(self._report)
+        counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
+        firsts = zip(counts.items(), report[:, 1].tolist(), strict=True)
+        return Certificate(counts, {rule: vertex for (rule, count), vertex in firsts if count})
+
+
+def _blocks(rows: int, rows_a_block: int) -> int:
+    return min((rows + rows_a_block - 1) // rows_a_block, MAX_BLOCKS)

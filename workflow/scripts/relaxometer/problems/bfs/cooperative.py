@@ -1,0 +1,250 @@
+"""CPU and GPU search each level together (Hirakushi and Takahashi, section 3.3)."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeInt
+
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.bfs._levels import LevelLog, Levels, full_beyond, singleton, words_of
+from relaxometer.problems.bfs._switching import SwitchingParameters
+from relaxometer.problems.bfs.bottom_up import BottomUp
+from relaxometer.problems.bfs.top_down import TopDown
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+    from relaxometer.graphs.resident import ResidentGraph
+
+DIRECTIONS = ("top-down", "bottom-up")
+
+
+class Parameters(SwitchingParameters):
+    """How the work is shared, and when the search changes direction.
+
+    Parameters
+    ----------
+    alpha, beta, way_back
+        See :class:`SwitchingParameters`.
+    cpu_share : float or "auto"
+        Share of the arcs whose vertices the CPU takes: the source's ratios 0:1, 1:3 and 1:1 of CPU to GPU are
+        0, 0.25 and 0.5. "auto" measures both on one search and balances each direction.
+    threshold : int
+        Vertices with at least so many incoming arcs are searched by a warp of the GPU, others by a thread.
+    """
+
+    cpu_share: float | Literal["auto"] = Field("auto", ge=0, le=1)
+    threshold: NonNegativeInt = Field(32, lt=2**32)
+
+
+class Solver:
+    """BFS that shares each level between CPU and GPU.
+
+    The vertices are cut in two where the arcs before the cut are the CPU's share; the cut may differ from
+    level to level. Both sides know the whole frontier and everything visited, as bitmaps. Top-down, each
+    expands the part of the frontier on its side of the cut; bottom-up, each finds parents for its own side.
+    At the end of a level the two bitmaps of what was found are merged on the CPU and go back to the GPU.
+    Top-down both may find the same vertex, at the same level; in the answer the smaller of the two
+    predecessors stays.
+
+    The GPU's kernels and the way of its bitmap to the host are queued ahead of the CPU's part and run beside
+    it. Levels are begun by the host, as in the source.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", sections 3.3 and 3.4. There the two
+    share a block of a partitioned matrix, and the merged bitmap goes to other nodes.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        self._parameters = parameters
+        self._device_side = _DeviceSide(graph, parameters.threshold)
+        self._cpu_side = _CpuSide(graph)
+        share = parameters.cpu_share
+        self._shares = self._tuned() if share == "auto" else dict.fromkeys(DIRECTIONS, share)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return all parameters, and the CPU's share in either direction."""
+        shares = {f"cpu_share_{name.replace('-', '_')}": share for name, share in self._shares.items()}
+        return {**self._parameters.model_dump(), **shares}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        rounds = self._search(source, LevelLog(self._graph.device, phases), None)
+        xp, ours, theirs = self._graph.device.xp, self._device_side.answer, self._cpu_side.answer
+        level, predecessor = (self._graph.device.asarray(column) for column in theirs)
+        merged = xp.minimum(ours.level, level), xp.minimum(ours.predecessor, predecessor)
+        return Answer(*merged, rounds)
+
+    def _search(self, source: int, log: LevelLog, sums_ms: dict[str, list[float]] | None) -> int:
+        """Search all levels and return how many; with `sums_ms` the sides take turns, timed."""
+        host, gpu, cpu = self._graph.host, self._device_side, self._cpu_side
+        limits = self._parameters.limits(host.n_vertices, host.n_arcs)
+        gpu.start(source)
+        cpu.start(source)
+        vertices, arcs = 1, int(host.offsets[source + 1] - host.offsets[source])
+        direction = "top-down"
+        depth = 0
+        while vertices:
+            if direction == "top-down" and arcs > limits[0]:
+                direction = "bottom-up"
+            elif direction == "bottom-up" and vertices < limits[1]:
+                direction = "top-down"
+            cut = self._cut(direction)
+            begin = time.perf_counter()
+            gpu.launch(direction, depth, cut, instrumented=log.wanted)
+            if sums_ms is not None:
+                self._graph.device.synchronize()
+                sums_ms[direction][1] += (time.perf_counter() - begin) * 1e3
+                begin = time.perf_counter()
+            cpu.run(direction, depth, cut)
+            if sums_ms is not None:
+                sums_ms[direction][0] += (time.perf_counter() - begin) * 1e3
+            examined = cpu.examined + (gpu.examined(direction) if log.wanted else 0)
+            vertices, arcs = cpu.merge(gpu.received())
+            gpu.send(cpu.frontier)
+            depth += 1
+            if log.wanted:
+                log.end_level(direction, vertices, examined, log.elapsed_ms())
+        return depth
+
+    def _cut(self, direction: str) -> int:
+        """Return the first word of the bitmaps whose vertices are the GPU's."""
+        offsets = self._graph.host.offsets[::32]
+        return int(
+            np.searchsorted(
+                offsets[: words_of(self._graph.n_vertices)], self._shares[direction] * self._graph.n_arcs
+            )
+        )
+
+    def _tuned(self) -> dict[str, float]:
+        """Measure both sides on the levels of one search, shared 1:1; return the shares that balance them.
+
+        It starts at the vertex with the most arcs, since its search sees large levels of either direction.
+        A direction that the search does not take stays at the source's best ratio, 1:3.
+        """
+        self._shares = dict.fromkeys(DIRECTIONS, 0.5)
+        source = int(self._graph.host.degrees.argmax())
+        log = LevelLog(self._graph.device, None)
+        self._search(source, log, {direction: [0.0, 0.0] for direction in DIRECTIONS})
+        sums_ms = {direction: [0.0, 0.0] for direction in DIRECTIONS}
+        self._search(source, log, sums_ms)
+        return {
+            direction: of_gpu / (of_cpu + of_gpu) if of_cpu + of_gpu else 0.25
+            for direction, (of_cpu, of_gpu) in sums_ms.items()
+        }
+
+
+class _DeviceSide:
+    """The GPU's part of a search."""
+
+    def __init__(self, graph: ResidentGraph, threshold: int) -> None:
+        self._graph = graph
+        self._n_words = words_of(graph.n_vertices)
+        self._top_down = TopDown(graph)
+        self._bottom_up = BottomUp(graph, threshold)
+        self._received = _pinned(graph.device, self._n_words)
+
+    def start(self, source: int) -> None:
+        """Begin a search."""
+        xp, n = self._graph.device.xp, self._graph.n_vertices
+        self.answer = Levels(self._graph, source)
+        self._frontier = singleton(xp, n, source)
+        self._visited = full_beyond(xp, n) | self._frontier
+        self._following = xp.empty_like(self._frontier)
+
+    def launch(self, direction: str, depth: int, cut: int, *, instrumented: bool) -> None:
+        """Queue the search of the words from `cut` on, and the way of what it finds to the host."""
+        self._following.fill(0)
+        words = cut, self._n_words
+        bitmaps = self._frontier, self._visited, self._following, self.answer
+        if direction == "top-down":
+            self._top_down.run(depth, words, *bitmaps)
+        else:
+            self._bottom_up.run(depth, words, *bitmaps, instrumented=instrumented)
+        if self._graph.device.kind == "cuda":
+            self._following.get(out=self._received, blocking=False)
+        else:
+            self._received[:] = self._following
+
+    def examined(self, direction: str) -> int:
+        """Return the arcs that the last level examined here."""
+        counts = self._top_down.counts if direction == "top-down" else self._bottom_up.counts
+        return int(self._graph.device.item(counts, 1))
+
+    def received(self) -> Any:
+        """Wait for the bitmap of what was found here, and return it."""
+        self._graph.device.synchronize()
+        return self._received
+
+    def send(self, frontier: Any) -> None:
+        """Take over the next frontier, which must stay as it is until the next level was received."""
+        if self._graph.device.kind == "cuda":
+            self._frontier.set(frontier)
+        else:
+            np.copyto(self._frontier, frontier)
+        self._visited |= self._frontier
+
+
+class _CpuSide:
+    """The CPU's part of a search, and the merging of both."""
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        from relaxometer.problems.bfs import _cpu
+
+        self._cpu = _cpu
+        self._n = graph.n_vertices
+        self._out, self._in = _cpu.host_rows(graph)
+        n_words = words_of(self._n)
+        self._bitmaps = _pinned(graph.device, n_words), _pinned(graph.device, n_words)
+        self._lists = np.empty(self._n, dtype=np.uint32), np.empty(self._n, dtype=np.uint32)
+        self._counts = np.zeros(3, dtype=np.int64)
+
+    def start(self, source: int) -> None:
+        """Begin a search."""
+        self.answer = np.full(self._n, UNREACHED), np.full(self._n, NO_PREDECESSOR)
+        self.frontier, self._following = self._bitmaps
+        self.frontier[:] = singleton(np, self._n, source)
+        self._visited = full_beyond(np, self._n) | self.frontier
+
+    def run(self, direction: str, depth: int, cut: int) -> None:
+        """Search the words up to `cut`."""
+        self._following.fill(0)
+        state = self._visited, *self.answer
+        if direction == "top-down":
+            listed, found = self._lists
+            self._cpu.list_bitmap(self.frontier, 0, cut, listed, self._counts)
+            size = int(self._counts[self._cpu.FOUND])
+            self._cpu.top_down(*self._out, listed, size, depth, *state, found, self._counts)
+            self._cpu.mark_listed(found, int(self._counts[self._cpu.FOUND]), self._following)
+        else:
+            self._cpu.bottom_up(
+                *self._in, 0, cut, self.frontier, depth, *state, self._following, self._counts
+            )
+        self.examined = int(self._counts[self._cpu.EXAMINED])
+
+    def merge(self, received: Any) -> tuple[int, int]:
+        """Make both sides' finds the frontier; return its vertices, and the arcs that leave them."""
+        self._cpu.merge(self._following, received, self._out[0], self._visited, self._counts)
+        self.frontier, self._following = self._following, self.frontier
+        return int(self._counts[self._cpu.FOUND]), int(self._counts[self._cpu.ARCS])
+
+
+def _pinned(device: Device, n_words: int) -> Any:
+    """Return a bitmap in host memory that a GPU can copy to and from while the CPU computes."""
+    if device.kind != "cuda":
+        return np.zeros(n_words, dtype=np.uint32)
+    return importlib.import_module("cupyx").zeros_pinned(n_words, dtype=np.uint32)

@@ -1,0 +1,268 @@
+"""The frame of the kernels for batches: one launch, or parts that are moved and solved side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import NonNegativeInt, model_validator
+
+from relaxometer.problems import variants
+from relaxometer.problems.dominators import Answer
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+    from relaxometer.graphs.batch import Batch
+    from relaxometer.graphs.resident_batch import ResidentBatch
+
+THREADS = 128
+"""Of a block."""
+
+TREE_WORDS = 8192
+"""Words of shared memory for a tree; larger graphs keep theirs where the answer goes."""
+
+
+class Parameters(variants.Parameters):
+    """How a batch reaches the device, and how its launch is made.
+
+    Parameters
+    ----------
+    streams : int, default=0
+        0 solves the resident batch in one launch, and nothing is moved. Otherwise the batch is cut into so
+        many parts, and each is uploaded, solved and its answer downloaded in a stream of its own, so that the
+        parts overlap; the time then includes the transfers, and the answer is in host memory, where the next
+        one takes its place. A device without streams takes one part after the other.
+    replay : bool, default=False
+        Whether the launch is recorded once as a CUDA graph and replayed. A device without them just launches.
+    """
+
+    streams: NonNegativeInt = 0
+    replay: bool = False
+
+    @model_validator(mode="after")
+    def _are_not_combined(self) -> Parameters:
+        if self.streams and self.replay:
+            raise ValueError("streams and replay exclude each other")
+        return self
+
+
+class BatchSolver:
+    """All graphs of a resident batch in one launch of blocks that take graphs from a queue.
+
+    Parameters
+    ----------
+    graph : ResidentBatch
+    parameters : Parameters
+    """
+
+    runs_on: ClassVar[Literal["device"]] = "device"
+    takes: ClassVar[Literal["batch"]] = "batch"
+    file: ClassVar[str]
+    """The file of kernels."""
+
+    def __init__(self, graph: ResidentBatch, parameters: Parameters) -> None:
+        self._batch = graph
+        self._device = graph.device
+        self._parameters = parameters
+        module = self._device.module(Path(__file__).with_name(self.file))
+        self._kernel = module.get_function("batch_dominators")
+        self._idom = self._device.xp.empty(graph.n_vertices, dtype=np.uint32)
+        parts = _parts(graph.host, max(parameters.streams, 1))
+        self._shared_bytes = self.shared_bytes(graph.host.sizes)
+        self._parts = [_Part(self._device, graph.host, first, last) for first, last in parts]
+        self._streams = _Streams(self._device, graph.host, len(self._parts)) if parameters.streams else None
+        self._recorded = _Recorded(self._device, self._launch) if parameters.replay else None
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The parameters in force."""
+        return self._parameters.model_dump()
+
+    def shared_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
+        """Return the dynamic shared memory of a block for graphs of these sizes."""
+        return 4 * int(min(sizes.max(initial=1), TREE_WORDS))
+
+    def sizes_argument(self, part: _Part) -> tuple[np.uint32, ...]:
+        """Return the numbers of graphs that the kernel begins with."""
+        return (np.uint32(part.n_graphs),)
+
+    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators of all graphs; see `relaxometer.problems.dominators.Solver`."""
+        if self._streams:
+            self._overlap(self._streams)
+        elif self._recorded:
+            self._recorded.replay()
+        else:
+            self._launch()
+        if phases is not None:
+            with self._device.timer() as timer:
+                self._launch()
+            phases.append(Phase("batch", self._batch.n_vertices, self._batch.n_arcs, timer.ms))
+        return Answer(self._streams.answer if self._streams else self._idom.copy(), None)
+
+    def _launch(self) -> None:
+        """Solve every part of the resident batch."""
+        for part in self._parts:
+            self._solve(part, self._batch.first_vertex, self._batch.offsets, self._batch.targets)
+
+    def _solve(self, part: _Part, first_vertex: Any, offsets: Any, targets: Any) -> None:
+        part.queue.fill(0)
+        arrays = (part.largest_first, first_vertex, offsets, targets)
+        capacity = np.uint32(self._shared_bytes // 4)
+        most = self._device.max_cooperative_blocks(self._kernel, THREADS, self._shared_bytes)
+        grid = max(1, min(most, part.n_graphs))
+        arguments = (*self.sizes_argument(part), *arrays, capacity, self._idom, part.queue)
+        self._kernel(grid, THREADS, arguments, shared_mem=self._shared_bytes)
+
+    def _overlap(self, streams: _Streams) -> None:
+        """Move and solve the parts, each in a stream of its own, and wait for them."""
+        with streams.all_begin_and_end():
+            for part, stream in zip(self._parts, streams, strict=True):
+                with stream:
+                    moved = streams.upload(part)
+                    self._solve(part, *moved)
+                    streams.download(self._idom, *part.vertices)
+        self._device.synchronize()
+
+
+class _Part:
+    """Consecutive graphs of a batch.
+
+    Parameters
+    ----------
+    device : Device
+    batch : Batch
+    first, last : int
+        The graphs are `first` to `last` - 1.
+    """
+
+    def __init__(self, device: Device, batch: Batch, first: int, last: int) -> None:
+        sizes = batch.sizes[first:last]
+        order = first + np.argsort(-sizes, kind="stable")
+        self.sizes = sizes
+        self.n_graphs = last - first
+        self.graphs = first, last
+        self.vertices = int(batch.first_vertex[first]), int(batch.first_vertex[last])
+        self.arcs = int(batch.offsets[self.vertices[0]]), int(batch.offsets[self.vertices[1]])
+        self.largest_first = device.asarray(order.astype(np.uint32))
+        self.queue = device.xp.zeros(1, dtype=np.uint32)
+
+
+def _parts(batch: Batch, count: int) -> Sequence[tuple[int, int]]:
+    """Cut a batch into at most `count` runs of graphs with about as many arcs each."""
+    wanted = np.linspace(0, batch.n_arcs, count + 1)[1:-1]
+    cuts = np.searchsorted(batch.first_arc, wanted)
+    bounds = np.unique(np.concatenate([[0], cuts, [len(batch)]])).tolist()
+    return list(pairwise(bounds))
+
+
+class _Streams:
+    """As many streams as parts, the batch and its answer in pinned memory, and arrays to upload it into.
+
+    Parameters
+    ----------
+    device : Device
+    batch : Batch
+    count : int
+
+    Attributes
+    ----------
+    answer : ndarray of shape (n_vertices,), uint32
+        In host memory.
+    """
+
+    def __init__(self, device: Device, batch: Batch, count: int) -> None:
+        self._device = device
+        self._on_gpu = device.kind == "cuda"
+        self._pinned = [
+            self._host_copy(array) for array in (batch.first_vertex, batch.offsets, batch.targets)
+        ]
+        self._arrays = [device.xp.empty(len(array), dtype=array.dtype) for array in self._pinned]
+        self.answer = self._host_array(batch.n_vertices, np.uint32)
+        cuda = device.xp.cuda if self._on_gpu else None
+        self._streams: list[Any] = [
+            cuda.Stream(non_blocking=True) if cuda else _no_stream() for _ in range(count)
+        ]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the streams as context managers."""
+        return iter(self._streams if self._on_gpu else (_no_stream() for _ in self._streams))
+
+    def _host_array(self, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return an array in host memory that a GPU can copy from and to without help."""
+        if not self._on_gpu:
+            return np.empty(n, dtype=dtype)
+        memory = self._device.xp.cuda.alloc_pinned_memory(max(n, 1) * np.dtype(dtype).itemsize)
+        return np.frombuffer(memory, dtype, n)
+
+    def _host_copy(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        copy = self._host_array(len(values), values.dtype)
+        copy[:] = values
+        return copy
+
+    @contextmanager
+    def all_begin_and_end(self) -> Iterator[None]:
+        """Let the streams begin after what the caller did before, and the caller go on after all of them."""
+        if not self._on_gpu:
+            yield
+            return
+        main = self._device.xp.cuda.get_current_stream()
+        begin = main.record()
+        for stream in self._streams:
+            stream.wait_event(begin)
+        yield
+        for stream in self._streams:
+            main.wait_event(stream.record())
+
+    def upload(self, part: _Part) -> list[Any]:
+        """Upload what belongs to a part; return first vertices, offsets and targets, filled there."""
+        (first, last), (first_vertex, end_vertex) = part.graphs, part.vertices
+        bounds = ((first, last + 1), (first_vertex, end_vertex + 1), part.arcs)
+        for array, pinned, (begin, end) in zip(self._arrays, self._pinned, bounds, strict=True):
+            if self._on_gpu:
+                array[begin:end].set(pinned[begin:end], stream=self._device.xp.cuda.get_current_stream())
+            else:
+                array[begin:end] = pinned[begin:end]
+        return self._arrays
+
+    def download(self, values: Any, begin: int, end: int) -> None:
+        """Download a part of the answer."""
+        if self._on_gpu:
+            values[begin:end].get(out=self.answer[begin:end], blocking=False)
+        else:
+            self.answer[begin:end] = values[begin:end]
+
+
+@contextmanager
+def _no_stream() -> Iterator[None]:
+    yield
+
+
+class _Recorded:
+    """A launch recorded as a CUDA graph; where there are none, the launch itself."""
+
+    def __init__(self, device: Device, launch: Any) -> None:
+        self._launch = launch
+        self._graph: Any = None
+        if device.kind == "cuda":
+            # What compiles or allocates must not be recorded.
+            launch()
+            device.synchronize()
+            stream = device.xp.cuda.Stream(non_blocking=True)
+            with stream:
+                stream.begin_capture()
+                launch()
+                self._graph = stream.end_capture()
+
+    def replay(self) -> None:
+        """Launch again."""
+        if self._graph is None:
+            self._launch()
+        else:
+            self._graph.launch()

@@ -1,0 +1,120 @@
+"""A tree that sinks to the tree of dominators, on the device: the rounds of ``iterative_tree.cu``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.dominators import NO_DOMINATOR
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+
+THREADS = 512
+
+ALL_ROUNDS = np.uint32(2**32 - 1)
+
+
+class Sinking:
+    """Rounds over the arcs of a graph until parents are immediate dominators.
+
+    Parameters
+    ----------
+    device : Device
+    n_vertices, n_arcs : int
+        The most vertices that a graph has, and how many arcs it usually has.
+    """
+
+    def __init__(self, device: Device, n_vertices: int, n_arcs: int) -> None:
+        self._device = device
+        xp = device.xp
+        module = device.module(Path(__file__).with_name("iterative_tree.cu"), cooperative=True)
+        self._sink = module.get_function("sink")
+        self._arcs_by_number = module.get_function("arcs_by_number")
+        self._lowest_predecessors = module.get_function("lowest_predecessors")
+        self._name = module.get_function("name_dominators")
+        self._blocks = device.max_cooperative_blocks(self._sink, THREADS)
+        self._jump = xp.empty(n_vertices, dtype=xp.uint32)
+        self._from = xp.empty(n_arcs, dtype=xp.uint32)
+        self._to = xp.empty(n_arcs, dtype=xp.uint32)
+        self._tallies = xp.empty(6, dtype=xp.uint64)
+        self._outcome = xp.empty(3, dtype=xp.uint64)
+        self._longest = xp.empty(1, dtype=xp.uint32)
+
+    def run(
+        self,
+        arcs: tuple[Any, Any],
+        tree: tuple[Any, Any, Any],
+        longest_chain: Any,
+        phases: list[Phase] | None = None,
+    ) -> int:
+        """Let a tree sink.
+
+        Parameters
+        ----------
+        arcs : tuple of device arrays of shape (n_arcs,), uint32
+            Tails and heads.
+        tree : tuple of device arrays, uint32
+            How many vertices are reached, shape (1,); the number of every vertex; the parent by number, which
+            is changed in place. For every vertex, all its strict dominators must be its parent or dominate
+            it, and dominators have smaller numbers.
+        longest_chain : device array of shape (1,), uint32
+            No chain of parents is longer.
+        phases : list, optional
+            If given, rounds are launched apart from each other, and recorded.
+
+        Returns
+        -------
+        int
+            How many rounds were run; the last one changes nothing.
+        """
+        reached, number, parent = tree
+        n_arcs = len(arcs[0])
+        if n_arcs > len(self._from):
+            self._from, self._to = (self._device.xp.empty(n_arcs, dtype=np.uint32) for _ in range(2))
+        numbered = (np.uint64(n_arcs), *arcs, number, self._from, self._to)
+        self._arcs_by_number(self._blocks_for(n_arcs), THREADS, numbered)
+        if phases is None:
+            rounds, _, _ = self._launch(n_arcs, reached, parent, longest_chain, ALL_ROUNDS)
+            return rounds
+        rounds, moved = 0, 1
+        while moved:
+            with self._device.timer() as timer:
+                _, moved, longest = self._launch(n_arcs, reached, parent, longest_chain, np.uint32(1))
+            self._longest.fill(longest)
+            longest_chain = self._longest
+            phases.append(Phase("round", moved, n_arcs, timer.ms))
+            rounds += 1
+        return rounds
+
+    def _launch(
+        self, n_arcs: int, reached: Any, parent: Any, longest_chain: Any, most_rounds: np.uint32
+    ) -> list[int]:
+        """Run rounds; return how many, and the moves and the longest climb of the last."""
+        self._tallies.fill(0)
+        arcs = (np.uint64(n_arcs), self._from, self._to)
+        tree = (reached, longest_chain, parent, self._jump)
+        arguments = (*arcs, *tree, most_rounds, self._tallies, self._outcome)
+        self._sink(self._blocks_for(max(n_arcs, len(parent))), THREADS, arguments)
+        outcome: list[int] = self._device.asnumpy(self._outcome).tolist()
+        return outcome
+
+    def lowest_predecessors(self, arcs: tuple[Any, Any], n_vertices: int) -> Any:
+        """Return the smallest predecessor of every vertex; 2**32 - 1 where there is none."""
+        lowest = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
+        n_arcs = len(arcs[0])
+        self._lowest_predecessors(self._blocks_for(n_arcs), THREADS, (np.uint64(n_arcs), *arcs, lowest))
+        return lowest
+
+    def dominators(self, n_vertices: int, reached: Any, order: Any, parent: Any) -> Any:
+        """Return the immediate dominators by vertex, where `order` holds the vertices by number."""
+        idom = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
+        self._name(self._blocks_for(n_vertices), THREADS, (reached, order, parent, idom))
+        return idom
+
+    def _blocks_for(self, items: int) -> int:
+        """Return how many blocks to launch over so many items."""
+        return max(1, min(self._blocks, -(-items // THREADS)))

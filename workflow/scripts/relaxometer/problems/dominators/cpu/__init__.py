@@ -1,0 +1,1 @@
+"""Dominators on CPU cores."""

@@ -1,0 +1,48 @@
+"""The tables that searches are recorded in, by one device or several ranks."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from relaxometer.problems.problem import Problem
+
+OVERFLOW = "a shortest path is longer than 2**32 - 2, the largest distance that 32 bits hold"
+
+RUNS = pa.schema(
+    [
+        ("source", pa.int64()),
+        ("repetition", pa.int32()),
+        ("time_ms", pa.float64()),
+        ("prepare_ms", pa.float64()),
+        ("upload_ms", pa.float64()),
+        ("download_ms", pa.float64()),
+        ("certify_ms", pa.float64()),
+        ("phases", pa.int64()),
+        ("relaxed_arcs", pa.int64()),
+        ("reached", pa.int64()),
+        ("reached_arcs", pa.int64()),
+        ("input_edges", pa.int64()),
+        ("status", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+"""A row for each (source, repetition)."""
+
+
+def certificates_schema(problem: Problem) -> pa.Schema:
+    """Return the columns of the certificates of a problem: for each answer, how often it breaks each rule."""
+    key = [("source", pa.int64()), ("repetition", pa.int32()), ("holds", pa.bool_())]
+    return pa.schema(key + [(f"rule_{rule}", pa.int64()) for rule in problem.rules])
+
+
+PHASES = pa.schema(
+    [
+        ("source", pa.int64()),
+        ("phase", pa.int32()),
+        ("mode", pa.string()),
+        ("updated", pa.int64()),
+        ("relaxed_arcs", pa.int64()),
+        ("time_ms", pa.float64()),
+    ]
+)
+"""A row for each phase of the instrumented run of each source."""

@@ -1,0 +1,71 @@
+"""A graph in the layout that costs a kernel the fewest dependent reads, and how such kernels are launched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+
+NO_ARC = 2**32 - 1
+MORE_ARCS = 2**32 - 2
+"""Marks in the lists of first arcs; see ``_packed_arcs.cuh``."""
+
+FIRST = 4
+"""Arcs of a vertex that lie where its number says."""
+
+
+class PackedArcs:
+    """A graph in the layout that costs the fewest dependent reads.
+
+    Parameters
+    ----------
+    device : Device
+    offsets : device array of shape (n_vertices + 1,), int64
+    targets, weights : device array of shape (n_arcs,), uint32
+
+    Attributes
+    ----------
+    rows : device array of shape (n_vertices, 2), uint32
+        Where a vertex's arcs begin and end: one read of 8 bytes.
+    arcs : device array of shape (n_arcs, 2), uint32
+        Target and weight of each arc: one read of 8 bytes.
+
+    Raises
+    ------
+    Skipped
+        If the graph has 2**32 arcs or more.
+    """
+
+    def __init__(self, device: Device, offsets: Any, targets: Any, weights: Any) -> None:
+        if len(targets) >= 2**32:
+            raise Skipped(f"{len(targets)} arcs; the kernel numbers arcs with 32 bits")
+        self._xp = xp = device.xp
+        ends = offsets.astype(xp.uint32)
+        self.rows = xp.ascontiguousarray(xp.stack([ends[:-1], ends[1:]], axis=1))
+        self.arcs = xp.ascontiguousarray(xp.stack([targets, weights], axis=1))
+
+    def first(self) -> Any:
+        """Return the first four arcs of every vertex, device array of shape (n_vertices, 4, 2), uint32.
+
+        They lie where the vertex's number says, so that they are read without looking up its row. Places
+        without an arc hold `NO_ARC`; the last place of a vertex with more arcs holds `MORE_ARCS`.
+        """
+        xp = self._xp
+        first = xp.zeros((len(self.rows), FIRST, 2), dtype=xp.uint32)
+        degree = self.rows[:, 1] - self.rows[:, 0]
+        for place in range(FIRST):
+            has = xp.flatnonzero(degree > place)
+            first[:, place, 0] = NO_ARC
+            first[has, place] = self.arcs[self.rows[has, 0] + np.uint32(place)]
+        first[degree > FIRST, FIRST - 1] = xp.array([MORE_ARCS, 0], dtype=xp.uint32)
+        return first
+
+
+def threads_per_block(device: Any) -> int:
+    """Return 1024 on a GPU, and 128 in the emulation, which runs threads one after another."""
+    return 1024 if device.kind == "cuda" else 128

@@ -1,0 +1,70 @@
+"""Arcs by their heads: the tail of every arc, whether a graph is its own transpose, and the transpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+WARPS = BLOCK // 32
+"""Warps a block."""
+
+
+def tails_of_arcs(graph: ResidentGraph) -> Any:
+    """Return the tail of every arc of a graph: a device array of shape (n_arcs,), uint32."""
+    tails = graph.device.xp.empty(graph.n_arcs, dtype=np.uint32)
+    write_tails = graph.device.module(Path(__file__).with_name("_arcs.cu")).get_function("write_tails")
+    blocks = -(-graph.n_vertices // WARPS)
+    write_tails(blocks, BLOCK, (np.uint32(graph.n_vertices), graph.offsets, tails))
+    return tails
+
+
+def is_mirrored(graph: ResidentGraph, tails: Any) -> bool:
+    """Tell whether every arc of a graph has one of the same weight in the other direction.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    tails : device array of shape (n_arcs,), uint32
+    """
+    if not graph.n_arcs:
+        return True
+    unmirrored = graph.device.xp.zeros(1, dtype=np.uint32)
+    module = graph.device.module(Path(__file__).with_name("_arcs.cu"))
+    arguments = (np.int64(graph.n_arcs), graph.offsets, graph.targets, graph.weights, tails, unmirrored)
+    module.get_function("find_unmirrored")(*over(graph.n_arcs), arguments)
+    return graph.device.item(unmirrored) == 0
+
+
+@dataclass(frozen=True, eq=False)
+class IncomingArcs:
+    """The arcs of a graph by head: the rows of its transposed adjacency matrix.
+
+    Parameters
+    ----------
+    offsets : device array of shape (n_vertices + 1,), int64
+    tails, weights : device array of shape (n_arcs,), uint32
+    """
+
+    offsets: Any
+    tails: Any
+    weights: Any
+
+    @classmethod
+    def of(cls, graph: ResidentGraph) -> IncomingArcs:
+        """Return the incoming arcs of `graph`; its own arrays where it is its own transpose."""
+        tails = tails_of_arcs(graph)
+        if is_mirrored(graph, tails):
+            return cls(graph.offsets, graph.targets, graph.weights)
+        xp = graph.device.xp
+        offsets = xp.zeros(graph.n_vertices + 1, dtype=np.int64)
+        offsets[1:] = xp.cumsum(xp.bincount(graph.targets, minlength=graph.n_vertices))
+        order = xp.argsort(graph.targets, kind="stable")
+        return cls(offsets, tails[order], graph.weights[order])

@@ -1,0 +1,140 @@
+"""A graph as a list of edges (COO), each to be relaxed by one thread, and the tree over such a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.sssp import NO_PREDECESSOR
+from relaxometer.problems.sssp.bellman_ford._arcs import is_mirrored, tails_of_arcs
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+GROUP = 4
+"""Edges that one thread reads in 128-bit loads; lists are filled up to a multiple of it."""
+
+PIECE = 1 << 30
+"""Most edges of one launch, a multiple of `GROUP`: kernels count them in 32 bits."""
+
+
+class EdgeList:
+    """The edges of a graph, made and ordered on its device.
+
+    If every arc has one of the same weight in the other direction, a pair of arcs is one edge, to be relaxed
+    both ways; otherwise every arc is an edge, to be relaxed one way. Self-loops are left out.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    weight_type : dtype
+        uint32 or float64.
+    block : int, optional
+        Sort the edges by (block of the end, block of the start), a block being so many vertices that follow
+        each other; within a pair of blocks, and without this, they have the order of the CSR arrays.
+
+    Attributes
+    ----------
+    starts, ends : device array of shape (n_filled,), uint32
+        Ends of each edge; the smaller one is the start where edges are relaxed both ways. Filled up to a
+        multiple of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
+    weights : device array of shape (n_filled,), `weight_type`
+    n_edges : int
+        Without the filling.
+    both_ways : bool
+    """
+
+    def __init__(self, graph: ResidentGraph, weight_type: Any, block: int | None) -> None:
+        self._graph = graph
+        xp = graph.device.xp
+        tails = tails_of_arcs(graph)
+        self.both_ways = is_mirrored(graph, tails)
+        chosen = tails < graph.targets if self.both_ways else tails != graph.targets
+        starts, ends, weights = tails[chosen], graph.targets[chosen], graph.weights[chosen]
+        del tails, chosen
+        self.n_edges = len(starts)
+        self._has_zero = bool((weights == 0).any())
+        if block is not None:
+            order = xp.argsort(_tiles(starts, ends, block, graph.n_vertices), kind="stable")
+            starts, ends, weights = starts[order], ends[order], weights[order]
+        self.starts, self.ends = _filled_up(xp, starts), _filled_up(xp, ends)
+        self.weights = _filled_up(xp, weights.astype(weight_type))
+        self._name = "double" if self.weights.dtype == np.float64 else "u32"
+        self._overflow = xp.zeros(1, dtype=np.uint32)
+        self._joined = xp.zeros(1, dtype=np.uint32)
+        kernels = [f"attach_tight<{self._name}>", f"attach_by_zero<{self._name}>"]
+        module = graph.device.module(Path(__file__).with_name("_edge_list.cu"), name_expressions=kernels)
+        self._attach_tight, self._attach_by_zero = map(module.get_function, kernels)
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs that a phase over all edges looks at."""
+        return self.n_edges * (2 if self.both_ways else 1)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all edges: what a phase reads at least, beside distances."""
+        return self.n_edges * (8 + int(self.weights.dtype.itemsize))
+
+    def launch(self, kernel: Any, edges_per_thread: int, *arguments: Any) -> None:
+        """Launch a kernel over all edges.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Its parameters begin with: groups of edges, starts, ends, weights, both_ways.
+        edges_per_thread : {1, 4}
+        *arguments
+            The other arguments.
+        """
+        for starts, ends, weights in self._pieces():
+            groups = len(starts) // edges_per_thread
+            edges = (np.uint32(groups), starts, ends, weights, np.bool_(self.both_ways))
+            kernel(*over(groups), (*edges, *arguments))
+
+    def _pieces(self) -> Iterator[tuple[Any, Any, Any]]:
+        for begin in range(0, len(self.starts), PIECE):
+            piece = slice(begin, begin + PIECE)
+            yield self.starts[piece], self.ends[piece], self.weights[piece]
+
+    def tree(self, source: int, distance: Any) -> tuple[Any, bool]:
+        """Find the predecessors that shortest distances imply.
+
+        Parameters
+        ----------
+        source : int
+        distance : device array of shape (n_vertices,), uint32
+            As in :class:`relaxometer.problems.sssp.Answer`.
+
+        Returns
+        -------
+        predecessor : device array of shape (n_vertices,), uint32
+        overflowed : bool
+            Whether a vertex counts as unreached only because its distance does not fit 32 bits.
+        """
+        predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
+        predecessor[source] = source
+        self._overflow.fill(0)
+        self.launch(self._attach_tight, GROUP, distance, predecessor, self._overflow)
+        joined = self._has_zero
+        while joined:
+            self._joined.fill(0)
+            self.launch(self._attach_by_zero, GROUP, distance, predecessor, self._joined)
+            joined = bool(self._graph.device.item(self._joined))
+        return predecessor, bool(self._graph.device.item(self._overflow))
+
+
+def _tiles(starts: Any, ends: Any, block: int, n_vertices: int) -> Any:
+    """Return the pair of blocks of each edge as a number, the block of the end first; (n_edges,), uint64."""
+    block = min(block, n_vertices)
+    blocks = -(-n_vertices // block)
+    return (ends // np.uint32(block)).astype(np.uint64) * np.uint64(blocks) + starts // np.uint32(block)
+
+
+def _filled_up(xp: Any, array: Any) -> Any:
+    """Append zeros up to a multiple of `GROUP`."""
+    return xp.concatenate([array, xp.zeros(-len(array) % GROUP, dtype=array.dtype)])

@@ -1,0 +1,81 @@
+"""The loop of the Bellman-Ford variants that look at every arc in every phase, and its instruments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+
+class FixedPoint:
+    """Runs phases until one changes nothing.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    arcs : int
+        Arcs that a phase looks at.
+    check_every : int
+        The host asks whether anything still changes after so many phases. Each question costs a wait for
+        the device; up to ``check_every - 1`` phases at the end are run for nothing.
+
+    Attributes
+    ----------
+    last_phase : device array of shape (1,), uint32
+        The last phase that changed a distance; kernels write it (``report_change``).
+    """
+
+    def __init__(self, graph: ResidentGraph, arcs: int, check_every: int) -> None:
+        self._device = graph.device
+        self._arcs = arcs
+        self._check_every = check_every
+        self.last_phase = self._device.xp.zeros(1, dtype=np.uint32)
+
+    def run(
+        self, relax: Callable[[np.uint32], None], distance: Callable[[], Any], phases: list[Phase] | None
+    ) -> int:
+        """Run `relax` with the number of the phase, from 1 on, until it changes nothing.
+
+        Parameters
+        ----------
+        relax : callable
+            Launches the kernels of one phase.
+        distance : callable
+            Gives the array of distances that the next phase reads.
+        phases : list or None
+            If given, a :class:`Phase` is appended for each phase.
+
+        Returns
+        -------
+        int
+            How many phases were run, the last one that changed nothing included.
+        """
+        self.last_phase.fill(0)
+        phase = 0
+        while True:
+            for _ in range(self._check_every):
+                phase += 1
+                if phases is None:
+                    relax(np.uint32(phase))
+                else:
+                    phases.append(self._observed(phase, relax, distance))
+            if self._device.item(self.last_phase) < phase:
+                return phase
+
+    def _observed(self, phase: int, relax: Callable[[np.uint32], None], distance: Callable[[], Any]) -> Phase:
+        """Run one phase with the clock and compare the distances before and after."""
+        before = distance().copy()
+        self._device.synchronize()
+        begin = time.perf_counter()
+        relax(np.uint32(phase))
+        self._device.synchronize()
+        elapsed_ms = (time.perf_counter() - begin) * 1e3
+        updated = int((distance() != before).sum())
+        return Phase("all", updated, self._arcs, elapsed_ms)

@@ -1,0 +1,1 @@
+"""Dijkstra's algorithm, on the GPU and on CPU cores."""

@@ -1,0 +1,113 @@
+"""One settled vertex a step, found by a reduction over all vertices (algorithm 1 of the survey)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import PositiveInt
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.sssp.dijkstra._extract_min import blocks_for
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+
+class Parameters(variants.Parameters):
+    """How the reduction is launched, and where it is not worth it.
+
+    Parameters
+    ----------
+    threads : {128, 256, 512, 1024}
+        Threads a block. The survey found 512 the fastest on large graphs.
+    limit : int
+        Most vertices of a graph that this variant is run on: its work grows with their square.
+    """
+
+    threads: Literal[128, 256, 512, 1024] = 512
+    limit: PositiveInt = 300_000
+
+
+class Solver:
+    """SSSP that settles the nearest vertex of the queue in each step.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    Raises
+    ------
+    Skipped
+        If the graph has more vertices than the parameter `limit`.
+
+    References
+    ----------
+    "Single-source shortest paths in parallel with CUDA" (survey, in Chinese), section 3.
+    Harris, "Optimizing Parallel Reduction in CUDA", 2007.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        n = graph.n_vertices
+        if n > parameters.limit:
+            raise variants.Skipped(
+                f"{n:,} vertices; the n^2 steps of dijkstra are run up to limit = {parameters.limit:,}"
+            )
+        self._graph = graph
+        self._parameters = parameters
+        device = graph.device
+        module = device.module(Path(__file__).with_name("dijkstra.cu"), cooperative=True)
+        self._dijkstra = module.get_function("dijkstra")
+        most = device.max_cooperative_blocks(self._dijkstra, parameters.threads)
+        self._blocks = min(blocks_for(n, parameters.threads), most)
+        xp = device.xp
+        self._queue = xp.empty(n, dtype=xp.uint32)
+        self._distance = xp.empty(n, dtype=xp.uint32)
+        self._predecessor = xp.empty(n, dtype=xp.uint32)
+        self._minima = xp.empty(self._blocks, dtype=xp.uint64)
+        self._overflow = xp.zeros(1, dtype=xp.uint32)
+        self._steps = xp.zeros(1, dtype=xp.uint32)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the parameters, and the number of blocks."""
+        return {**self._parameters.model_dump(), "blocks": self._blocks}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
+
+        The phases of the answer are its steps, one for each vertex settled. An instrumented run records the
+        whole search as one: nobody wants a line for each vertex.
+        """
+        start = time.perf_counter()
+        for array, nothing in (
+            (self._queue, UNREACHED),
+            (self._distance, UNREACHED),
+            (self._predecessor, NO_PREDECESSOR),
+            (self._overflow, 0),
+        ):
+            array.fill(nothing)
+        self._queue[source] = 0
+        self._distance[source] = 0
+        self._predecessor[source] = source
+        state = (self._queue, self._distance, self._predecessor)
+        self._dijkstra(
+            self._blocks,
+            self._parameters.threads,
+            (*self._graph.csr, *state, self._minima, self._overflow, self._steps),
+        )
+        device = self._graph.device
+        steps = device.item(self._steps)
+        if phases is not None:
+            elapsed_ms = (time.perf_counter() - start) * 1e3
+            settled = device.asnumpy(self._distance) != UNREACHED
+            arcs = int(self._graph.host.degrees[settled].sum())
+            phases.append(Phase("all", steps - 1, arcs, elapsed_ms))
+        overflowed = bool(device.item(self._overflow))
+        return Answer(self._distance.copy(), self._predecessor.copy(), steps, overflowed)

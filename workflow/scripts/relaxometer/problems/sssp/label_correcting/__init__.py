@@ -1,0 +1,1 @@
+"""Label-correcting searches of the survey: block queues and delta-stepping."""

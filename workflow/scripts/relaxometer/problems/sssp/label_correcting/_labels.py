@@ -1,0 +1,64 @@
+"""The labels of the label-correcting variants on a device (see ``_labels.cuh``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems import variants
+from relaxometer.problems.sssp import UNREACHED, Answer
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+BLOCK = 256
+"""Threads a block, for the kernels that work on labels."""
+
+WAITS = 1 << 31
+"""The bit of a vertex that waits to be relaxed; predecessors lie below it."""
+
+
+class Labels:
+    """Distance, predecessor and the bit of waiting of every vertex.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    module : Module
+        Compiled from a file that includes ``_labels.cuh``.
+
+    Attributes
+    ----------
+    words : device array of shape (n_vertices,), uint64
+    overflow : device array of shape (1,), uint32
+
+    Raises
+    ------
+    Skipped
+        If the ids of the graph's vertices need more than 31 bits.
+    """
+
+    def __init__(self, graph: ResidentGraph, module: Any) -> None:
+        if graph.n_vertices > WAITS:
+            raise variants.Skipped(f"{graph.n_vertices:,} vertices; labels hold 31 bits of a predecessor")
+        self._graph = graph
+        self._split = module.get_function("split_labels")
+        xp = graph.device.xp
+        self.words = xp.empty(graph.n_vertices, dtype=xp.uint64)
+        self.overflow = xp.zeros(1, dtype=xp.uint32)
+
+    def start(self, source: int) -> None:
+        """Let `source` wait at distance 0, and forget all others."""
+        self.words.fill(np.uint64(UNREACHED) << np.uint64(32))
+        self.words[source] = WAITS | source
+        self.overflow.fill(0)
+
+    def answer(self, phases: int | None) -> Answer:
+        """Return distances and predecessors in arrays of their own."""
+        n, xp = self._graph.n_vertices, self._graph.device.xp
+        distance = xp.empty(n, dtype=xp.uint32)
+        predecessor = xp.empty(n, dtype=xp.uint32)
+        grid = (n + BLOCK - 1) // BLOCK
+        self._split(grid, BLOCK, (np.uint32(n), self.words, distance, predecessor))
+        return Answer(distance, predecessor, phases, bool(self._graph.device.item(self.overflow)))

@@ -1,0 +1,313 @@
+// SSSP by Bellman and Ford's algorithm with queues, sections 4.2 and 4.3 of the survey "Single-source
+// shortest paths in parallel with CUDA".
+//
+// One launch does the whole search. Every block has a circular queue of its own, in shared memory, of
+// vertices whose distance fell. Over and over it takes a batch from the front, relaxes the batch's arcs, one
+// thread an arc, and queues the vertices that got nearer; blocks do not wait for each other. Two options
+// change the order:
+//
+//   small label first   a vertex nearer than the front one is put in front of it, the others at the back;
+//   large label last    a vertex at the front that is further than the mean of the queue goes to the back.
+//
+// Blocks share work through a common pool, a circular queue in global memory: a block whose own queue is full
+// puts there what does not fit, a block puts there what it has beyond `keep` while the pool has little, and a
+// block that has run dry takes from it. A vertex is in one queue at most (see _labels.cuh), so a pool with a
+// slot for every vertex never overflows.
+//
+// The search is over when no block is busy and the pool is empty. control[WORK] counts busy blocks plus
+// vertices in the pool. It is raised before vertices are published and lowered after they have been fetched,
+// with a fence on either side, so it is zero only once, at the end.
+//
+// Deviations from the source:
+//   - it leaves open what blocks do that run dry, and how the end is found; see above.
+//   - "large label last" and "small label first" look at the distance that a vertex had when it was queued;
+//     it may have fallen since.
+//   - a batch is as many vertices as the block has threads: the options order batches, not vertices.
+
+#include "device/block_scan.cuh"
+#include "_labels.cuh"
+
+__device__ const u32 BLOCK = 256;
+__device__ const u32 STAGE = 4 * BLOCK;  // arcs that are relaxed between two barriers
+__device__ const u32 EMPTY = 0xffffffffu;
+
+// Places of the counters in `control`, each in a cache line of its own.
+enum Counter { HEAD = 0, TAIL = 16, WORK = 32, TAKEN = 48, RELAXED = 64 };
+
+enum Option { SMALL_LABEL_FIRST = 1, LARGE_LABEL_LAST = 2 };
+
+struct Entry {
+    u32 vertex;
+    u32 distance;  // when it was queued
+};
+
+// The queue of a block.
+struct Queue {
+    Entry* ring;
+    u32 capacity;  // a power of two
+    u32 head;
+    u32 size;
+    u64 sum;  // of the distances
+
+    __device__ Entry& at(u32 place)
+    {
+        return ring[(head + place) & (capacity - 1)];
+    }
+};
+
+struct Pool {
+    u32* slots;
+    u32 mask;
+    u64* control;
+
+    // Reserves room for so many vertices; returns the first of their tickets. What the threads of the block
+    // publish under these tickets must come after a fence.
+    __device__ u64 reserve(u32 count) const
+    {
+        atomicAdd(&control[WORK], static_cast<u64>(count));
+        return atomicAdd(&control[TAIL], static_cast<u64>(count));
+    }
+
+    // A slot is free again when whoever took its last vertex has read it.
+    __device__ void publish(u64 ticket, u32 vertex) const
+    {
+        u32* slot = &slots[ticket & mask];
+        while (atomicCAS(slot, EMPTY, vertex) != EMPTY) __nanosleep(50);
+    }
+
+    __device__ u32 fetch(u64 ticket) const
+    {
+        u32* slot = &slots[ticket & mask];
+        u32 vertex = EMPTY;
+        while ((vertex = atomicExch(slot, EMPTY)) == EMPTY) __nanosleep(50);
+        return vertex;
+    }
+
+    __device__ i64 size() const
+    {
+        u64 tail = load_relaxed(&control[TAIL]);
+        return static_cast<i64>(tail - load_relaxed(&control[HEAD]));
+    }
+
+    // Claims this block's share of the pool, if there is anything; `ticket` gets the first one's.
+    __device__ u32 claim(u64* ticket) const
+    {
+        u64 head = load_relaxed(&control[HEAD]);
+        i64 waiting = static_cast<i64>(load_relaxed(&control[TAIL]) - head);
+        if (waiting <= 0) return 0;
+        u64 share = static_cast<u64>(waiting) / gridDim.x;
+        u32 count = share < 1 ? 1 : share > BLOCK ? BLOCK : static_cast<u32>(share);
+        if (atomicCAS(&control[HEAD], head, head + count) != head) return 0;
+        *ticket = head;
+        return count;
+    }
+
+    // Waits until there is something to claim or the search is over, which 0 says.
+    __device__ u32 wait(u64* ticket) const
+    {
+        for (u32 pause = 64;; pause = pause < 1024 ? 2 * pause : pause) {
+            u32 count = claim(ticket);
+            if (count != 0 || load_relaxed(&control[WORK]) == 0) return count;
+            __nanosleep(pause);
+        }
+    }
+};
+
+// A block that has run dry takes a batch from the pool; returns how many, or 0 if the search is over.
+__device__ u32 batch_from_pool(const Pool& pool, bool was_busy, u32* batch)
+{
+    __shared__ u64 ticket;
+    __shared__ u32 count;
+    if (threadIdx.x == 0) {
+        if (was_busy) atomicAdd(&pool.control[WORK], ~0ull);
+        count = pool.wait(&ticket);
+    }
+    __syncthreads();
+    u32 fetched = count;
+    if (threadIdx.x < fetched) {
+        batch[threadIdx.x] = pool.fetch(ticket + threadIdx.x);
+        __threadfence();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && fetched > 1) atomicAdd(&pool.control[WORK], 1 - static_cast<u64>(fetched));
+    return fetched;
+}
+
+// Takes a batch from the front of the block's own queue; returns how many. With "large label last" those
+// beyond the mean go to the back, and if all of them do, the batch is empty.
+__device__ u32 batch_from_queue(Queue& queue, u32 options, u32* batch)
+{
+    __shared__ u32 taken;
+    __shared__ u32 rotated;
+    __shared__ u64 taken_sum;
+    if (threadIdx.x == 0) {
+        taken = 0;
+        rotated = 0;
+        taken_sum = 0;
+    }
+    u32 size = queue.size;
+    u32 window = size < BLOCK ? size : BLOCK;
+    bool looks = threadIdx.x < window;
+    Entry entry = looks ? queue.at(threadIdx.x) : Entry{EMPTY, 0};
+    bool late = (options & LARGE_LABEL_LAST) && static_cast<u64>(entry.distance) * size > queue.sum;
+    __syncthreads();  // a full ring has its back where the front was
+    if (looks && late) {
+        queue.at(size + atomicAdd(&rotated, 1u)) = entry;
+    } else if (looks) {
+        batch[atomicAdd(&taken, 1u)] = entry.vertex;
+        atomicAdd(&taken_sum, static_cast<u64>(entry.distance));
+    }
+    __syncthreads();
+    u32 count = taken;
+    if (threadIdx.x == 0) {
+        queue.head += window;
+        queue.size -= count;
+        queue.sum -= taken_sum;
+    }
+    __syncthreads();
+    return count;
+}
+
+// Queues the vertices on the stage: in the block's own queue while there is room, the others in the pool.
+__device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const Entry* stage, u32 staged)
+{
+    __shared__ u32 in_front;
+    __shared__ u32 behind;
+    __shared__ u64 sum;
+    __shared__ u64 ticket;
+    u32 room = queue.capacity - queue.size;
+    u32 kept = staged < room ? staged : room;
+    if (threadIdx.x == 0) {
+        in_front = 0;
+        behind = 0;
+        sum = 0;
+        if (staged > kept) ticket = pool.reserve(staged - kept);
+    }
+    bool compares = (options & SMALL_LABEL_FIRST) && queue.size > 0;
+    u32 front = compares ? queue.at(0).distance : 0;
+    __syncthreads();
+    if (staged > kept) __threadfence();
+    for (u32 i = threadIdx.x; i < staged; i += BLOCK) {
+        Entry entry = stage[i];
+        if (i >= kept) {
+            pool.publish(ticket + (i - kept), entry.vertex);
+            continue;
+        }
+        bool first = entry.distance < front;
+        u32 place = first ? 0 - 1 - atomicAdd(&in_front, 1u) : queue.size + atomicAdd(&behind, 1u);
+        queue.at(place) = entry;
+        atomicAdd(&sum, static_cast<u64>(entry.distance));
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        queue.head -= in_front;
+        queue.size += kept;
+        queue.sum += sum;
+    }
+    __syncthreads();
+}
+
+// Takes the vertices of the batch and relaxes their arcs; returns how many arcs these are.
+__device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u32* batch, u32 count,
+                           const i64* __restrict__ Va, const u32* __restrict__ Ea, const u32* __restrict__ Wa,
+                           u64* labels, u32* overflow)
+{
+    __shared__ u32 distances[BLOCK];
+    __shared__ i64 first_arc[BLOCK];
+    __shared__ u64 arcs_before[BLOCK];
+    __shared__ Entry stage[STAGE];
+    __shared__ u32 staged;
+    u64 degree = 0;
+    if (threadIdx.x < count) {
+        u32 v = batch[threadIdx.x];
+        distances[threadIdx.x] = take(&labels[v]);
+        first_arc[threadIdx.x] = Va[v];
+        degree = static_cast<u64>(Va[v + 1] - Va[v]);
+    }
+    u64 arcs;
+    u64 before = block_exclusive_sum(degree, &arcs);
+    if (threadIdx.x < count) arcs_before[threadIdx.x] = before;
+    for (u64 start = 0; start < arcs; start += STAGE) {
+        if (threadIdx.x == 0) staged = 0;
+        __syncthreads();
+        u64 end = arcs - start < STAGE ? arcs : start + STAGE;
+        for (u64 arc = start + threadIdx.x; arc < end; arc += BLOCK) {
+            u32 k = last_not_above(arcs_before, count, arc);
+            i64 i = first_arc[k] + static_cast<i64>(arc - arcs_before[k]);
+            u32 length = 0;
+            u32 v = Ea[i];
+            if (offer(&labels[v], batch[k], distances[k], Wa[i], &length, overflow) == MUST_WAIT) {
+                stage[atomicAdd(&staged, 1u)] = {v, length};
+            }
+        }
+        __syncthreads();
+        queue_staged(queue, pool, options, stage, staged);
+    }
+    return arcs;
+}
+
+// Puts what the queue has beyond `keep` into the pool, from its back, if other blocks may be waiting for it.
+__device__ void share_surplus(Queue& queue, const Pool& pool, u32 keep)
+{
+    __shared__ u32 surplus;
+    __shared__ u64 ticket;
+    __shared__ u64 sum;
+    if (threadIdx.x == 0) {
+        bool wanted = queue.size > keep && pool.size() + 1 < static_cast<i64>(gridDim.x);
+        surplus = wanted ? queue.size - keep : 0;
+        sum = 0;
+        if (wanted) ticket = pool.reserve(surplus);
+    }
+    __syncthreads();
+    u32 shared = surplus;
+    if (shared == 0) return;
+    __threadfence();
+    for (u32 i = threadIdx.x; i < shared; i += BLOCK) {
+        Entry entry = queue.at(keep + i);
+        pool.publish(ticket + i, entry.vertex);
+        atomicAdd(&sum, static_cast<u64>(entry.distance));
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        queue.size = keep;
+        queue.sum -= sum;
+    }
+    __syncthreads();
+}
+
+// Begins with the source in the queue of block 0, its label waiting, and control[WORK] = 1. Launched so that
+// all blocks run at once, with `capacity` entries of dynamic shared memory.
+extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const u32* __restrict__ Ea,
+                                  const u32* __restrict__ Wa, u64* labels, u32* slots, u32 mask, u64* control,
+                                  u32 capacity, u32 keep, u32 options, u32* overflow)
+{
+    extern __shared__ u64 ring[];
+    __shared__ Queue queue;
+    __shared__ u32 batch[BLOCK];
+    Pool pool = {slots, mask, control};
+    bool busy = blockIdx.x == 0;
+    if (threadIdx.x == 0) {
+        queue = {reinterpret_cast<Entry*>(ring), capacity, 0, busy ? 1u : 0u, 0};
+        if (busy) queue.at(0) = {source, 0};
+    }
+    __syncthreads();
+    u64 taken = 0;
+    u64 relaxed = 0;
+    for (;;) {
+        u32 count;
+        if (queue.size > 0) {
+            count = batch_from_queue(queue, options, batch);
+        } else {
+            count = batch_from_pool(pool, busy, batch);
+            if (count == 0) break;
+            busy = true;
+        }
+        taken += count;
+        relaxed += relax_batch(queue, pool, options, batch, count, Va, Ea, Wa, labels, overflow);
+        share_surplus(queue, pool, keep);
+    }
+    if (threadIdx.x == 0) {
+        atomicAdd(&control[TAKEN], taken);
+        atomicAdd(&control[RELAXED], relaxed);
+    }
+}

@@ -1,0 +1,126 @@
+"""Queues of vertices to relax, one for each block (sections 4.2 and 4.3 of the survey)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp.label_correcting._labels import BLOCK, Labels
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+OPTIONS = {"fifo": 0, "slf": 1, "lll": 2, "slf-lll": 3}
+"""What the kernel calls each order."""
+
+EMPTY = np.uint32(2**32 - 1)
+"""A slot of the pool without a vertex."""
+
+WORK, TAKEN, RELAXED, CONTROL_WORDS = 32, 48, 64, 80
+"""Places in the kernel's ``control``, and its length."""
+
+ENTRY_BYTES = 8
+
+
+def _power_of_two(value: int) -> int:
+    if value & (value - 1):
+        raise ValueError(f"expected a power of two, such as {1 << value.bit_length()}")
+    return value
+
+
+class Parameters(variants.Parameters):
+    """The order of the queues, and how blocks share their work.
+
+    Parameters
+    ----------
+    order : {"fifo", "slf", "lll", "slf-lll"}
+        First in, first out; small label first; large label last; both.
+    blocks : int or "auto"
+        At most so many blocks; "auto" takes as many as run at once.
+    capacity : int
+        Vertices in the queue of a block, a power of two. What does not fit goes to the common pool.
+    keep : int
+        Vertices that a block keeps to itself while the common pool has little.
+    """
+
+    order: Literal["fifo", "slf", "lll", "slf-lll"] = "fifo"
+    blocks: PositiveInt | Literal["auto"] = "auto"
+    capacity: Annotated[int, Field(ge=32, le=4096), AfterValidator(_power_of_two)] = 2048
+    keep: NonNegativeInt = 64
+
+
+class Solver:
+    """SSSP by blocks that relax what their queues hold until none holds anything.
+
+    Blocks do not wait for each other, so there are no phases, and on a GPU the number of vertices taken from
+    queues differs from run to run. Distances do not; predecessors may, among paths of equal length.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    "Single-source shortest paths in parallel with CUDA" (survey, in Chinese), section 4.
+    Bertsekas, "A Simple and Fast Label Correcting Algorithm for Shortest Paths", Networks 23, 1993.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        self._parameters = parameters
+        device = graph.device
+        module = device.module(Path(__file__).with_name("bellman_ford_queue.cu"), cooperative=True)
+        self._labels = Labels(graph, device.module(Path(__file__).with_name("_labels.cu")))
+        self._search = module.get_function("search")
+        self._shared_bytes = parameters.capacity * ENTRY_BYTES
+        most = device.max_cooperative_blocks(self._search, BLOCK, self._shared_bytes)
+        self._blocks = most if parameters.blocks == "auto" else min(parameters.blocks, most)
+        slots = 1 << max(graph.n_vertices - 1, 1).bit_length()
+        self._slots = device.xp.full(slots, EMPTY, dtype=np.uint32)
+        self._control = device.xp.zeros(CONTROL_WORDS, dtype=np.uint64)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the parameters with the number of blocks in force."""
+        return self._parameters.model_dump() | {"blocks": self._blocks}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
+
+        An instrumented run records the search as one phase, whose updated vertices are those taken from
+        queues: the same vertex counts as often as it was taken.
+        """
+        start = time.perf_counter()
+        self._labels.start(source)
+        self._control[WORK:] = 0
+        self._control[WORK] = 1
+        _, Va, Ea, Wa = self._graph.csr
+        pool = (self._slots, np.uint32(len(self._slots) - 1), self._control)
+        parameters = self._parameters
+        order = (
+            np.uint32(parameters.capacity),
+            np.uint32(parameters.keep),
+            np.uint32(OPTIONS[parameters.order]),
+        )
+        self._search(
+            self._blocks,
+            BLOCK,
+            (np.uint32(source), Va, Ea, Wa, self._labels.words, *pool, *order, self._labels.overflow),
+            shared_mem=self._shared_bytes,
+        )
+        answer = self._labels.answer(None)
+        if phases is not None:
+            elapsed_ms = (time.perf_counter() - start) * 1e3
+            taken, relaxed = (self._graph.device.item(self._control, place) for place in (TAKEN, RELAXED))
+            phases.append(Phase(parameters.order, taken, relaxed, elapsed_ms))
+        return answer

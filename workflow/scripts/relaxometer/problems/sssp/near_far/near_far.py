@@ -1,0 +1,170 @@
+"""Near and far piles in one launch, at the width that the frontier needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._packed_arcs import PackedArcs, threads_per_block
+from relaxometer.problems.sssp.near_far._near_far import (
+    LOG_ROOM,
+    PILES,
+    QUEUE,
+    QUEUE_BYTES,
+    bucket_shift,
+    is_sparse,
+    logged_phases,
+)
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+SHARED_WORDS = 256
+"""Room for what the blocks tell each other, in words of 32 bits."""
+
+
+class Parameters(variants.Parameters):
+    """Widths of buckets and of phases.
+
+    Parameters
+    ----------
+    delta : float or "auto"
+        Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" goes by
+        the mean degree and the spread of the weights (see `_near_far.bucket_shift`).
+    block_target, grid_target : int
+        With fewer near entries than this, a phase of one block or of all takes the next buckets along until
+        it has so many.
+    narrow : int or "auto"
+        With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024, or `wide` if that
+        is less, on graphs of mean degree up to 8, and 0 on others.
+    wide : int
+        With more entries to expand, all blocks take over; at least `narrow`.
+    crowd : int or "auto"
+        With more near entries, all blocks lower the threshold before they expand any; at least
+        `grid_target`. "auto": a tenth of the vertices, between 16384 and 131072, on graphs of mean degree up
+        to 8, and 32768 on others; or `grid_target` if that is more.
+    """
+
+    delta: PositiveFloat | Literal["auto"] = Field("auto")
+    block_target: PositiveInt = 256
+    grid_target: PositiveInt = 8192
+    narrow: NonNegativeInt | Literal["auto"] = Field("auto")
+    wide: PositiveInt = 4096
+    crowd: PositiveInt | Literal["auto"] = Field("auto")
+
+    @model_validator(mode="after")
+    def _widths_are_in_order(self) -> Parameters:
+        if self.narrow != "auto" and self.narrow > self.wide:
+            raise ValueError(f"wide is {self.wide}; it must be at least narrow, which is {self.narrow}")
+        if self.crowd != "auto" and self.crowd < self.grid_target:
+            raise ValueError(
+                f"crowd is {self.crowd}; it must be at least grid_target, which is {self.grid_target}"
+            )
+        return self
+
+
+class Solver:
+    """SSSP by near and far piles, in one cooperative launch that never asks the host.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
+    Paths", IPDPS 2014. ``_near_far.cuh`` says what is different here.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        device = graph.device
+        xp = device.xp
+        delta = None if parameters.delta == "auto" else parameters.delta
+        self._shift = bucket_shift(graph, delta)
+        self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
+        packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
+        # Only a block that goes on alone reads the lists of first arcs.
+        first = packed.first() if self._widths["narrow"] else xp.zeros(4, dtype=xp.uint32)
+        self._packed = (np.uint32(graph.n_vertices), packed.rows, first, packed.arcs)
+        self._state = xp.zeros(SHARED_WORDS, dtype=xp.uint32)
+        self._result = xp.zeros(1, dtype=xp.uint64)
+        self._kernel = graph.device.module(
+            Path(__file__).with_name("near_far.cu"), cooperative=True
+        ).get_function("near_far")
+        self._threads = threads_per_block(device)
+        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
+        self._make_piles(max(2 * QUEUE, graph.n_vertices // 16))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the rule in force: the width of a bucket in the graph's unit, and widths in entries."""
+        return {"bucket": 1 << self._shift, **self._widths}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
+
+        A search whose piles turn out too small is made again with twice the room, which stays.
+        """
+        while True:
+            answer, full = self._search(source, phases)
+            if not full:
+                return answer
+            self._make_piles(2 * self._capacity)
+
+    def _make_piles(self, capacity: int) -> None:
+        xp = self._graph.device.xp
+        self._piles = None
+        self._capacity = capacity
+        self._piles = xp.empty((PILES * capacity, 4), dtype=xp.uint32)
+
+    def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
+        """Run the kernel; return the answer and whether it is void for want of room."""
+        device = self._graph.device
+        xp = device.xp
+        distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        log = None if phases is None else xp.zeros((LOG_ROOM, 4), dtype=xp.uint64)
+        arguments = (
+            *self._packed,
+            distance,
+            predecessor,
+            self._piles,
+            np.uint32(self._capacity),
+            np.uint32(source),
+            np.uint32(self._shift),
+            *map(np.uint32, self._widths.values()),
+            self._state,
+            log,
+            np.uint32(LOG_ROOM),
+            self._result,
+        )
+        self._kernel(self._blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
+        result = device.item(self._result)
+        count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
+        if phases is not None and not full:
+            phases += logged_phases(device.asnumpy(log)[: count + 1])
+        return Answer(distance, predecessor, count, overflowed), full
+
+
+def _widths(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:
+    """Return the numbers of entries at which phases change, in the order of the kernel's arguments."""
+    narrow = min(1024, parameters.wide) if sparse else 0
+    crowd = min(max(16384, n_vertices // 10), 131072) if sparse else 32768
+    crowd = max(crowd, parameters.grid_target)
+    return {
+        "block_target": parameters.block_target,
+        "grid_target": parameters.grid_target,
+        "narrow": narrow if parameters.narrow == "auto" else parameters.narrow,
+        "wide": parameters.wide,
+        "crowd": crowd if parameters.crowd == "auto" else parameters.crowd,
+    }

@@ -1,0 +1,1 @@
+"""Shortest paths phase by phase, after Suzuki et al."""

@@ -1,0 +1,119 @@
+"""What the phase-synchronous variants share: their arrays, the loop's bookkeeping and its instruments."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+BLOCK = 256
+"""Threads a block, for every kernel here."""
+
+
+def over(threads: int) -> tuple[int, int]:
+    """Return grid and block for at least `threads` threads."""
+    return (threads + BLOCK - 1) // BLOCK, BLOCK
+
+
+class Arrays:
+    """The arrays of algorithms 1 and 4 of Suzuki et al., on a device.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+
+    Attributes
+    ----------
+    Ca : device array of shape (n_vertices,), uint32
+        Distances settled so far.
+    Ua : device array of shape (n_vertices,), uint64
+        Distances proposed, each packed with its predecessor (see ``_phase_synchronous.cuh``).
+    Pa : device array of shape (n_vertices,), uint32
+        Predecessors.
+    Ma : device array of shape (n_vertices,), uint8
+        1 where the distance changed in the phase before.
+    """
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self.graph = graph
+        self.device = graph.device
+        xp = self.device.xp
+        n = graph.n_vertices
+        self.n = np.uint32(n)
+        self.Ca = xp.empty(n, dtype=xp.uint32)
+        self.Ua = xp.empty(n, dtype=xp.uint64)
+        self.Pa = xp.empty(n, dtype=xp.uint32)
+        self.Ma = xp.empty(n, dtype=xp.uint8)
+        self.overflow = xp.zeros(1, dtype=xp.uint32)
+        self._tally = xp.zeros(2, dtype=xp.uint64)
+        self._tally_kernel = self.kernels("_tally.cu").get_function("tally")
+
+    def kernels(self, file: str) -> Any:
+        """Compile a ``.cu`` file of this folder."""
+        return self.device.module(Path(__file__).with_name(file))
+
+    def start(self, source: int) -> None:
+        """Set the arrays for a search from `source` (lines 2 to 4 of algorithms 1 and 4).
+
+        The source leaves Ua of the start vertex infinite; it is zero here, so that an arc back into it is
+        no improvement.
+        """
+        self.Ca.fill(UNREACHED)
+        self.Ua.fill(np.uint64(UNREACHED) << np.uint64(32))
+        self.Pa.fill(NO_PREDECESSOR)
+        self.Ma.fill(0)
+        self.overflow.fill(0)
+        self.Ca[source] = 0
+        self.Ua[source] = 0
+        self.Pa[source] = source
+        self.Ma[source] = 1
+
+    def answer(self, phases: int) -> Answer:
+        """Return copies of distances and predecessors, so that the next search leaves them alone."""
+        overflowed = bool(self.device.item(self.overflow))
+        return Answer(self.Ca.copy(), self.Pa.copy(), phases, overflowed)
+
+    def tally(self) -> tuple[int, int]:
+        """Count the vertices set in the mask and the arcs that leave them."""
+        self._tally.fill(0)
+        self._tally_kernel(*over(self.graph.n_vertices), (self.n, self.graph.offsets, self.Ma, self._tally))
+        updated, arcs = self.device.asnumpy(self._tally)
+        return int(updated), int(arcs)
+
+
+class PhaseLog:
+    """Appends a :class:`Phase` for each phase of an instrumented run; does nothing without a list.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    phases : list or None
+    """
+
+    def __init__(self, arrays: Arrays, phases: list[Phase] | None) -> None:
+        self._arrays = arrays
+        self._phases = phases
+        if phases is not None:
+            _, self._arcs = arrays.tally()
+            arrays.device.synchronize()
+        self._begin = time.perf_counter()
+
+    def end_phase(self, mode: str) -> None:
+        """Record the phase that has just been run."""
+        if self._phases is None:
+            return
+        self._arrays.device.synchronize()
+        elapsed_ms = (time.perf_counter() - self._begin) * 1e3
+        updated, next_arcs = self._arrays.tally()
+        self._phases.append(Phase(mode, updated, self._arcs, elapsed_ms))
+        self._arcs = next_arcs
+        self._arrays.device.synchronize()
+        self._begin = time.perf_counter()

@@ -1,0 +1,181 @@
+"""Threads for selected vertices or for all, switched by the host's clock (algorithm 4 of Suzuki et al.)."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, PositiveFloat
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, PhaseLog, over
+from relaxometer.problems.sssp.phase_synchronous.conventional import AllVertices
+from relaxometer.problems.sssp.phase_synchronous.selection import SelectedVertices
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+SOURCE_RATIO = 330 / 350
+"""The source's threshold of the way back over that of the way there (section 6)."""
+
+PROBES = 3
+"""Searches in each mode that the tuning takes the shortest phase times of."""
+
+CANDIDATES = 24
+"""Values that the tuning tries for each threshold."""
+
+
+class Parameters(variants.Parameters):
+    """Thresholds of the switch.
+
+    Parameters
+    ----------
+    to_all_us : float or "auto"
+        A phase over selected vertices that takes longer, in microseconds, switches to all vertices. The
+        source tuned it to 350 on a Tesla K20c; "auto" tunes it to the device and the graph.
+    to_selected_us : float or "auto"
+        An all-vertex phase that takes less switches back. The source tuned it to 330. "auto" tunes it,
+        or, if `to_all_us` is given, keeps the source's ratio to it.
+    """
+
+    to_all_us: PositiveFloat | Literal["auto"] = Field("auto")
+    to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
+
+
+class Solver:
+    """SSSP that makes threads for selected vertices while few change, and for all while many do.
+
+    The signal is the host's time of a phase, averaged over this phase and the one before (section 6). The
+    clock is read where the host waits for the device anyway, so that measuring adds no wait.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread
+    Creation", sections 5 and 6.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._arrays = Arrays(graph)
+        module = self._arrays.kernels("adaptive.cu")
+        self._all = AllVertices(self._arrays, module)
+        self._selected = SelectedVertices(self._arrays, module)
+        self._switch_to_selection = module.get_function("switch_to_selection")
+        self._phase_us: list[float] = []
+        self._to_all_us, self._to_selected_us = self._thresholds(parameters)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the thresholds in force, in microseconds."""
+        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        self._arrays.start(source)
+        self._all.start()
+        self._selected.start(source)
+        log = PhaseLog(self._arrays, phases)
+        selecting = True
+        self._phase_us.clear()
+        phase = 0
+        changed = True
+        while changed:
+            phase += 1
+            mode = self._selected.mode if selecting else self._all.mode
+            start = time.perf_counter()
+            changed = self._selected.run() if selecting else self._all.run(phase)
+            self._phase_us.append((time.perf_counter() - start) * 1e6)
+            log.end_phase(mode)
+            mean_us = sum(self._phase_us[-2:]) / len(self._phase_us[-2:])
+            if selecting and mean_us > self._to_all_us:
+                selecting = False
+            elif not selecting and mean_us < self._to_selected_us and changed:
+                selecting = True
+                self._select_from_mask()
+        return self._arrays.answer(phase)
+
+    def _select_from_mask(self) -> None:
+        """Build the list that the all-vertex phases did not keep (line 31 of algorithm 4)."""
+        a, selected = self._arrays, self._selected
+        self._switch_to_selection(*over(a.graph.n_vertices), (a.n, a.Ma, selected.NRa, *selected.counter))
+        selected.count()
+
+    def _thresholds(self, parameters: Parameters) -> tuple[float, float]:
+        """Return both thresholds, tuned where the parameters say so."""
+        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
+        if to_all == "auto":
+            to_all, tuned = self._tune()
+            return to_all, tuned if to_selected == "auto" else to_selected
+        return to_all, to_all * SOURCE_RATIO if to_selected == "auto" else to_selected
+
+    def _tune(self) -> tuple[float, float]:
+        """Choose the thresholds that would have made a probe search shortest.
+
+        A phase updates the same vertices in either mode. So the times of the phases of two searches, one in
+        each mode, tell what any rule for switching between them would have taken.
+        """
+        graph = self._arrays.graph.host
+        with_arcs = np.flatnonzero(graph.degrees)
+        if not len(with_arcs):
+            return float("inf"), 0.0
+        source = int(with_arcs[len(with_arcs) // 2])
+        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
+        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
+        return best_thresholds(selected_us, all_us)
+
+    def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
+        """Return the time of every phase of a search in one mode, in microseconds."""
+        self._to_all_us, self._to_selected_us = (float("inf"), 0.0) if selecting else (-1.0, -1.0)
+        self.solve(source)
+        return np.array(self._phase_us)
+
+
+def best_thresholds(
+    selected_us: npt.NDArray[np.float64], all_us: npt.NDArray[np.float64]
+) -> tuple[float, float]:
+    """Find the pair of thresholds with the shortest predicted search.
+
+    Parameters
+    ----------
+    selected_us, all_us : ndarray of shape (n_phases,)
+        Time of each phase in either mode, in microseconds.
+
+    Returns
+    -------
+    to_all_us, to_selected_us : float
+        Among equally good pairs the one that switches least.
+    """
+    shares = np.linspace(0, 1, CANDIDATES)
+    to_all = [*np.unique(np.quantile(selected_us, shares)).tolist(), float("inf")]
+    to_selected = [0.0, *np.unique(np.quantile(all_us, shares)).tolist()]
+    pairs = [(high, low) for high, low in itertools.product(to_all[::-1], to_selected) if low <= high]
+    return min(pairs, key=lambda pair: predicted_us(selected_us, all_us, *pair))
+
+
+def predicted_us(
+    selected_us: npt.NDArray[np.float64],
+    all_us: npt.NDArray[np.float64],
+    to_all_us: float,
+    to_selected_us: float,
+) -> float:
+    """Return how long a search would take under the switching rule, in microseconds."""
+    total = before = 0.0
+    selecting = True
+    for phase, (of_selected, of_all) in enumerate(zip(selected_us.tolist(), all_us.tolist(), strict=True)):
+        now = of_selected if selecting else of_all
+        total += now
+        mean = (now + before) / 2 if phase else now
+        before = now
+        selecting = mean <= to_all_us if selecting else mean < to_selected_us
+    return total

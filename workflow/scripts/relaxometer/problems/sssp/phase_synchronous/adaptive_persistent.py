@@ -1,0 +1,125 @@
+"""Algorithm 4 of Suzuki et al. in one launch, switched by the device's own clock."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, PositiveFloat
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp.phase_synchronous.adaptive import PROBES, SOURCE_RATIO, best_thresholds
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+BLOCK = 512
+HOST_BLOCK = 64
+"""Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
+
+STATE_BYTES = 64
+LOG_ROWS = 1 << 16
+
+
+class Parameters(variants.Parameters):
+    """Thresholds of the switch, as of `adaptive`.
+
+    Parameters
+    ----------
+    to_all_us, to_selected_us : float or "auto"
+        See `adaptive.Parameters`. Phases without the host are a tenth as long as with
+        it, and so are good thresholds.
+    """
+
+    to_all_us: PositiveFloat | Literal["auto"] = Field("auto")
+    to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
+
+
+class Solver:
+    """SSSP that switches between selected and all vertices without asking the host.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread
+    Creation", sections 5 and 6.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph, xp, n = graph, graph.device.xp, graph.n_vertices
+        self._Ma, self._Ua = xp.empty(n, dtype=xp.uint8), xp.empty(n, dtype=xp.uint64)
+        self._lists = [xp.empty(n, dtype=xp.uint32) for _ in range(2)]
+        self._state = xp.zeros(STATE_BYTES, dtype=xp.uint8)
+        self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
+        module = graph.device.module(Path(__file__).with_name("adaptive_persistent.cu"), cooperative=True)
+        self._search = module.get_function("search")
+        self._block = BLOCK if graph.device.kind == "cuda" else HOST_BLOCK
+        self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
+        self._first_mode = 1
+        self._to_all_us, self._to_selected_us = self._thresholds(parameters)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the thresholds in force, in microseconds."""
+        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        device, n = self._graph.device, self._graph.n_vertices
+        Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
+        thresholds = np.float32(self._to_all_us), np.float32(self._to_selected_us)
+        rule = (np.uint32(self._first_mode), *thresholds)
+        arrays = (self._Ma, *self._lists, Ca, Pa, self._Ua, self._state, self._log)
+        rows = np.uint32(LOG_ROWS if phases is not None else 0)
+        self._search(self._blocks, self._block, (*self._graph.csr, np.uint32(source), *rule, *arrays, rows))
+        overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
+        if phases is not None:
+            phases += self._logged(count)
+        return Answer(Ca, Pa, count, bool(overflow))
+
+    def _logged(self, count: int) -> list[Phase]:
+        """Return what the kernel has written down; the first phase has no begin, and so no time."""
+        rows = self._graph.device.asnumpy(self._log)[:count].tolist()
+        ends = [rows[0][3], *(row[3] for row in rows)]
+        return [
+            Phase("selected" if selected else "all", updated, arcs, (end - begin) / 1e6)
+            for (selected, updated, arcs, _), (begin, end) in zip(rows, pairwise(ends), strict=True)
+        ]
+
+    def _thresholds(self, parameters: Parameters) -> tuple[float, float]:
+        """Return both thresholds, tuned where the parameters say so."""
+        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
+        if to_all == "auto":
+            to_all, tuned = self._tune()
+            return to_all, tuned if to_selected == "auto" else to_selected
+        return to_all, to_all * SOURCE_RATIO if to_selected == "auto" else to_selected
+
+    def _tune(self) -> tuple[float, float]:
+        """Choose the thresholds that would have made a probe search shortest, as `adaptive` does."""
+        with_arcs = np.flatnonzero(self._graph.host.degrees)
+        if not len(with_arcs):
+            return float("inf"), 0.0
+        source = int(with_arcs[len(with_arcs) // 2])
+        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
+        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
+        self._first_mode = 1
+        return best_thresholds(selected_us, all_us)
+
+    def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
+        """Return the time of every phase of a search in one mode, in microseconds."""
+        self._first_mode = int(selecting)
+        self._to_all_us, self._to_selected_us = (float("inf"), 0.0) if selecting else (0.0, 0.0)
+        phases: list[Phase] = []
+        self.solve(source, phases)
+        return np.array([phase.time_ms * 1e3 for phase in phases])

@@ -1,0 +1,117 @@
+"""Threads only for the vertices that changed, from a worklist (algorithms 5 and 6 of Suzuki et al.)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, PhaseLog, over
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+
+class Parameters(variants.Parameters):
+    """Nothing to set."""
+
+
+class SelectedVertices:
+    """Phases of two kernels over a list of the vertices that changed.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    module : Module
+        Compiled from a file that holds ``select_relax`` and ``select_update``.
+
+    Attributes
+    ----------
+    NRa : device array of shape (n_vertices,), uint32
+        The vertices to relax in the next phase; the first `selected` entries count.
+    selected : int
+    """
+
+    mode = "selected"
+
+    def __init__(self, arrays: Arrays, module: Any) -> None:
+        self._arrays = arrays
+        self._select_relax = module.get_function("select_relax")
+        self._select_update = module.get_function("select_update")
+        xp = arrays.device.xp
+        self.NRa = xp.empty(arrays.n, dtype=xp.uint32)
+        self._NWa = xp.empty(arrays.n, dtype=xp.uint32)
+        self._written = xp.zeros(1, dtype=xp.uint32)
+        self._written_before = np.uint32(0)
+        self.selected = 0
+
+    def start(self, source: int) -> None:
+        """Begin with `source` alone on the list."""
+        self.NRa[0] = source
+        self.selected = 1
+
+    @property
+    def counter(self) -> tuple[Any, np.uint32]:
+        """What a kernel that appends to a list is given: a counter, and its value while the list is empty."""
+        return self._written, self._written_before
+
+    def count(self) -> None:
+        """Set `selected` to how much a kernel has just appended, even if the counter has wrapped."""
+        written = self._arrays.device.item(self._written)
+        self.selected = (written - int(self._written_before)) % 2**32
+        self._written_before = np.uint32(written)
+
+    def run(self) -> bool:
+        """Run one phase; return whether any distance changed."""
+        a = self._arrays
+        _, Va, Ea, Wa = a.graph.csr
+        lists = (self._NWa, *self.counter, self.NRa, np.uint32(self.selected))
+        self._select_relax(*over(self.selected), (Va, Ea, Wa, a.Ma, *lists, a.Ca, a.Ua, a.overflow))
+        self.NRa, self._NWa = self._NWa, self.NRa
+        self.count()
+        if self.selected:
+            update = (a.Ma, self.NRa, np.uint32(self.selected), a.Ca, a.Pa, a.Ua)
+            self._select_update(*over(self.selected), update)
+        return self.selected > 0
+
+
+class Solver:
+    """SSSP by two kernels a phase over a list of the vertices that changed.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread
+    Creation", section 5.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._arrays = Arrays(graph)
+        self._selected = SelectedVertices(self._arrays, self._arrays.kernels("selection.cu"))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """No parameters."""
+        return {}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        self._arrays.start(source)
+        self._selected.start(source)
+        log = PhaseLog(self._arrays, phases)
+        phase = 0
+        changed = True
+        while changed:
+            phase += 1
+            changed = self._selected.run()
+            log.end_phase(self._selected.mode)
+        return self._arrays.answer(phase)

@@ -1,0 +1,1 @@
+"""Maps through a customizable contraction hierarchy."""

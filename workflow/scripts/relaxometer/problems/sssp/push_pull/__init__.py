@@ -1,0 +1,1 @@
+"""Direction-optimising delta-stepping for graphs with hubs."""

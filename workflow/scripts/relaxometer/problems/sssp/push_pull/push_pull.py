@@ -1,0 +1,171 @@
+"""Push near buckets along light arcs, then pull into the few vertices that are left, in one launch."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import PositiveFloat, PositiveInt
+
+from relaxometer.datasets.build import is_symmetric
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+BLOCK = 512
+HOST_BLOCK = 64
+"""Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
+
+MANY_ARCS = 64
+"""A vertex of more arcs is read by a whole warp, and its window cut into tasks."""
+
+TASK_ARCS = 128
+STATE_BYTES = 160
+LOG_ROWS = 1 << 16
+
+
+class Parameters(variants.Parameters):
+    """Parameters of `push-pull`.
+
+    Parameters
+    ----------
+    delta : int or "auto"
+        Width of a bucket, in the graph's weight unit; "auto" is `DELTA_FACTOR` times the mean weight divided
+        by the mean degree of the vertices with arcs.
+    beta : float
+        Pull once the arcs of unsettled vertices are fewer than this times the arcs read in the last bucket.
+    """
+
+    delta: PositiveInt | Literal["auto"] = "auto"
+    beta: PositiveFloat = 64.0
+
+
+DELTA_FACTOR = 2.0
+
+
+class Solver:
+    """SSSP by buckets along arcs sorted by weight, and pulling into what is left.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+
+    References
+    ----------
+    Chakaravarthy, Checconi, Petrini and Sabharwal, "Scalable Single Source Shortest Path Algorithms for
+    Massively Parallel Systems", IPDPS 2014.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph, device, xp = graph, graph.device, graph.device.xp
+        self._out, self._in, self._ids, self._rank = by_degree_and_weight(graph)
+        self._n = int(len(self._out[0]) - 1)
+        given = parameters.delta
+        self._delta = automatic_delta(graph, self._n) if given == "auto" else given
+        self._beta = parameters.beta
+        u32 = {"dtype": xp.uint32}
+        self._best = xp.empty(self._n, dtype=xp.uint64)
+        self._due, self._cursor = xp.empty(self._n, **u32), xp.empty(self._n, **u32)
+        self._stamp = xp.zeros(self._n, **u32)
+        self._frontiers = [xp.empty(self._n, **u32) for _ in range(2)]
+        # A window is cut only if it is longer than one task.
+        self._tasks = xp.empty(2 * (graph.n_arcs // TASK_ARCS) + 1, dtype=xp.uint64)
+        self._n_many = int((xp.diff(self._out[0]) > MANY_ARCS).sum())
+        self._state = xp.zeros(STATE_BYTES, dtype=xp.uint8)
+        self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
+        module = device.module(Path(__file__).with_name("push_pull.cu"), cooperative=True)
+        self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
+        self._block = BLOCK if device.kind == "cuda" else HOST_BLOCK
+        self._blocks = device.max_cooperative_blocks(self._search, self._block)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The bucket's width in force, and when to pull."""
+        return {"delta": self._delta, "beta": self._beta}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        xp, n = self._graph.device.xp, self._graph.n_vertices
+        distance, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
+        rank = int(self._graph.device.item(self._rank[source : source + 1]))
+        if rank < self._n:
+            size = np.uint32(self._n), np.uint32(self._n_many), np.int64(self._graph.n_arcs)
+            numbers = (np.uint32(rank), np.uint64(self._delta), np.float32(self._beta))
+            vertices = (self._best, self._due, self._cursor, self._stamp, *self._frontiers)
+            log = self._log, np.uint32(LOG_ROWS if phases is not None else 0)
+            graph = (*size, *self._out, *self._in, self._ids)
+            arguments = (*graph, *numbers, *vertices, self._tasks, self._state, *log)
+            self._search(self._blocks, self._block, arguments)
+        else:  # a source without arcs reaches itself alone
+            self._best.fill(2**64 - 1)
+            self._state[4:12].fill(0)
+        answer = (np.uint32(n), np.uint32(self._n), self._rank, self._best, np.uint32(source))
+        self._unpack(self._blocks, self._block, (*answer, distance, predecessor))
+        _, overflowed, logged = self._graph.device.asnumpy(self._state[:12]).view(np.uint32).tolist()
+        if phases is not None:
+            phases += self._logged(logged)
+        return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
+
+    def _logged(self, rows: int) -> list[Phase]:
+        """Return what the kernel has written down of every phase; its first row is the start."""
+        log = self._graph.device.asnumpy(self._log)[:rows].tolist()
+        return [
+            Phase("pull" if pulled else "push", improved, read, (end - before[3]) / 1e6)
+            for before, (pulled, improved, read, end) in pairwise(log)
+        ]
+
+
+def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
+    """Renumber the vertices by falling degree, and sort the arcs of each by weight.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+
+    Returns
+    -------
+    out, into : tuple of device arrays
+        Offsets of shape (n_with_arcs + 1,), int64, and arcs of shape (n_arcs,), uint64: weight << 32 | other
+        end. The same arrays twice if the graph is symmetric.
+    ids : device array of shape (n_with_arcs,), uint32
+        What each vertex was called.
+    rank : device array of shape (n_vertices,), uint32
+        What each vertex is called now; those without arcs come last.
+    """
+    xp = graph.device.xp
+    tails = xp.asarray(graph.host.sources)
+    degrees = xp.diff(graph.offsets)
+    symmetric = is_symmetric(graph.host)
+    if not symmetric:
+        degrees = degrees + xp.bincount(graph.targets, minlength=graph.n_vertices)
+    ids = xp.argsort(-degrees).astype(xp.uint32)
+    rank = xp.empty_like(ids)
+    rank[ids] = xp.arange(graph.n_vertices, dtype=xp.uint32)
+    n = int((degrees > 0).sum())
+    tails, heads = rank[tails], rank[graph.targets]
+    out = _rows(xp, n, tails, heads, graph.weights)
+    into = out if symmetric else _rows(xp, n, heads, tails, graph.weights)
+    return out, into, ids[:n], rank
+
+
+def _rows(xp: Any, n: int, rows: Any, ends: Any, weights: Any) -> tuple[Any, Any]:
+    """Return offsets and arcs, sorted by row, weight and end."""
+    arcs = weights.astype(xp.uint64) << xp.uint64(32) | ends
+    order = xp.lexsort(xp.stack([arcs, rows.astype(xp.uint64)]))
+    offsets = xp.zeros(n + 1, dtype=xp.int64)
+    xp.cumsum(xp.bincount(rows, minlength=n), out=offsets[1:])
+    return offsets, arcs[order]
+
+
+def automatic_delta(graph: ResidentGraph, n_with_arcs: int) -> int:
+    """Return `DELTA_FACTOR` times the mean weight divided by the mean degree, at least 1."""
+    mean_weight = float(graph.weights.mean()) if graph.n_arcs else 1.0
+    return max(1, round(DELTA_FACTOR * mean_weight * n_with_arcs / max(graph.n_arcs, 1)))

@@ -1,0 +1,156 @@
+"""Cuts a graph into tiles of equal size with few arcs between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.graphs.graph import Graph
+
+Ints = npt.NDArray[np.int64]
+
+REMOTE = 1 << 31
+"""Marks the target of an arc into another tile: the rest of the word is a mail slot."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A graph cut into tiles, its vertices renumbered so that each tile's are consecutive.
+
+    Within a tile the border comes first: the vertices that arcs from other tiles lead to. Each has a mail
+    slot; slots are numbered tile by tile in the order of their vertices.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_vertices,), uint32
+        The graph's number of each renumbered vertex.
+    place : ndarray of shape (n_vertices,), uint32
+        The new number of each of the graph's vertices: the inverse of `order`.
+    begins : ndarray of shape (n_tiles + 1,), uint32
+        The first vertex of each tile, by its new number.
+    mail_begins : ndarray of shape (n_tiles + 1,), uint32
+        The first mail slot of each tile.
+    offsets : ndarray of shape (n_vertices + 1,), int64
+    targets : ndarray of shape (n_arcs,), uint32
+        Of an arc within a tile the target's number there; else `REMOTE` and the target's mail slot.
+    weights : ndarray of shape (n_arcs,), uint32
+    """
+
+    order: npt.NDArray[np.uint32]
+    place: npt.NDArray[np.uint32]
+    begins: npt.NDArray[np.uint32]
+    mail_begins: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.uint32]
+
+    @property
+    def largest(self) -> int:
+        """Vertices of the largest tile."""
+        return int(np.diff(self.begins).max())
+
+
+def cut(graph: Graph, n_tiles: int) -> Tiling:
+    """Cut `graph` into `n_tiles` tiles whose sizes differ by about one vertex.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_tiles : int
+        At most the number of vertices.
+    """
+    n = graph.n_vertices
+    tile, order = _bisect(graph, n_tiles)
+    tails, heads = graph.sources, graph.targets.astype(np.int64)
+    crosses = tile[tails] != tile[heads]
+    inside = np.ones(n, dtype=bool)
+    inside[heads[crosses]] = False
+    order = order[np.lexsort((inside[order], tile[order]))]
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    begins = np.concatenate([[0], np.cumsum(np.bincount(tile, minlength=n_tiles))])
+    slots = np.cumsum(~inside[order]) - 1
+    mail_begins = np.concatenate([[0], np.cumsum(np.bincount(tile[~inside], minlength=n_tiles))])
+    degrees = graph.degrees[order]
+    offsets = np.concatenate([[0], np.cumsum(degrees)])
+    arcs = np.repeat(graph.offsets[:-1][order] - offsets[:-1], degrees) + np.arange(graph.n_arcs)
+    heads, crosses = place[heads[arcs]], crosses[arcs]
+    within = heads - np.repeat(begins[:-1], np.diff(offsets[begins]))
+    targets = np.where(crosses, slots[heads] | REMOTE, within)
+    return Tiling(
+        order.astype(np.uint32),
+        place.astype(np.uint32),
+        begins.astype(np.uint32),
+        mail_begins.astype(np.uint32),
+        offsets,
+        targets.astype(np.uint32),
+        graph.weights[arcs],
+    )
+
+
+def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
+    """Give each vertex a tile; return the tiles and the vertices in an order that keeps neighbours close.
+
+    A piece is split at the right share of its vertices, sorted from end to end. The ends are two far-apart
+    vertices, found by two searches; a vertex lies by the difference of its hop distances from them, which
+    makes for straight borders. What an end does not reach comes last.
+    """
+    n = graph.n_vertices
+    search = _compiled()
+    tile, order = np.zeros(n, dtype=np.int64), np.arange(n)
+    near, far = np.full(n, -1), np.full(n, -1)
+    # Begin and end in `order`, first tile, number of tiles.
+    to_split = [(0, n, 0, n_tiles)]
+    while to_split:
+        begin, end, first, count = to_split.pop()
+        if count == 1:
+            continue
+        members = order[begin:end]
+        ends = (graph.offsets, graph.targets, tile, members)
+        one = search(*ends, members[0], near)
+        other = search(*ends, one, far)
+        search(*ends, other, near)
+        reached = (near[members] >= 0) & (far[members] >= 0)
+        along = np.where(reached, near[members] - far[members], n)
+        members = members[np.lexsort((near[members], along))]
+        order[begin:end] = members
+        left = count // 2
+        middle = begin + (end - begin) * left // count
+        tile[order[middle:end]] = first + left
+        to_split += [(begin, middle, first, left), (middle, end, first + left, count - left)]
+    return tile, order
+
+
+@cache
+def _compiled() -> Any:
+    """Compile the search."""
+    import numba
+
+    return numba.njit(_search, cache=True)
+
+
+def _search(offsets: Any, targets: Any, tile: Any, members: Any, start: int, level: Any) -> int:
+    """Search breadth-first within the tile of `start`; return the vertex found last.
+
+    `level` gets the hop distances of `members`, which are the vertices of that tile; -1 where unreached.
+    """
+    for v in members:
+        level[v] = -1
+    queue = np.empty(len(members), dtype=np.int64)
+    level[start] = 0
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:
+        v = queue[head]
+        head += 1
+        for i in range(offsets[v], offsets[v + 1]):
+            u = targets[i]
+            if tile[u] == tile[start] and level[u] < 0:
+                level[u] = level[v] + 1
+                queue[tail] = u
+                tail += 1
+    return queue[tail - 1]

@@ -1,0 +1,282 @@
+"""Road maps in colours that tell how far every road is from a vertex, by its weights or in arcs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numba import njit
+
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.graph import Graph
+from relaxometer.problems.sssp import UNREACHED
+from relaxometer.report.figures.style import GREY, empty_figure, entitle, new_figure
+
+BANDS = 10
+LIGHT_TO_DARK = ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
+"""Without the palest yellow, which white paper swallows."""
+
+MOST_LINES = 100_000
+"""More roads than these are drawn as an image, which takes seconds where as many lines take minutes."""
+
+PIXELS = 1800
+"""Length of that image's longer side, about twice what a printed map has."""
+
+READABLE_UNITS = {
+    "ms": (1 / 60_000, "min"),
+    "s": (1 / 60, "min"),
+    "m": (1e-3, "km"),
+    "metres": (1e-3, "km"),
+    "0.1 m": (1e-4, "km"),
+}
+"""Weight unit in ``graph.json``: factor, and the unit that a map is read in."""
+
+
+def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure:
+    """Draw every road in the colour of its distance from the source.
+
+    Parameters
+    ----------
+    graph : Graph
+        With coordinates.
+    answer : mapping of str to ndarray
+        ``distance`` and ``predecessor`` of one search; empty arrays if none was proven.
+
+    Raises
+    ------
+    UserError
+        If the graph has no coordinates.
+    """
+    if graph.lon is None or graph.lat is None:
+        raise UserError(f"graph {graph.name} has no coordinates; take it out of report.maps")
+    title = f"Distance from one source, {graph.name}"
+    distance, predecessor = answer["distance"], answer["predecessor"]
+    if not len(distance):
+        return empty_figure(title, "No search on this graph was proven right.")
+    source = int(np.flatnonzero(predecessor == np.arange(len(predecessor)))[0])
+    factor, unit = readable_unit(graph)
+    known = distance != UNREACHED
+    figure = _map(graph, distance * factor, known, f"Distance from the source [{unit}]", [source])
+    furthest = distance[known].max() * factor
+    entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest:,.0f} {unit} away")
+    return figure
+
+
+def hop_map(graph: Graph, hops: npt.NDArray[np.int32], diameter: Mapping[str, Any]) -> Figure:
+    """Draw every road in the colour of how many arcs it is from one end of a long shortest path.
+
+    Parameters
+    ----------
+    graph : Graph
+        With coordinates.
+    hops : ndarray of shape (n_vertices,), int32
+        Arcs on a shortest path to the first end; -1 where there is no path.
+    diameter : mapping
+        As :func:`relaxometer.graphs.describe.hop_diameter` makes it.
+    """
+    figure = _map(graph, hops.astype(float), hops >= 0, "Arcs to the black star", diameter["ends"])
+    finding = (
+        f"The stars are {diameter['low']:,} arcs apart; no two vertices of the largest component are more "
+        f"than {diameter['high']:,} apart"
+    )
+    entitle(figure, f"Roads by their distance in arcs, {graph.name}", finding)
+    return figure
+
+
+def _map(
+    graph: Graph,
+    values: npt.NDArray[np.float64],
+    known: npt.NDArray[np.bool_],
+    label: str,
+    marks: Sequence[int],
+) -> Figure:
+    """Draw every road in the colour of the mean value of its ends, grey where one is not known.
+
+    Parameters
+    ----------
+    graph : Graph
+        With coordinates.
+    values : ndarray of shape (n_vertices,), float64
+    known : ndarray of shape (n_vertices,), bool
+    label : str
+        What the values are.
+    marks : sequence of int
+        Vertices that get a star: a black one, and a white one if it has two.
+    """
+    tails, heads = roads(graph)
+    coloured = known[tails] & known[heads]
+    figure, axes = new_figure(_height(graph), width=7.2)
+    _draw_roads(axes, graph, tails[~coloured], heads[~coloured], color="0.75")
+    tails, heads = tails[coloured], heads[coloured]
+    drawn = _draw_bands(axes, graph, tails, heads, (values[tails] + values[heads]) / 2)
+    figure.colorbar(
+        drawn,
+        ax=axes,
+        label=label,
+        ticks=drawn.norm.boundaries,
+        format=lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.2g}",
+        shrink=0.8,
+        pad=0.02,
+    )
+    _finish(axes, graph, marks)
+    return figure
+
+
+def readable_unit(graph: Graph) -> tuple[float, str]:
+    """Return the factor from the graph's weights to the unit in which its map is read, and that unit."""
+    unit = graph.metadata.get("weight_unit", "no unit")
+    return READABLE_UNITS.get(unit, (1.0, unit))
+
+
+def roads(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Return both ends of every road, once where there are arcs both ways."""
+    tails, heads = graph.sources, graph.targets
+    if graph.metadata.get("directed", True):
+        pairs = np.minimum(tails, heads).astype(np.uint64) << np.uint64(32) | np.maximum(tails, heads)
+        stay = np.unique(pairs, return_index=True)[1]
+    else:
+        stay = np.flatnonzero(tails <= heads)
+    return tails[stay], heads[stay]
+
+
+def _draw_roads(
+    axes: Axes, graph: Graph, tails: npt.NDArray[Any], heads: npt.NDArray[Any], **look: Any
+) -> Any:
+    """Draw roads as straight lines between their ends."""
+    assert graph.lon is not None
+    assert graph.lat is not None
+    positions = np.column_stack([graph.lon, graph.lat])
+    if len(tails) > MOST_LINES:
+        return _draw_pixels(axes, positions, tails, heads, **look)
+    segments = np.stack([positions[tails], positions[heads]], axis=1)
+    # Lines of a denser map are thinner, so that they do not merge.
+    width = float(np.clip(120 / np.sqrt(graph.n_arcs), 0.1, 1.0))
+    return axes.add_collection(LineCollection(list(segments), linewidths=width, **look))
+
+
+def _draw_pixels(
+    axes: Axes,
+    positions: npt.NDArray[np.float64],
+    tails: npt.NDArray[Any],
+    heads: npt.NDArray[Any],
+    *,
+    array: npt.NDArray[np.float64] | None = None,
+    color: str = "",
+    cmap: Any = None,
+    norm: Any = None,
+) -> Any:
+    """Draw roads as an image, transparent where there is none."""
+    (west, south), (east, north) = positions.min(axis=0), positions.max(axis=0)
+    parallel = np.cos(np.radians((south + north) / 2))
+    pixel = max((east - west) * parallel, north - south, 1e-9) / (PIXELS - 1)
+    per_pixel = np.array([pixel / parallel, pixel])
+    columns, rows = np.ceil([east - west, north - south] / per_pixel).astype(int) + 1
+    image = np.full((rows, columns), np.nan)
+    values = np.zeros(len(tails)) if array is None else array
+    _fill_pixels((positions - [west, south]) / per_pixel, tails, heads, values, image)
+    return axes.imshow(
+        image,
+        cmap=ListedColormap([color]) if array is None else cmap,
+        norm=norm,
+        origin="lower",
+        extent=(west, west + columns * per_pixel[0], south, south + rows * per_pixel[1]),
+        interpolation="antialiased",
+        interpolation_stage="rgba",
+    )
+
+
+@njit(cache=True)
+def _fill_pixels(
+    positions: npt.NDArray[np.float64],
+    tails: npt.NDArray[Any],
+    heads: npt.NDArray[Any],
+    values: npt.NDArray[np.float64],
+    image: npt.NDArray[np.float64],
+) -> None:
+    """Put the value of each road into the pixels along it; of several in one pixel the last one stays."""
+    for road in range(len(tails)):
+        x, y = positions[tails[road]]
+        across, up = positions[heads[road]] - positions[tails[road]]
+        steps = int(max(abs(across), abs(up))) + 1
+        for step in range(steps + 1):
+            image[int(y + up * step / steps), int(x + across * step / steps)] = values[road]
+
+
+def _draw_bands(
+    axes: Axes, graph: Graph, tails: npt.NDArray[Any], heads: npt.NDArray[Any], values: npt.NDArray[Any]
+) -> Any:
+    """Draw roads in about `BANDS` colours."""
+    limits = band_limits(values)
+    colours = LIGHT_TO_DARK
+    norm = BoundaryNorm(limits, colours.N)
+    return _draw_roads(axes, graph, tails, heads, array=values, cmap=colours, norm=norm)
+
+
+def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return where the colours of a map change.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_roads,), float
+
+    Returns
+    -------
+    ndarray
+        Round numbers at equal steps; where these would give more than half of the roads one colour or two
+        neighbouring ones, as a few far vertices do, limits between which about equally many roads lie.
+    """
+    furthest = max(float(values.max(initial=0)), 1e-9)
+    equal = np.asarray(MaxNLocator(BANDS).tick_values(0, furthest))
+    in_bands = np.histogram(values, equal)[0]
+    if (in_bands[1:] + in_bands[:-1]).max(initial=0) <= len(values) / 2:
+        return equal
+    quantiles = np.quantile(values, np.linspace(0, 1, BANDS + 1)[1:-1])
+    rounded = [float(f"{value:.3g}" if value >= 100 else f"{value:.2g}") for value in quantiles]
+    return np.unique([0, *(value for value in rounded if value < furthest), equal[-1]])
+
+
+def _height(graph: Graph) -> float:
+    """Return the figure's height at which the map fills its width."""
+    assert graph.lon is not None
+    assert graph.lat is not None
+    ratio = np.ptp(graph.lat) / max(np.ptp(graph.lon) * np.cos(np.radians(graph.lat.mean())), 1e-9)
+    return float(np.clip(5.4 * ratio + 1.2, 3.5, 9))
+
+
+def _finish(axes: Axes, graph: Graph, marks: Sequence[int]) -> None:
+    """Put stars on vertices, set the aspect for the latitude, name the axes and whose data it is."""
+    assert graph.lon is not None
+    assert graph.lat is not None
+    for mark, inside, edge in zip(marks, ("black", "white"), ("white", "black"), strict=False):
+        axes.plot(
+            graph.lon[mark],
+            graph.lat[mark],
+            marker="*",
+            markersize=13,
+            color=inside,
+            markeredgecolor=edge,
+        )
+    axes.use_sticky_edges = False
+    axes.autoscale_view()
+    axes.set_aspect(1 / np.cos(np.radians(graph.lat.mean())))
+    axes.set(xlabel="Longitude [° east]", ylabel="Latitude [° north]")
+    axes.grid(visible=False)
+    terms = [graph.metadata[key] for key in ("attribution", "license") if graph.metadata.get(key)]
+    axes.text(
+        0.995,
+        0.01,
+        ", ".join(terms),
+        transform=axes.transAxes,
+        ha="right",
+        va="bottom",
+        fontsize=7,
+        color=GREY,
+    )

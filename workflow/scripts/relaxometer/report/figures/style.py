@@ -1,0 +1,180 @@
+"""The look that all figures share: theme, one colour a variant, titles, files."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import matplotlib as mpl
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
+
+from relaxometer.results.samples import EMULATED
+
+WIDTH = 7.2
+"""Inches; fits a printed page's text block and the report's panel."""
+
+LETTERS_PER_INCH = 15
+"""Of the letters in which a figure says what it shows."""
+
+GREY = "0.35"
+FAINT = "0.80"
+
+PALETTE = 128
+"""Colours in a PNG file."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a variant is drawn in every figure.
+
+    Parameters
+    ----------
+    colour : str
+    dash : str or tuple
+        A Matplotlib line style.
+    marker : str
+    """
+
+    colour: str
+    dash: Any
+    marker: str
+
+
+LOOKS = {
+    "conventional": Look("#0072B2", "-", "o"),
+    "selection": Look("#D55E00", (0, (5, 1.5)), "s"),
+    "adaptive": Look("#009E73", (0, (1.5, 1)), "D"),
+    "phast": Look("#7F3C8D", "-", "*"),
+    "edge-bf-atomic": Look("#56B4E9", "-", "s"),
+    "boost-dijkstra": Look("#A5642A", "-", "<"),
+    "scipy-dijkstra": Look("#CC79A7", "-", ">"),
+    "dijkstra-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
+    "hybrid": Look("#009E73", "-", "D"),
+    "top-down": Look("#0072B2", (0, (5, 1.5)), "o"),
+    "bottom-up": Look("#D55E00", (0, (1.5, 1)), "s"),
+    "level-array": Look("#56B4E9", (0, (3, 1, 1, 1, 1, 1)), "X"),
+    "cooperative": Look("#CC79A7", (0, (6, 1, 2, 1)), "P"),
+    "hybrid-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
+}
+"""Colours of Okabe and Ito, which colour-blind readers tell apart; dashes and markers for print."""
+
+OTHER_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
+OTHER_MARKERS = ("^", "P", "X", "*", "<", ">")
+
+
+def look(variant: str) -> Look:
+    """Return the look of a variant; one that is not in `LOOKS` keeps what its name hashes to."""
+    if variant in LOOKS:
+        return LOOKS[variant]
+    number = zlib.crc32(variant.encode())
+    colour = OTHER_COLOURS[number % len(OTHER_COLOURS)]
+    return Look(colour, "-", OTHER_MARKERS[number // len(OTHER_COLOURS) % len(OTHER_MARKERS)])
+
+
+def use_theme() -> None:
+    """Set the theme; text in SVG files stays text, in a font that every viewer has a like of."""
+    sns.set_theme(
+        context="paper",
+        style="ticks",
+        font="sans-serif",
+        font_scale=1.05,
+        rc={
+            "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
+            "svg.fonttype": "none",
+            "svg.hashsalt": "relaxometer",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "grid.color": "0.92",
+            "legend.frameon": False,
+        },
+    )
+
+
+def new_figure(
+    height: float = 4.0, columns: int = 1, rows: int = 1, *, width: float = WIDTH, **options: Any
+) -> tuple[Figure, Any]:
+    """Return an empty figure and its axes.
+
+    Parameters
+    ----------
+    height, width : float
+        In inches.
+    columns, rows : int, default=1
+    **options
+        For ``Figure.subplots``.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes or ndarray of Axes
+    """
+    use_theme()
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def entitle(figure: Figure, title: str, finding: str = "") -> None:
+    """Put a title over a figure, and below it in smaller letters what the figure shows."""
+    width, height = figure.get_size_inches()
+    lines = [line for given in finding.splitlines() for line in wrap(given, int(width * LETTERS_PER_INCH))]
+    top = 1 - (0.28 + 0.17 * len(lines)) / height
+    engine = figure.get_layout_engine()
+    assert engine is not None, "new_figure sets one"
+    engine.set(rect=(0.005, 0, 0.99, top))  # type: ignore[call-arg]
+    figure.text(0.012, 1 - 0.06 / height, title, ha="left", va="top", fontsize=11, weight="bold")
+    figure.text(0.012, 1 - 0.29 / height, "\n".join(lines), ha="left", va="top", fontsize=8.5, color=GREY)
+
+
+def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
+    """Put the legend over the axes, where it covers no data."""
+    options: dict[str, Any] = {} if handles is None else {"handles": handles}
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=columns,
+        borderaxespad=0.2,
+        handlelength=2.6,
+        columnspacing=1.4,
+        **options,
+    )
+
+
+def emulated_note(device_kind: str) -> str:
+    """Return what must stand beside a time of this device kind, if anything."""
+    return ", emulated" if device_kind == EMULATED else ""
+
+
+def empty_figure(title: str, why: str) -> Figure:
+    """Return a figure that says why there is nothing to show."""
+    figure, axes = new_figure(1.4)
+    axes.set_axis_off()
+    entitle(figure, title, why)
+    return figure
+
+
+def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
+    """Write a figure under a temporary name, then rename it to `path`; the suffix says the format."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    kind = target.suffix.lstrip(".")
+    temporary = target.with_name(target.name + ".part")
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relaxometer"}):
+        figure.savefig(temporary, format=kind, dpi=dpi, metadata=metadata)
+    if kind == "png":
+        _reduce_colours(temporary)
+    temporary.replace(target)
+
+
+def _reduce_colours(png: Path) -> None:
+    """Write an image again with a palette; figures need no more colours, and files shrink to a third."""
+    with Image.open(png) as image:
+        reduced = image.convert("RGB").quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    reduced.save(png, format="png", optimize=True)

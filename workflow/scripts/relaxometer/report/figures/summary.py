@@ -1,0 +1,204 @@
+"""The headline: the median time of every variant on every graph, as a figure and as a ranked table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from relaxometer.report.figures.style import GREY, WIDTH, empty_figure, entitle, look, new_figure
+from relaxometer.results.gather import KEY
+from relaxometer.results.samples import EMULATED, paired, source_times
+from relaxometer.results.statistics import FEWEST, is_faster
+
+CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
+"""Device kind: what its seconds are seconds of, in words."""
+
+SHORT = {"sssp": "SSSP", "bfs": "BFS", "dominators": "dominators"}
+"""Problem: what figures and tables call it."""
+
+ROW_INCHES = 0.24
+
+CLOSE = 300
+"""Largest over least time up to which an axis has room for three labels to a power of ten."""
+
+
+def median_times(summary: pd.DataFrame) -> Figure:
+    """Draw the median time of every variant with its 95% interval, a panel for each problem and graph.
+
+    Real and emulated seconds never share a panel.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Lines of ``summary.csv``. Those without a time are named, not drawn.
+    """
+    title = "Median time of a search"
+    timed = summary.dropna(subset=["median_ms"])
+    if timed.empty:
+        return empty_figure(title, "No variant finished with every answer proven right.")
+    emulated = timed["device_kind"] == EMULATED
+    clocks = [("GPU and CPU", timed[~emulated]), ("emulated device", timed[emulated])]
+    columns = [(name, rows) for name, rows in clocks if len(rows)]
+    races = list(timed[["problem", "graph"]].drop_duplicates().itertuples(index=False, name=None))
+    panels = {
+        (race, name): rows[(rows["problem"] == race[0]) & (rows["graph"] == race[1])]
+        for race in races
+        for name, rows in columns
+    }
+    heights = [max(len(panels[race, name]) for name, _ in columns) + 1.2 for race in races]
+    figure, axes = new_figure(
+        ROW_INCHES * sum(heights) + 1.5,
+        len(columns),
+        len(races),
+        width=WIDTH + 1.4 * (len(columns) - 1),
+        squeeze=False,
+        sharex="col",
+        height_ratios=heights,
+    )
+    for row, race in enumerate(races):
+        for column, (name, _) in enumerate(columns):
+            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({SHORT[race[0]]})")
+    for column, (_, rows) in enumerate(columns):
+        axes[-1, column].set_xlabel(_time_axis(rows))
+        _set_ticks(axes[-1, column])
+    entitle(figure, title, _headline_finding(summary, bool(emulated.any())))
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
+    """Draw the variants of one problem on one graph, the fastest on top."""
+    axes.set_title(title, loc="left", fontsize=9.5)
+    if rows.empty:
+        axes.text(0.02, 0.5, "not run", transform=axes.transAxes, va="center", color=GREY)
+        axes.set_yticks([])
+        return
+    ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
+    for y, (_, line) in enumerate(ordered.iterrows()):
+        style = look(str(line["variant"]))
+        span = [[line["median_ms"] - line["ci95_low_ms"]], [line["ci95_high_ms"] - line["median_ms"]]]
+        axes.errorbar(
+            line["median_ms"], y, xerr=span, fmt=style.marker, color=style.colour, capsize=2.5, markersize=5
+        )
+        axes.annotate(
+            rounded(line["median_ms"]),
+            (line["ci95_high_ms"], y),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+        )
+    names = ordered["variant"] + np.where(ordered["device_kind"] == "cpu", " (CPU)", "")
+    axes.set_yticks(range(len(ordered)), names)
+    axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
+    axes.margins(x=0.18)
+    axes.grid(visible=False, axis="y")
+
+
+def _set_ticks(axes: Axes) -> None:
+    """Label 1, 2, 5, 10, ..., or powers of ten alone where that would be too many."""
+    least, most = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if most < CLOSE * least else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _time_axis(rows: pd.DataFrame) -> str:
+    """Name the time axis of a column by the clocks that its rows were taken with."""
+    kinds = [CLOCKS[kind] for kind in CLOCKS if kind in set(rows["device_kind"])]
+    return f"Median time [{' and '.join(kinds)} ms]"
+
+
+def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:
+    """Say what the intervals are, which variants are missing, and that emulated time is none of a GPU."""
+    lines = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; less is better"]
+    if emulated:
+        lines.append("Emulated device: CUDA kernels run by this machine's processor; these are no GPU times")
+    missing = summary[summary["median_ms"].isna()]
+    if len(missing):
+        named = ", ".join(f"{row.variant} on {row.graph} ({row.status})" for row in missing.itertuples())
+        lines.append(f"Not shown: {named}")
+    return "\n".join(lines)
+
+
+def without(frame: pd.DataFrame, variants: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of all variants but these."""
+    return frame[~frame["variant"].isin(variants)]
+
+
+def ranks(timings: pd.DataFrame) -> pd.Series:
+    """Rank the variants of each graph by what a paired test shows.
+
+    A variant's rank is one more than the number of those proven faster, so that variants which are not told
+    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone or was run from too
+    few sources for the test to tell it apart from anything.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches.
+
+    Returns
+    -------
+    Series of int, indexed by problem, graph and variant
+    """
+    times = source_times(timings)
+    sources = times.groupby(KEY)["source"].transform("nunique")
+    real = times[(times["device_kind"] != EMULATED) & (sources >= FEWEST)]
+    ranked = {}
+    for _, of_graph in real.groupby(["problem", "graph"], sort=False):
+        variants = dict(iter(of_graph.groupby(KEY, sort=False)))
+        for key, rows in variants.items() if len(variants) > 1 else ():
+            others = (other for name, other in variants.items() if name != key)
+            ranked[key] = 1 + sum(is_faster(*paired(other, rows))[0] for other in others)
+    index = pd.MultiIndex.from_tuples(ranked, names=KEY) if ranked else pd.MultiIndex.from_arrays([[]] * 3)
+    return pd.Series(list(ranked.values()), index=index, dtype=int, name="rank")
+
+
+def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of the report's first page: rounded, ranked, in words.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Lines of ``summary.csv``.
+    timings : DataFrame
+        The searches behind them.
+    """
+    lines = summary.join(ranks(timings), on=KEY)
+    place = lines.groupby(["problem", "graph"], sort=False).ngroup()
+    lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
+    return pd.DataFrame(
+        {
+            "Problem": lines["problem"].map(SHORT),
+            "Graph": lines["graph"],
+            "Rank": [_whole(rank) for rank in lines["rank"]],
+            "Variant": lines["variant"],
+            "Clock": lines["device_kind"].map(CLOCKS),
+            "Median [ms]": [rounded(value) for value in lines["median_ms"]],
+            "95% interval": [
+                f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
+                for low, high, sources in zip(
+                    lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True
+                )
+            ],
+            "Million arcs/s": [rounded(value) for value in lines["mteps"]],
+            "Phases": [_whole(phases) for phases in lines["phases"]],
+            "Sources": lines["sources"],
+            "Proven": [f"{share:.0%}" for share in lines["certified"]],
+            "Status": lines["status"],
+        }
+    )
+
+
+def rounded(value: float) -> str:
+    """Write a number with three digits, or as a whole one from 1,000 on; nothing if there is none."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}" if np.isfinite(value) else ""

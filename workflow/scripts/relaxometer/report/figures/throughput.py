@@ -1,0 +1,161 @@
+"""Searches per second: many sources at once beside one search after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
+from relaxometer.report.figures.style import GREY, empty_figure, emulated_note, entitle, look, new_figure
+from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.results.samples import EMULATED, source_times
+
+BATCH = "batch"
+"""The variant that makes many searches at once."""
+
+BESIDE_EACH_OTHER = 1.5
+"""Ratio of two rates below which their lines share a label."""
+
+ONE_BY_ONE = ", one after the other"
+
+SHOWN = 6
+"""Single-search variants in a figure, the fastest first."""
+
+
+def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the searches per second of every variant on every graph of the study.
+
+    Parameters
+    ----------
+    launches : DataFrame
+        As :data:`relaxometer.measure.throughput.TABLE`, of any graphs.
+    timings : DataFrame
+        The gathered searches; variants that failed are left out.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``graph, variant, together`` (whether the rate is that of a launch), ``device_kind``,
+        ``searches`` (at once), ``time_ms`` (the median of a launch, or of a search), ``rate`` (searches a
+        second), ``proven`` (share of the answers) and ``status``. A number of searches of which any launch
+        failed has no rate.
+    """
+    worst = launches.sort_values("status", key=lambda status: status == "ok")
+    many = launches.groupby(["graph", "searches", "device_kind"], sort=False).agg(
+        time_ms=("time_ms", "median"), proven=("proven", "sum"), launches=("repetition", "count")
+    )
+    many["status"] = worst.groupby(["graph", "searches", "device_kind"])["status"].first()
+    many = many.reset_index()
+    many["proven"] = many["proven"] / (many["searches"] * many.pop("launches"))
+    many.loc[many["status"] != "ok", "time_ms"] = np.nan
+    of_graphs = timings["graph"].isin(launches["graph"]) & (timings["problem"] == "sssp")
+    times = source_times(timings[of_graphs])
+    single = times.groupby(["graph", "variant", "device_kind"], sort=False)["time_ms"].median().reset_index()
+    single = single.assign(together=False, searches=1, proven=1.0, status="ok")
+    both = pd.concat([many.assign(variant=BATCH, together=True), single], ignore_index=True)
+    return both.assign(rate=both["searches"] / both["time_ms"] * 1e3)
+
+
+def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Figure:
+    """Draw searches per second on a graph against the number of simultaneous searches.
+
+    Parameters
+    ----------
+    launches : DataFrame
+        As :data:`relaxometer.measure.throughput.TABLE`, of that graph.
+    timings : DataFrame
+        The gathered searches, whose variants are drawn as level lines: one search after the other. Emulated
+        and real times are never drawn together.
+    graph : str
+    """
+    title = f"Many searches at once: {graph}"
+    table = rates(launches, timings).dropna(subset=["rate"])
+    many = table[table["together"]].sort_values("searches")
+    if many.empty:
+        return empty_figure(title, f"No launch finished: {launches['reason'].iloc[0]}")
+    kind = str(launches["device_kind"].iloc[0])
+    alike = (table["device_kind"] == EMULATED) == (kind == EMULATED)
+    others = table[alike & ~table["together"]].nlargest(SHOWN, "rate")
+    figure, axes = new_figure(4.0)
+    style = look(BATCH)
+    axes.plot(many["searches"], many["rate"], color=style.colour, marker=style.marker, label=BATCH)
+    axes.annotate(BATCH, (many["searches"].iloc[-1], many["rate"].iloc[-1]), xytext=(6, 0), **BESIDE)
+    for row in others.itertuples():
+        colour = look(str(row.variant)).colour
+        axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
+    for rate, names in _labels(others):
+        axes.annotate(names, (1, rate), xycoords=("axes fraction", "data"), xytext=(4, 0), **BESIDE)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="Simultaneous searches",
+        ylabel=f"Searches per second{emulated_note(kind)}",
+    )
+    axes.set_xticks(many["searches"].unique(), labels=[f"{count:,}" for count in many["searches"].unique()])
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    entitle(figure, title, _finding(many, others, launches, kind))
+    return figure
+
+
+BESIDE = {
+    "textcoords": "offset points",
+    "va": "center",
+    "fontsize": 8,
+    "color": GREY,
+    "annotation_clip": False,
+}
+"""How the name of a line is written at its end."""
+
+
+def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
+    """Return the heights and texts of the level lines' labels; lines close to each other share one."""
+    groups: list[dict[str, float]] = []
+    previous = np.inf
+    for name, rate in others.set_index("variant")["rate"].items():
+        if previous > BESIDE_EACH_OTHER * rate:
+            groups.append({})
+        groups[-1][str(name)] = previous = float(rate)
+    return [
+        (float(np.sqrt(max(group.values()) * min(group.values()))), ",\n".join(group) + ONE_BY_ONE)
+        for group in groups
+    ]
+
+
+def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, kind: str) -> str:
+    """Say how many searches a second there are at best, and against single ones."""
+    best = many.nlargest(1, "rate").iloc[0]
+    proven = int(launches["proven"].sum())
+    finding = (
+        f"{launches['device'].iloc[0]}. {best['rate']:,.0f} searches per second with "
+        f"{best['searches']:,} at once; all {proven:,} answers proven"
+    )
+    if kind == EMULATED:
+        return f"{finding}; emulated device: these are no GPU times"
+    if others.empty:
+        return finding
+    single = others.iloc[0]
+    gain = best["rate"] / single["rate"]
+    return f"{finding}. {gain:.3g} times the rate of {single['variant']}, one after the other"
+
+
+def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the searches per second of every variant, in words, the fastest of each graph first."""
+    table = rates(launches, timings)
+    places = {graph: place for place, graph in enumerate(table["graph"].unique())}
+    table = table.assign(place=table["graph"].map(places)).sort_values(
+        ["place", "rate"], ascending=[True, False], kind="stable"
+    )
+    return pd.DataFrame(
+        {
+            "Graph": table["graph"],
+            "Variant": table["variant"],
+            "At once": table["searches"].map("{:,}".format),
+            "Clock": table["device_kind"].map(CLOCKS),
+            "Median [ms]": table["time_ms"].map(rounded),
+            "Searches per second": table["rate"].map(rounded),
+            "Proven": table["proven"].map("{:.0%}".format),
+            "Status": table["status"],
+        }
+    )

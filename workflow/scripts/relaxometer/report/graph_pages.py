@@ -1,0 +1,236 @@
+"""The page of a graph, and that of a batch of flow graphs: numbers beside the sources' own, and figures."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from relaxometer.graphs.batch import SIZE_LIMITS
+from relaxometer.graphs.describe import BLOCK_OF_128, WARP
+from relaxometer.report.figures.graphs import percent
+from relaxometer.report.pages import image, page, table
+from relaxometer.report.papers.adaptive import TABLE_1
+
+Row = tuple[str, ...]
+
+SHOWN_ABOVE = {
+    "name",
+    "description",
+    "directed",
+    "vertices",
+    "arcs",
+    "graphs",
+    "mean_degree",
+    "max_degree",
+    "mean_weight",
+    "sd_weight",
+    "min_weight",
+    "median_weight",
+    "max_weight",
+    "weight_unit",
+    "components",
+    "largest_component",
+    "isolated",
+    "isolated_vertices",
+    "arcs_per_vertex",
+    "largest_graph",
+    "share_with_loops",
+    "share_irreducible",
+}
+"""Keys of a description that have lines of their own; what else there is says how the graph was made."""
+
+FIRST = ("origin", "license", "attribution", "citation", "format", "parameters", "seed")
+
+SWEEP_NOTE = (
+    "The hop diameter is the largest number of arcs, taken either way, on a shortest path between vertices "
+    "of the largest component. A double sweep bounds it: a breadth-first search from the vertex of largest "
+    "degree; one from a vertex that it finds last, whose depth is the lower bound; and one from the middle "
+    "of the path to the vertex that this finds last. Twice the smaller depth of the first and the third is "
+    "the upper bound."
+)
+
+DEGREES = "Share of the vertices by their number of arcs; out and in apart where these may differ."
+WEIGHTS = "Share of the arcs that are no heavier than a given weight."
+HOPS = (
+    "Roads in the colour of how many arcs they are from one end of the path that the double sweep found, the "
+    "black star. Grey roads are in another component. Roads are drawn straight between vertices."
+)
+SIZES = (
+    "Left: share of the graphs, and of all blocks, that are in graphs of at most so many blocks. Right: how "
+    "many edges leave a block and enter it."
+)
+
+
+def graph_page(
+    description: Mapping[str, Any], degrees: str | Path, weights: str | Path, hops: str | Path | None
+) -> str:
+    """Return the page of a graph.
+
+    Parameters
+    ----------
+    description : mapping
+        As :func:`relaxometer.graphs.describe.describe_graph` makes it.
+    degrees, weights : str or Path
+        Files of figures, which the page holds itself.
+    hops : str or Path, optional
+        The file of the map, if the graph has coordinates.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    name = description["name"]
+    parts = [
+        _lead(description),
+        table(_outline(description), ("", name, "Suzuki et al., table 1")),
+        "<h2>Degrees</h2>",
+        table(_degrees(description), ("", name, "Hirakushi and Takahashi")),
+        image(degrees, DEGREES),
+        "<h2>Weights</h2>",
+        image(weights, WEIGHTS),
+        "<h2>Components and distances</h2>",
+        table(_components(description)),
+        f'<p class="note">{SWEEP_NOTE}</p>',
+        image(hops, HOPS) if hops else "",
+        "<h2>Origin</h2>",
+        table(_origin(description)),
+    ]
+    return page(name, "\n".join(parts))
+
+
+def _lead(description: Mapping[str, Any]) -> str:
+    return f"<p>{html.escape(description.get('description', ''))}</p>"
+
+
+def _outline(description: Mapping[str, Any]) -> list[Row]:
+    """Return table 1 of Suzuki et al., with more about the weights."""
+    rows: list[Row] = [
+        (label, _number(description[key]), _number(theirs)) for key, (label, theirs, _) in TABLE_1.items()
+    ]
+    weights = (_number(description[f"{key}_weight"]) for key in ("min", "median", "max"))
+    return [
+        *rows,
+        ("Lightest, median, heaviest arc", ", ".join(weights), "10, not given, 1,000,000"),
+        ("Unit of weights", description.get("weight_unit", "not given"), "not given"),
+        ("Both ways alike", "no" if description.get("directed", True) else "yes", "not given"),
+    ]
+
+
+def _degrees(description: Mapping[str, Any]) -> list[Row]:
+    """Return what the degrees mean for kernels that treat vertices of many arcs apart."""
+    share, of_arcs = description["share_above"], description["arc_share_above"]
+    rows: list[Row] = [
+        ("Largest number of arcs out", f"{description['max_degree']:,}", "not given"),
+        (f"Vertices with more than {WARP} arcs, for a warp", percent(share[str(WARP)]), "about 10%"),
+        ("Arcs that leave these", percent(of_arcs[str(WARP)]), "not given"),
+        (
+            f"Vertices with more than {BLOCK_OF_128}: in blocks of 128 processes, more than {WARP}",
+            percent(share[str(BLOCK_OF_128)]),
+            "about 0.8%",
+        ),
+    ]
+    if "in_degrees" in description:
+        most = description["in_degrees"]["value"][-1:]
+        rows.insert(1, ("Largest number of arcs in", f"{max(most, default=0):,}", "not given"))
+    return rows
+
+
+def _components(description: Mapping[str, Any]) -> list[Row]:
+    """Return how the graph hangs together."""
+    vertices, largest = description["vertices"], description["largest_component"]
+    isolated = description["isolated"]
+    bounds = description["hop_diameter"]
+    between = f"between {bounds['low']:,} and {bounds['high']:,}"
+    return [
+        ("Weakly connected components", f"{description['components']:,}"),
+        ("Vertices in the largest", _of_all(largest, vertices)),
+        ("Isolated vertices", _of_all(isolated, vertices)),
+        ("Hop diameter", f"{bounds['low']:,}" if bounds["low"] == bounds["high"] else between),
+    ]
+
+
+def _of_all(count: int, total: int) -> str:
+    """Return a count, and its share of a total."""
+    return f"{count:,} ({percent(count / max(total, 1))})"
+
+
+def _origin(description: Mapping[str, Any]) -> list[Row]:
+    """Return whose data it is, under which terms, and how it was made."""
+    simple = {
+        key: value
+        for key, value in description.items()
+        if key not in SHOWN_ABOVE and (key in FIRST or isinstance(value, str | int | float))
+    }
+    order = [key for key in FIRST if key in simple] + [key for key in simple if key not in FIRST]
+    return [(_label(key), _told(simple[key])) for key in order]
+
+
+def _label(key: str) -> str:
+    words = key.replace("_", " ").replace("license", "licence")
+    return words[0].upper() + words[1:]
+
+
+def _told(value: Any) -> str:
+    """Return a value of the metadata in words: of several addresses the first."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_told(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return _told(value[0]) if str(value[0]).startswith("http") else ", ".join(map(str, value))
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _number(value: float) -> str:
+    """Return a number with thousands apart, with one digit after the point if it is small."""
+    return f"{value:,.0f}" if value == int(value) or value >= 1000 else f"{value:,.1f}"
+
+
+def batch_page(description: Mapping[str, Any], sizes: str | Path) -> str:
+    """Return the page of a batch of flow graphs.
+
+    Parameters
+    ----------
+    description : mapping
+        As :func:`relaxometer.graphs.describe.describe_batch` makes it.
+    sizes : str or Path
+        File of the figure, which the page holds itself.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    parts = [
+        _lead(description),
+        table(_batch_outline(description)),
+        image(sizes, SIZES),
+        "<h2>Origin</h2>",
+        table(_origin(description)),
+    ]
+    return page(description["name"], "\n".join(parts))
+
+
+def _batch_outline(description: Mapping[str, Any]) -> list[Row]:
+    """Return sizes, degrees and loops."""
+    sizes, degrees = description["sizes"], description["degrees"]
+    quantiles = [f"{sizes['quantiles'][q]:,}" for q in ("0.5", "0.9", "0.99") if sizes["quantiles"]]
+    largest = f"{sizes['max']:,}, of {description['largest_graph']}"
+    in_degrees = description["in_degree_counts"]["value"]
+    return [
+        ("Graphs", f"{description['graphs']:,}"),
+        ("Blocks", f"{description['vertices']:,}"),
+        ("Edges", f"{description['arcs']:,}"),
+        ("Edges a block", f"{description['arcs_per_vertex']:.2f}"),
+        ("Blocks in a graph: fewest, mean", f"{sizes['min']:,}, {sizes['mean']:.1f}"),
+        ("Blocks in a graph: 50%, 90%, 99% have at most", ", ".join(quantiles)),
+        ("Blocks in a graph: most", largest),
+        *(
+            (f"Graphs of at most {limit:,} blocks", f"{100 * sizes['share_at_most'][str(limit)]:.4g}%")
+            for limit in SIZE_LIMITS
+        ),
+        ("Most edges out of a block, into a block", f"{degrees['max']:,}, {max(in_degrees, default=0):,}"),
+        ("Graphs with loops", percent(description["share_with_loops"])),
+        ("Graphs with loops of several entries (irreducible)", percent(description["share_irreducible"])),
+    ]

@@ -1,0 +1,322 @@
+"""Figures 9 to 11 of Hirakushi and Takahashi on one GPU, and what the direction of each level costs.
+
+References
+----------
+"Breadth-first search on a GPU cluster".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from relaxometer.report.figures import HYBRID
+from relaxometer.report.figures.style import (
+    GREY,
+    Look,
+    empty_figure,
+    emulated_note,
+    entitle,
+    legend_above,
+    look,
+    new_figure,
+)
+from relaxometer.results.graph500_result import edges_per_second
+from relaxometer.results.samples import (
+    EMULATED,
+    IDENTITY,
+    in_words,
+    on_one_clock,
+    paired,
+    proven,
+    source_times,
+)
+from relaxometer.results.statistics import bootstrap_median, is_faster
+
+WARP = 32
+"""The source searches rows of more arcs by a whole warp."""
+
+CPU_ALONE, GPU_ALONE, TOGETHER = "hybrid-cpu", HYBRID, "cooperative"
+"""The kernels of the source's figures: CPU only, GPU only, CPU + GPU."""
+
+MODES = {"top-down": "o", "bottom-up": "s"}
+"""Direction of a level: the marker that it is drawn with."""
+
+NOTHING_PROVEN = "No run of breadth-first search here was proven right and finished."
+
+
+def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
+    """Draw figure 11, the share of vertices by degree.
+
+    Parameters
+    ----------
+    degrees : ndarray of shape (n_vertices,), int64
+    graph : str
+    """
+    values, counts = np.unique(degrees, return_counts=True)
+    shares = counts / len(degrees)
+    above = 1 - np.cumsum(shares)
+    figure, axes = new_figure(3.8)
+    colour = look(GPU_ALONE).colour
+    has_arcs = values > 0
+    options = {"linestyle": "none", "marker": ".", "markersize": 3, "color": GREY}
+    axes.plot(values[has_arcs], shares[has_arcs], **options, label="of exactly this degree")
+    axes.plot(values[has_arcs], above[has_arcs], color=colour, label="of a higher degree")
+    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
+    axes.set(xscale="log", yscale="log", xlabel="Degree", ylabel="Share of vertices")
+    axes.set_ylim(0.5 / len(degrees), 1.2)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
+    legend_above(axes, 2)
+    over_warp, isolated = (degrees > WARP).mean(), (degrees == 0).mean()
+    finding = (
+        f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the source: about 10% at "
+        f"2^22 vertices), {isolated:.0%} have none"
+    )
+    entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
+    return figure
+
+
+def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
+    """Draw figure 9, the median rate of each variant over the size of the graph.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of BFS on Kronecker graphs.
+    graphs : sequence of dict
+        Contents of ``graph.json``, of the graphs to show.
+    """
+    title = "Figure 9: rate of a search over the size of the graph"
+    rates = on_one_clock(_rates(timings, graphs))
+    if rates.empty:
+        return empty_figure(title, NOTHING_PROVEN)
+    kind = rates["device_kind"].iloc[0]
+    figure, axes = new_figure(4.4)
+    best = _draw_over_scale(axes, rates, "gteps", graphs)
+    axes.set_ylabel(f"Median rate [10⁹ edges/s{emulated_note(kind)}]")
+    lines = [
+        f"{in_words(rates, 'device')}; input edges of the searched component over time, median of sources"
+    ]
+    if kind == EMULATED:
+        lines.append("Emulated device: these are no GPU rates")
+    else:
+        lines += [
+            f"{graph}: {variant} is first with {value:,.3g}" for graph, (variant, value) in best.items()
+        ]
+    entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
+    return figure
+
+
+def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
+    """Draw figure 10 on one GPU, the time of a search on the CPU, on the GPU and on both, over size.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of BFS on Kronecker graphs.
+    graphs : sequence of dict
+        Contents of ``graph.json``, of the graphs to show.
+    """
+    title = "Figure 10: time of a search on CPU and GPU"
+    compared = timings[timings["kernel"].isin((CPU_ALONE, GPU_ALONE, TOGETHER))]
+    times = on_one_clock(source_times(compared))
+    if times.empty:
+        return empty_figure(title, NOTHING_PROVEN)
+    figure, axes = new_figure(4.2)
+    _draw_over_scale(axes, times, "time_ms", graphs)
+    kind = times["device_kind"].iloc[0]
+    axes.set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
+    findings = [_against_cpu(times, graph["name"]) for graph in graphs]
+    speedups = "; ".join(finding for finding in findings if finding) or "no speed-up of a GPU was measured"
+    source = "in the source, a node's CPUs against its GPUs: 1.4 to 3.3 times"
+    entitle(figure, title, f"{in_words(times, 'device')}\n{speedups} ({source})")
+    return figure
+
+
+def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return one row a run and source with the median rate over its repetitions, in 10^9 edges a second."""
+    finished = proven(timings, timings).query("status == 'ok'")
+    directed = {graph["name"]: bool(graph.get("directed")) for graph in graphs}
+    parts = [
+        rows.assign(gteps=edges_per_second(rows, directed=directed[str(name)]) / 1e9)
+        for name, rows in finished.groupby("graph", sort=False)
+        if name in directed
+    ]
+    if not parts:
+        return finished.assign(gteps=np.nan)
+    return pd.concat(parts).groupby([*IDENTITY, "source"], sort=False)["gteps"].median().reset_index()
+
+
+def _draw_over_scale(
+    axes: Axes, rows: pd.DataFrame, value: str, graphs: Sequence[dict[str, Any]]
+) -> dict[str, tuple[str, float]]:
+    """Draw the median of a column with its 95% interval over size; return the largest a graph, and whose."""
+    sizes = {graph["name"]: graph["vertices"] for graph in graphs}
+    best: dict[str, tuple[str, float]] = {}
+    for variant, of_variant in rows.groupby("variant", sort=False):
+        style = look(str(variant))
+        points = []
+        for graph in sorted(set(of_variant["graph"]), key=lambda name: sizes[name]):
+            median, low, high = bootstrap_median(of_variant.loc[of_variant["graph"] == graph, value])
+            points.append((sizes[graph], median, median - low, high - median))
+            best[graph] = max(best.get(graph, ("", 0.0)), (str(variant), median), key=lambda pair: pair[1])
+        at, medians, below, above = np.array(points).T
+        _error_line(axes, at, medians, (below, above), style, str(variant))
+    axes.set(xscale="log", yscale="log", xlabel="Vertices")
+    axes.set_xticks(sorted(set(sizes.values())))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"2^{np.log2(size):.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    _plain_log_axis(axes)
+    legend_above(axes, 3)
+    return best
+
+
+def _error_line(
+    axes: Axes,
+    at: npt.NDArray[np.float64],
+    medians: npt.NDArray[np.float64],
+    span: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    style: Look,
+    label: str,
+) -> None:
+    axes.errorbar(
+        at,
+        medians,
+        yerr=np.array(span),
+        color=style.colour,
+        linestyle=style.dash,
+        marker=style.marker,
+        markersize=5,
+        capsize=2.5,
+        label=label,
+    )
+
+
+def _against_cpu(times: pd.DataFrame, graph: str) -> str:
+    """Say how many times faster the GPU alone is than the CPU alone, as far as a paired test shows it."""
+    of_graph = times[times["graph"] == graph]
+    gpu, cpu = (of_graph[of_graph["variant"] == variant] for variant in (GPU_ALONE, CPU_ALONE))
+    if gpu.empty or cpu.empty or (gpu["device_kind"] == EMULATED).any():
+        return ""
+    ours, theirs = paired(gpu, cpu)
+    if not is_faster(ours, theirs)[0]:
+        return f"{graph}: hybrid is not shown to be faster than hybrid-cpu"
+    return f"{graph}: hybrid is {theirs.mean() / ours.mean():.1f} times as fast as hybrid-cpu"
+
+
+def level_times(phases: pd.DataFrame, graph: str) -> Figure:
+    """Draw the direction, the time and the new vertices of each level for one source.
+
+    Parameters
+    ----------
+    phases : DataFrame
+        The gathered phases of the proven variants of BFS on `graph`.
+    graph : str
+    """
+    title = f"Direction and time of each level, {graph}"
+    if phases.empty:
+        return empty_figure(title, NOTHING_PROVEN)
+    source = phases["source"].iloc[0]
+    of_source = on_one_clock(phases[phases["source"] == source])
+    kind = of_source["device_kind"].iloc[0]
+    figure, (upper, lower) = new_figure(5.8, rows=2, sharex=True, height_ratios=(2, 1))
+    for variant, rows in of_source.groupby("variant", sort=False):
+        style = look(str(variant))
+        level = rows["phase"] - 1
+        upper.plot(level, rows["time_ms"], color=style.colour, linestyle=style.dash, label=variant)
+        for mode, marker in MODES.items() if len(rows) <= MARKED_LEVELS else ():
+            these = rows["mode"] == mode
+            upper.plot(level[these], rows.loc[these, "time_ms"], marker, color=style.colour, markersize=5)
+    first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
+    lower.step(first["phase"] - 1, first["updated"].clip(lower=0.5), where="mid", color=GREY)
+    lower.set(yscale="log", xlabel="Level that is searched from", ylabel="New vertices")
+    lower.xaxis.set_major_locator(MaxNLocator(integer=True))
+    upper.set(yscale="log", ylabel=f"Time of the level [ms{emulated_note(kind)}]")
+    _plain_log_axis(upper)
+    marks = [
+        Line2D([], [], linestyle="none", marker=marker, color="black", markersize=5, label=mode)
+        for mode, marker in MODES.items()
+    ]
+    legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
+    entitle(figure, title, _level_finding(of_source, int(source), kind))
+    return figure
+
+
+MARKED_LEVELS = 60
+"""With more levels, their directions are not marked."""
+
+
+def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
+    parts = [f"Source vertex {source}, instrumented run"]
+    hybrid = rows[rows["variant"] == GPU_ALONE]
+    if len(hybrid):
+        in_time = hybrid["mode"] == "bottom-up"
+        total = hybrid["time_ms"].sum()
+        share = hybrid.loc[in_time, "time_ms"].sum() / total if total else 0
+        parts.append(
+            f"hybrid: {int(in_time.sum())} of {len(hybrid)} levels bottom-up, {share:.0%} of the time"
+        )
+        examined = hybrid["relaxed_arcs"].sum()
+        plain = rows.loc[rows["variant"] == "top-down", "relaxed_arcs"].sum()
+        if plain:
+            parts.append(f"it looks at {examined / plain:.1%} of the arcs that top-down does")
+    if kind == EMULATED:
+        parts.append("emulated device: these are no GPU times")
+    return "; ".join(parts)
+
+
+def sweeps(timings: pd.DataFrame, swept: dict[str, Sequence[str]], graph: str) -> Figure:
+    """Draw the median time of the hybrid search against each parameter that is swept.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of BFS on `graph`, the swept variants included.
+    swept : dict of str to sequence of str
+        By parameter, the variants that differ in it alone.
+    graph : str
+    """
+    title = f"Time of the hybrid search against its parameters, {graph}"
+    times = on_one_clock(source_times(timings))
+    chosen = {name: times[times["variant"].isin(names)] for name, names in swept.items()}
+    chosen = {name: rows for name, rows in chosen.items() if len(rows)}
+    if not chosen:
+        return empty_figure(title, NOTHING_PROVEN)
+    kind = times["device_kind"].iloc[0]
+    figure, panels = new_figure(3.4, len(chosen), squeeze=False, sharey=True)
+    plain = times[times["variant"] == GPU_ALONE]
+    findings = [f"{in_words(times, 'device')}, {next(iter(chosen.values()))['source'].nunique()} sources"]
+    for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
+        value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
+        medians = [(at, *bootstrap_median(part["time_ms"])) for at, part in rows.groupby(value)]
+        at, median, low, high = np.array(medians).T
+        _error_line(axes, at, median, (median - low, high - median), look(GPU_ALONE), "value given")
+        if len(plain):
+            same = plain[plain["source"].isin(rows["source"])]
+            axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="default")
+        axes.set(xscale="log", xlabel=name)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        findings.append(f"{name}: best at {at[median.argmin()]:g}")
+    panels[0][0].set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
+    legend_above(panels[0][0], 2)
+    if kind == EMULATED:
+        findings = ["Emulated device: these are no GPU times"]
+    entitle(figure, title, "; ".join(findings))
+    return figure
+
+
+def _plain_log_axis(axes: Axes) -> None:
+    """Write plain numbers on a logarithmic axis of values."""
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

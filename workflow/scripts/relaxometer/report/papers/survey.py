@@ -1,0 +1,324 @@
+"""Table 1 of the survey as a figure, and its queues and buckets compared: its own results on them are lost.
+
+References
+----------
+"Single-source shortest paths in parallel with CUDA" (survey, in Chinese).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
+
+from relaxometer.report.figures.style import (
+    GREY,
+    OTHER_COLOURS,
+    Look,
+    empty_figure,
+    emulated_note,
+    entitle,
+    legend_above,
+    look,
+    new_figure,
+)
+from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.work import relaxations
+from relaxometer.report.papers.adaptive import compare
+from relaxometer.results.gather import KEY
+from relaxometer.results.samples import (
+    EMULATED,
+    in_words,
+    median_extract_min,
+    on_one_clock,
+    proven,
+    source_times,
+)
+
+METHODS = {
+    "reduction-128": Look("#56B4E9", (0, (1.5, 1)), "o"),
+    "reduction-256": Look("#0072B2", (0, (5, 1.5)), "s"),
+    "reduction-512": Look("#009E73", "-", "D"),
+    "reduction-1024": Look("#7F3C8D", (0, (4, 1, 1, 1)), "^"),
+    "cub": Look("#E69F00", "-", "P"),
+    "loop": Look("#404040", "-", "v"),
+    "heap": Look("#D55E00", "-", "X"),
+}
+"""ExtractMin's methods and how they are drawn."""
+
+METHOD_LABELS = {"cub": "CUB", "loop": "loop (CPU)", "heap": "heap (CPU)"}
+
+ORDERS = ("fifo", "slf", "lll", "slf-lll")
+"""Of the queues of ``bellman-ford-queue``, the plain one first."""
+
+CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
+"""What the survey cites for queues on a CPU, against the plain one."""
+
+CLOSE = 0.1
+"""Widths nearer to each other than this share of the axis have their rules named together."""
+
+NOTHING_PROVEN = "No run of {} on this graph was proven right and finished."
+NO_GPU_TIME = "emulated device: these are no GPU times"
+
+ARC_BYTES = 8
+"""Of an arc that is relaxed: the vertex at its other end, and its weight."""
+
+
+def extract_min(trials: pd.DataFrame) -> Figure:
+    """Draw table 1: the time of ExtractMin against the number of values.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        As :data:`relaxometer.measure.extract_min.TABLE`. Emulated times are not drawn.
+    """
+    shown = on_one_clock(median_extract_min(trials))
+    figure, axes = new_figure(4.4)
+    for method, style in METHODS.items():
+        rows = shown[shown["method"] == method].sort_values("values")
+        if len(rows):
+            axes.plot(
+                rows["values"],
+                rows["time_us"],
+                color=style.colour,
+                linestyle=style.dash,
+                marker=style.marker,
+                markersize=4.5,
+                label=_method_label(method),
+            )
+    axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of an ExtractMin [µs]")
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    legend_above(axes, 3)
+    entitle(figure, "Table 1 of the survey: ExtractMin", _extract_min_finding(shown))
+    return figure
+
+
+def _method_label(method: str) -> str:
+    return METHOD_LABELS.get(method, method.replace("reduction-", "reduction, ") + " threads")
+
+
+def _extract_min_finding(shown: pd.DataFrame) -> str:
+    """Say which block size is best on the most values, and how the others stand to it."""
+    most = shown["values"].max()
+    times = shown[shown["values"] == most].set_index("method")["time_us"]
+    reductions = times[times.index.str.startswith("reduction")]
+    devices = in_words(shown, "device")
+    if reductions.empty:
+        return f"{devices}. No GPU: the reductions ran on the emulated device, whose times are not shown"
+    best = str(reductions.idxmin())
+    threads = best.removeprefix("reduction-")
+    finding = f"{devices}. At {most:,} values {threads} threads a block are best (in the source: 512)"
+    faster = [
+        f"{times['loop'] / times[method]:,.3g} times as fast as the loop (in the source: {claimed})"
+        for method, claimed in ((best, "1.65"), ("cub", "6.07, Thrust"))
+    ]
+    return f"{finding}: {faster[0]}; CUB {faster[1]}"
+
+
+def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return table 1 in microseconds, a line for each method, emulated times marked as such."""
+    medians = median_extract_min(trials)
+    wide = medians.pivot(index=["method", "device_kind"], columns="values", values="time_us").reset_index()
+    wide = wide.set_index("method").loc[[name for name in METHODS if name in set(wide["method"])]]
+    sizes = {n: wide[n].map(_microseconds) for n in sorted(medians["values"].unique())}
+    return pd.DataFrame(
+        {
+            "Method": [_method_label(str(method)) for method in wide.index],
+            "Clock": wide["device_kind"].map(CLOCKS),
+            **{f"{n:,} values [µs]": column for n, column in sizes.items()},
+        }
+    ).reset_index(drop=True)
+
+
+def _microseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
+    """Draw what the orders of the queues cost: time and relaxed arcs.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of ``bellman-ford-queue`` on `graph`; the orders may differ in nothing else.
+    graph : str
+    """
+    title = f"Bellman-Ford with queues: the order of the queues, {graph}"
+    order_of = timings.groupby("variant")["parameter_order"].first()
+    times = on_one_clock(source_times(timings)).assign(order=lambda rows: rows["variant"].map(order_of))
+    if times.empty:
+        return empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
+    kind = times["device_kind"].iloc[0]
+    orders = [order for order in ORDERS if order in set(times["order"])]
+    work = relaxations(timings).reset_index("variant")
+    relaxed = work.set_index(work["variant"].map(order_of))["relaxations"]
+    medians = times.groupby("order")["time_ms"].median()
+    figure, (left, right) = new_figure(3.2, 2)
+    _bars(left, orders, [medians[order] for order in orders])
+    left.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
+    _bars(right, orders, [relaxed.get(order, np.nan) for order in orders])
+    right.set_ylabel("Relaxations an arc")
+    entitle(figure, title, _order_finding(times, orders, kind))
+    return figure
+
+
+def _bars(axes: Axes, names: list[str], heights: list[float]) -> None:
+    """Draw a bar for each order, its height written over it."""
+    colours = [OTHER_COLOURS[ORDERS.index(name)] for name in names]
+    bars = axes.bar(names, heights, color=colours)
+    axes.bar_label(bars, fmt="{:.3g}", fontsize=8, padding=2)
+    axes.grid(visible=False, axis="x")
+    axes.margins(y=0.12)
+
+
+def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
+    """Say how each order stands to the plain queue, and what the survey cites."""
+    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
+    if kind == EMULATED:
+        return f"{over}; {NO_GPU_TIME}"
+    of_order = {order: times[times["order"] == order] for order in orders}
+    plain = of_order.get("fifo")
+    if plain is None:
+        return over
+    found = [
+        f"{order} {compare(of_order[order], plain)} fifo"
+        + (f" (cited in the source: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
+        for order in orders
+        if order != "fifo"
+    ]
+    return "\n".join([over, *found])
+
+
+def widths(timings: pd.DataFrame, graph: str) -> Figure:
+    """Draw delta-stepping against the width of a bucket: time, phases and relaxed arcs.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of ``delta-stepping`` on `graph`.
+    graph : str
+    """
+    title = f"Delta-stepping: the width of a bucket, {graph}"
+    times = on_one_clock(source_times(timings))
+    if times.empty:
+        return empty_figure(title, NOTHING_PROVEN.format("delta-stepping"))
+    kind = times["device_kind"].iloc[0]
+    points = _points(timings, times)
+    figure, panels = new_figure(5.6, 1, 3, sharex=True)
+    style = look("delta-stepping")
+    columns = {
+        "time_ms": f"Median time\n[ms{emulated_note(kind)}]",
+        "phases": "Phases",
+        "relaxations": "Relaxations\nan arc",
+    }
+    for axes, (column, label) in zip(panels, columns.items(), strict=True):
+        axes.plot(points["delta"], points[column], color=style.colour, marker="o", markersize=4)
+        axes.set(xscale="log", yscale="log", ylabel=label)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        _mark_rules(axes, points)
+    _name_rules(panels[0], points)
+    panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
+    panels[-1].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    entitle(figure, title, _width_finding(times, points, kind))
+    return figure
+
+
+def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a variant, by width: its rule, median time, phases and relaxations."""
+    of_run = timings.groupby(KEY, sort=False).agg(
+        delta=("parameter_delta", "first"),
+        rule=("parameter_delta_rule", "first"),
+        phases=("phases", "median"),
+    )
+    medians = times.groupby(KEY, sort=False)["time_ms"].median()
+    points = of_run.join(medians, how="inner").join(relaxations(timings))
+    return points.sort_values("delta").reset_index()
+
+
+def _mark_rules(axes: Axes, points: pd.DataFrame) -> None:
+    """Mark the widths that follow from a rule."""
+    for delta in points.loc[points["rule"] != "given", "delta"]:
+        axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
+
+
+def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
+    """Write the names of the rules over a panel, those of widths close together into one line."""
+    ruled = points[points["rule"] != "given"]
+    close = CLOSE * np.log10(points["delta"].max() / points["delta"].min())
+    place = np.log10(ruled["delta"])
+    for _, group in ruled.groupby((place.diff() > close).cumsum()):
+        middle = np.sqrt(group["delta"].iloc[0] * group["delta"].iloc[-1])
+        axes.annotate(
+            ", ".join(group["rule"]),
+            (middle, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            color=GREY,
+            fontsize=8,
+        )
+
+
+def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
+    """Say which width is the fastest, and the best of the survey's three rules."""
+    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
+    if kind == EMULATED:
+        return f"{over}; {NO_GPU_TIME}"
+    best = points.nsmallest(1, "time_ms").iloc[0]
+    ends = {points["delta"].min(): "the narrowest tried", points["delta"].max(): "the widest tried"}
+    end = f", {ends[best['delta']]}" if len(points) > 1 and best["delta"] in ends else ""
+    finding = f"{over}; fastest at a width of {best['delta']:,.0f}{end}: {best['time_ms']:.3g} ms"
+    by_rule = points[points["rule"] != "given"]
+    if by_rule.empty:
+        return finding
+    ruled = by_rule.nsmallest(1, "time_ms").iloc[0]
+    return f"{finding}. Of the source's rules {ruled['rule']} is best: {ruled['time_ms']:.3g} ms"
+
+
+def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the least bytes that each variant moves on the GPU, as a bandwidth against a copy.
+
+    Those are what its phases must move where a variant says it, and otherwise the arcs that it relaxes.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches of shortest paths.
+    rate : dict
+        From :func:`relaxometer.device.rates.copy_rate`.
+
+    Returns
+    -------
+    DataFrame
+        A line a (graph, variant), in the order of the runs; medians over searches. Without the share where
+        the copy was measured on another device or on the emulated one.
+    """
+    counted = proven(timings, timings).query("status == 'ok' and device_kind != 'cpu' and relaxed_arcs > 0")
+    per_phase = counted.get("parameter_bytes_per_phase", pd.Series(np.nan, index=counted.index))
+    moved = (per_phase * counted["phases"]).fillna(ARC_BYTES * counted["relaxed_arcs"])
+    lines = []
+    for (_, graph, variant), rows in counted.assign(gb=moved / 1e9).groupby(KEY, sort=False):
+        gb_s = float((rows["gb"] / rows["time_ms"]).median()) * 1e3
+        relaxed = float((rows["relaxed_arcs"] / rows["time_ms"]).median()) / 1e6
+        comparable = rows["device"].iloc[0] == rate["device"] and rate["device_kind"] != EMULATED
+        lines.append(
+            {
+                "Graph": graph,
+                "Variant": variant,
+                "GB a search": rounded(float(rows["gb"].median())),
+                "Billion relaxations/s": rounded(relaxed),
+                "GB/s": rounded(gb_s),
+                "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.1%}" if comparable else "",
+            }
+        )
+    columns = ["Graph", "Variant", "GB a search", "Billion relaxations/s", "GB/s", "Share of copy rate"]
+    return pd.DataFrame(lines, columns=columns)

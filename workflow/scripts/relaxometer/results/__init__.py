@@ -1,0 +1,1 @@
+"""What runs measured, gathered, judged and compared."""

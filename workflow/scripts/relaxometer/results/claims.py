@@ -1,0 +1,453 @@
+"""Published claims held against what was measured: value, ratio, and whether it points the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import yaml
+from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator
+
+from relaxometer.core.validation import validated
+from relaxometer.results.samples import (
+    EMULATED,
+    gaining_band,
+    median_extract_min,
+    paired,
+    share_at_or_under,
+    source_times,
+    updated_counts,
+)
+from relaxometer.results.statistics import is_faster
+
+COLUMNS = [
+    *(
+        "id",
+        "source",
+        "where",
+        "text",
+        "graph",
+        "quantity",
+        "claimed",
+        "measured",
+        "unit",
+        "ratio",
+        "verdict",
+    ),
+    *("tolerance", "direction", "device", "device_kind"),
+]
+
+
+class Claim(BaseModel):
+    """One claim; ``resources/claims.yaml`` says what each key is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    source: str
+    where: str
+    text: str
+    graph: str = ""
+    quantity: str
+    key: str = ""
+    of: str = ""
+    over: str = ""
+    at: float | None = None
+    claimed: PositiveFloat | None = None
+    unit: str = ""
+    tolerance: PositiveFloat = 0.1
+    direction: Literal["higher", "lower", "equal"] | None = None
+    against: float = 1.0
+
+    @field_validator("quantity")
+    @classmethod
+    def _is_known(cls, quantity: str) -> str:
+        if quantity not in QUANTITIES:
+            raise ValueError(f"known quantities are {', '.join(QUANTITIES)}")
+        return quantity
+
+
+class Claims(RootModel[list[Claim]]):
+    """All claims of a file."""
+
+
+class NotMeasured(Exception):  # noqa: N818 - an outcome, not an error
+    """A claim that this run says nothing about; the message says why."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run has to say about claims.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The gathered searches.
+    phases : DataFrame
+        The gathered phases of the proven phase-synchronous variants.
+    graphs : mapping of str to dict
+        Contents of each ``graph.json`` by name.
+    swept : sequence of str
+        Variants that only stand in a sweep of a parameter.
+    extract_min : DataFrame or None
+        Trials as :data:`relaxometer.measure.extract_min.TABLE`, if ExtractMin was timed.
+    steps : DataFrame or None
+        The gathered phases of all proven variants, by whose modes steps are timed.
+    """
+
+    timings: pd.DataFrame
+    phases: pd.DataFrame
+    graphs: Mapping[str, dict[str, Any]]
+    swept: Sequence[str] = ()
+    extract_min: pd.DataFrame | None = None
+    steps: pd.DataFrame | None = None
+
+    def times(self, graph: str, variant: str) -> pd.DataFrame:
+        """Return a variant's time from each source, in GPU or CPU seconds.
+
+        Raises
+        ------
+        NotMeasured
+            If it was not run, not proven, or run on the emulated device.
+        """
+        rows = self.timings.query("graph == @graph and variant == @variant")
+        return self._real_times(rows, f"{variant} on {graph}")
+
+    def sweep(self, graph: str, kernel: str, parameter: str) -> pd.DataFrame:
+        """Return the times of the swept variants of a kernel, with the column `parameter`.
+
+        Raises
+        ------
+        NotMeasured
+            As :meth:`times`.
+        """
+        rows = self.timings.query("graph == @graph and kernel == @kernel and variant in @self.swept")
+        times = self._real_times(rows, f"a sweep of {parameter} on {graph}")
+        column = f"parameter_{parameter}"
+        return times.assign(**{parameter: times["variant"].map(rows.groupby("variant")[column].first())})
+
+    @staticmethod
+    def _real_times(rows: pd.DataFrame, what: str) -> pd.DataFrame:
+        if rows.empty:
+            raise NotMeasured(f"{what} was not run")
+        if (rows["device_kind"] == EMULATED).any():
+            raise NotMeasured("emulated time")
+        times = source_times(rows)
+        if times.empty:
+            raise NotMeasured(f"{what} was not proven right and finished")
+        return times
+
+
+class Origin(NamedTuple):
+    """What a value was measured on; empty for properties of a graph."""
+
+    device: str = ""
+    device_kind: str = ""
+
+
+NOWHERE = Origin()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value measured for a claim.
+
+    Parameters
+    ----------
+    value : float
+    origin : Origin
+    side : {-1, 0, 1}, optional
+        Lower, not shown to differ, or higher than what the claim compares with, where a test decides that.
+    """
+
+    value: float
+    origin: Origin = NOWHERE
+    side: int | None = None
+
+
+def load_claims(path: Path) -> list[Claim]:
+    """Read and check a file of claims.
+
+    Raises
+    ------
+    UserError
+        If an entry is wrong.
+    """
+    return validated(Claims, yaml.safe_load(path.read_text(encoding="utf-8")), str(path)).root
+
+
+def compare_claims(claims: Sequence[Claim], evidence: Evidence) -> pd.DataFrame:
+    """Return one line a claim with the columns `COLUMNS`."""
+    return pd.DataFrame([_line(claim, evidence) for claim in claims], columns=COLUMNS)
+
+
+def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
+    try:
+        if claim.graph and claim.graph not in evidence.graphs:
+            raise NotMeasured(f"{claim.graph} is not in this run")
+        measured = QUANTITIES[claim.quantity](claim, evidence)
+    except NotMeasured as why:
+        return claim.model_dump() | {"verdict": f"not measured: {why}", **NOWHERE._asdict()}
+    return (
+        claim.model_dump()
+        | {
+            "measured": measured.value,
+            "ratio": measured.value / claim.claimed if claim.claimed else None,
+            "verdict": verdict(claim, measured),
+        }
+        | measured.origin._asdict()
+    )
+
+
+def verdict(claim: Claim, measured: Measured) -> str:
+    """Say in words how a measured value stands to its claim.
+
+    Returns
+    -------
+    str
+        "same" within the claim's tolerance; "same direction", "opposite" or "no difference shown" where the
+        claim takes a side; "faster here", "slower here" or "differs" where it gives only a value.
+    """
+    close = claim.claimed is not None and abs(measured.value / claim.claimed - 1) <= claim.tolerance
+    if claim.direction == "equal":
+        faster = claim.of if measured.value > 1 else claim.over
+        return "same" if close or measured.side == 0 else f"differs: {faster} is faster"
+    if claim.direction is None:
+        return "same" if close else _difference(claim, measured)
+    wanted = 1 if claim.direction == "higher" else -1
+    side = measured.side if measured.side is not None else _side(measured.value, claim.against, wanted)
+    if side == 0:
+        return "no difference shown"
+    if side != wanted:
+        return "opposite"
+    return "same" if close else "same direction"
+
+
+def _difference(claim: Claim, measured: Measured) -> str:
+    if claim.quantity not in ("mean_time", "mean_rate") or claim.claimed is None:
+        return "differs"
+    faster = (measured.value < claim.claimed) == (claim.quantity == "mean_time")
+    return "faster here" if faster else "slower here"
+
+
+def _side(value: float, against: float, wanted: int) -> int:
+    """Return on which side of `against` a value lies; on it counts as the side that is wanted."""
+    return wanted if value == against else (1 if value > against else -1)
+
+
+def graph_property(claim: Claim, evidence: Evidence) -> Measured:
+    """Take the entry `key` of ``graph.json``."""
+    return Measured(float(evidence.graphs[claim.graph][claim.key]))
+
+
+def mean_phases(claim: Claim, evidence: Evidence) -> Measured:
+    """Count the phases of a search, as the mean over sources."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(float(counts.groupby("source")["phase"].max().mean()), origin)
+
+
+def peak_updated(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the most vertices that any phase of any source updates."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(float(counts["updated"].max()), origin)
+
+
+def share_of_phases(claim: Claim, evidence: Evidence) -> Measured:
+    """Count which share of all phases updates at most `at` vertices."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(float(share_at_or_under(counts["updated"], claim.at or 0.0)), origin)
+
+
+def mean_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the time of the variant `of` over sources, in milliseconds."""
+    times = evidence.times(claim.graph, claim.of)
+    return Measured(float(times["time_ms"].mean()), _origin(times))
+
+
+def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
+    """Average over sources the arcs of the graph a second of a search by the variant `of`."""
+    times = evidence.times(claim.graph, claim.of)
+    rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
+    return Measured(float(rates.mean()), _origin(times))
+
+
+def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the spread of `of` over sources by that of `over`: largest less least time, over the mean.
+
+    They may have been timed on different devices, since a spread has no unit.
+    """
+    times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
+    spreads = [np.ptp(one["time_ms"]) / one["time_ms"].mean() for one in times]
+    if not spreads[1]:
+        raise NotMeasured(f"{claim.over} was run from one source on {claim.graph}")
+    return Measured(float(spreads[0] / spreads[1]), _origin(times[0]))
+
+
+def speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the mean time of `over` by that of `of`, over the same sources; a paired test gives the side."""
+    candidate = evidence.times(claim.graph, claim.of)
+    baseline = evidence.times(claim.graph, claim.over)
+    return _speedup(claim, candidate, baseline, _origin(pd.concat([candidate, baseline])))
+
+
+def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
+    """Do as :func:`speedup`, where `over` is a program on the CPU of the machine that has the GPU."""
+    candidate = evidence.times(claim.graph, claim.of)
+    baseline = evidence.times(claim.graph, claim.over)
+    if (baseline["device_kind"] != "cpu").any():
+        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    return _speedup(claim, candidate, baseline, _origin(candidate))
+
+
+def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
+    ours, theirs = paired(candidate, baseline)
+    if ours.empty:
+        raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
+    side = int(is_faster(ours, theirs)[0]) - int(is_faster(theirs, ours)[0])
+    return Measured(float(theirs.mean() / ours.mean()), origin, side)
+
+
+def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
+    """Measure the band of thresholds in which `of` is proven faster than `over`, in microseconds."""
+    sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
+    baseline = evidence.times(claim.graph, claim.over)
+    origin = _origin(pd.concat([sweep, baseline]))
+    band = gaining_band(sweep, baseline)
+    return Measured(band[1] - band[0] if band else 0.0, origin, side=1 if band else -1)
+
+
+def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the threshold with the smallest mean time, in microseconds."""
+    sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
+    means = sweep.groupby("to_all_us")["time_ms"].mean()
+    return Measured(float(means.index[int(means.argmin())]), _origin(sweep))
+
+
+def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the time of an ExtractMin by `over` by that by `of`, on `at` values."""
+    times = _extract_min_times(claim, evidence)
+    for method in (claim.of, claim.over):
+        if method not in times.index:
+            raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
+    time_us = times["time_us"]
+    return Measured(float(time_us[claim.over] / time_us[claim.of]), _origin(times.loc[[claim.of]]))
+
+
+def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the threads a block with which the reduction is fastest on `at` values."""
+    times = _extract_min_times(claim, evidence)
+    reductions = times[times.index.str.startswith("reduction-")]
+    if reductions.empty:
+        raise NotMeasured("emulated time")
+    best = str(reductions["time_us"].idxmin())
+    return Measured(float(best.removeprefix("reduction-")), _origin(reductions))
+
+
+def step_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the time of the step `key` of the variant `of`, in milliseconds."""
+    if evidence.steps is None or evidence.steps.empty:
+        raise NotMeasured("no steps were recorded")
+    rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of and mode == @claim.key")
+    if rows.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
+    if (rows["device_kind"] == EMULATED).any():
+        raise NotMeasured("emulated time")
+    return Measured(float(rows["time_ms"].mean()), _origin(rows))
+
+
+def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the median time of `over`, on the CPU, by that of `of`, from the one root that a flow graph has.
+
+    One is called faster if all its repetitions are faster than all of the other.
+    """
+    _, baseline = evidence.times(claim.graph, claim.of), evidence.times(claim.graph, claim.over)
+    if (baseline["device_kind"] != "cpu").any():
+        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    searches = evidence.timings.query("graph == @claim.graph and status == 'ok'")
+    ours, theirs = (searches[searches["variant"] == variant] for variant in (claim.of, claim.over))
+    faster = ours["time_ms"].max() < theirs["time_ms"].min()
+    slower = ours["time_ms"].min() > theirs["time_ms"].max()
+    value = float(theirs["time_ms"].median() / ours["time_ms"].median())
+    return Measured(value, _origin(ours), int(faster) - int(slower))
+
+
+def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the real times of an ExtractMin on as many values as the claim speaks of, by method."""
+    if evidence.extract_min is None:
+        raise NotMeasured("ExtractMin was not timed")
+    medians = median_extract_min(evidence.extract_min)
+    real = medians[(medians["values"] == claim.at) & (medians["device_kind"] != EMULATED)]
+    return real.set_index("method")
+
+
+QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
+    function.__name__: function
+    for function in (
+        *(graph_property, mean_phases, peak_updated, share_of_phases),
+        *(mean_time, mean_rate, spread_ratio, speedup, speedup_over_cpu),
+        *(threshold_band, best_threshold),
+        *(extract_min_speedup, extract_min_best_threads),
+        *(step_time, speedup_from_root),
+    )
+}
+"""What a claim may be about, by the name that it has in ``claims.yaml``."""
+
+
+def _counts(claim: Claim, evidence: Evidence) -> tuple[pd.DataFrame, Origin]:
+    """Return the updated vertices of the phases on a claim's graph, and what they were counted on."""
+    phases = evidence.phases[evidence.phases["graph"] == claim.graph]
+    if phases.empty:
+        raise NotMeasured(f"no phases were recorded on {claim.graph}")
+    first = phases.iloc[0]
+    return updated_counts(phases), Origin(first["device"], first["device_kind"])
+
+
+def _origin(times: pd.DataFrame) -> Origin:
+    """Return what times were measured on.
+
+    Raises
+    ------
+    NotMeasured
+        If that was not one device.
+    """
+    devices = times[["device", "device_kind"]].drop_duplicates()
+    if len(devices) > 1:
+        raise NotMeasured("the variants were timed on different devices")
+    return Origin(*devices.iloc[0])
+
+
+def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of the report's first page: rounded, with units, in words.
+
+    Claims that were not measured share a line for each reason.
+    """
+    measured = claims[claims["measured"].notna()]
+    table = pd.DataFrame(
+        {
+            "Claim": measured["text"],
+            "Where": measured["where"],
+            "Graph": measured["graph"],
+            "Claimed": _with_unit(measured, "claimed"),
+            "Measured": _with_unit(measured, "measured"),
+            "Ratio": [f"{ratio:.2f}" if pd.notna(ratio) else "" for ratio in measured["ratio"]],
+            "Verdict": measured["verdict"],
+        }
+    )
+    reasons = claims.loc[claims["measured"].isna(), "verdict"].value_counts(sort=False)
+    others = pd.DataFrame({"Claim": [f"{count} claims" for count in reasons], "Verdict": reasons.index})
+    return pd.concat([table, others], ignore_index=True)
+
+
+def _with_unit(claims: pd.DataFrame, column: str) -> list[str]:
+    return [
+        f"{value:,.4g} {unit}".strip()
+        if abs(value) < 1e4
+        else f"{value:,.0f} {unit}".strip()
+        if pd.notna(value)
+        else ""
+        for value, unit in zip(claims[column].astype(float), claims["unit"], strict=True)
+    ]

@@ -1,0 +1,146 @@
+"""What figures and claims read out of the gathered samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from relaxometer.report.figures import PHASE_SYNCHRONOUS
+from relaxometer.results.gather import FAILURES, KEY
+from relaxometer.results.statistics import is_faster
+
+IDENTITY = [*KEY, "kernel", "device_kind", "device"]
+"""Columns that name a run in every gathered table."""
+
+EMULATED = "host"
+"""The device kind whose seconds are no GPU's."""
+
+
+def failed_variants(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the keys of the variants that gave a wrong answer or none at all, one row each."""
+    return timings.loc[timings["status"].isin(FAILURES), KEY].drop_duplicates()
+
+
+def proven(rows: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return those of `rows` whose variant failed nowhere on that graph.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With the columns of ``gather.KEY``: timings, phases.
+    timings : DataFrame
+        All searches, with their ``status``.
+    """
+    failed = pd.MultiIndex.from_frame(failed_variants(timings))
+    return rows[~pd.MultiIndex.from_frame(rows[KEY]).isin(failed)]
+
+
+def proven_phases(phases: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the phases of those phase-synchronous variants that failed nowhere on their graph.
+
+    Parameters
+    ----------
+    phases : DataFrame
+        The gathered phases of any variants.
+    timings : DataFrame
+        All searches, with their ``status``.
+    """
+    return proven(phases[phases["kernel"].isin(PHASE_SYNCHRONOUS)], timings)
+
+
+def on_one_clock(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in real time, or, where there are none, those of the emulated device."""
+    emulated = rows["device_kind"] == EMULATED
+    return rows if emulated.all() else rows[~emulated]
+
+
+def source_times(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a run and source: its median time over the repetitions.
+
+    Searches that were not finished are left out, and so are whole variants that failed.
+    """
+    finished = proven(timings, timings).query("status == 'ok'")
+    return finished.groupby([*IDENTITY, "source"], sort=False)["time_ms"].median().reset_index()
+
+
+def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Return the times of two variants over the sources that both were run from, in the same order.
+
+    Parameters
+    ----------
+    candidate, baseline : DataFrame
+        Rows of :func:`source_times`, each of one variant on one graph.
+    """
+    columns = ["source", "time_ms"]
+    both = candidate[columns].merge(baseline[columns], on="source", suffixes=("_candidate", "_baseline"))
+    return both["time_ms_candidate"], both["time_ms_baseline"]
+
+
+def updated_counts(phases: pd.DataFrame) -> pd.DataFrame:
+    """Return the updated vertices of every phase and source of a graph; the first variant's stand for all.
+
+    Parameters
+    ----------
+    phases : DataFrame
+        Rows of :func:`proven_phases`, of one graph.
+    """
+    first = phases[phases["variant"] == phases["variant"].iloc[0]] if len(phases) else phases
+    return first[["source", "phase", "updated"]]
+
+
+def share_at_or_under(values: npt.ArrayLike, limits: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return which share of `values` is at or under each of `limits`."""
+    ordered = np.sort(np.asarray(values))
+    return np.searchsorted(ordered, np.asarray(limits), side="right") / max(len(ordered), 1)
+
+
+def gaining_band(sweep: pd.DataFrame, conventional: pd.DataFrame) -> tuple[float, float] | None:
+    """Return the lowest and highest threshold of the band in which the sweep beats the conventional variant.
+
+    Parameters
+    ----------
+    sweep : DataFrame
+        Rows of :func:`source_times` with the column ``to_all_us``.
+    conventional : DataFrame
+        Rows of the same for the conventional variant.
+
+    Returns
+    -------
+    tuple of (low, high) in microseconds, or None
+        The longest row of neighbouring thresholds that are each proven faster; None if none is.
+    """
+    bands: list[list[float]] = [[]]
+    for threshold, rows in sweep.groupby("to_all_us"):
+        if is_faster(*paired(rows, conventional))[0]:
+            bands[-1].append(float(threshold))  # type: ignore[arg-type]
+        elif bands[-1]:
+            bands.append([])
+    longest = max(bands, key=len)
+    return (longest[0], longest[-1]) if longest else None
+
+
+def median_extract_min(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the median time of an ExtractMin over trials.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        As :data:`relaxometer.measure.extract_min.TABLE`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``method`` (a reduction's with its threads), ``values``, ``device_kind``,
+        ``device`` and ``time_us``.
+    """
+    threads = trials["threads"].astype("Int64").astype("string")
+    named = trials.assign(method=trials["method"].where(threads.isna(), trials["method"] + "-" + threads))
+    keys = ["method", "values", "device_kind", "device"]
+    medians = named.groupby(keys, sort=False)["time_ms"].median().reset_index()
+    return medians.assign(time_us=medians.pop("time_ms") * 1e3)
+
+
+def in_words(rows: pd.DataFrame, column: str) -> str:
+    """Return the values that a column has, each once, for a sentence."""
+    return " and ".join(map(str, rows[column].unique()))

@@ -1,0 +1,97 @@
+"""From runs over several ranks to one table: rates, where the time goes, and how well a series scales."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relaxometer.distributed import model
+from relaxometer.plan.plan import DistributedRun
+from relaxometer.results.gather import FAILURES, SEVERITY
+from relaxometer.results.statistics import bootstrap_median
+
+PARTS = ("computing_ms", "communication_ms", "sent_bytes", "plain_bytes")
+"""Columns of an instrumented search; see :class:`relaxometer.distributed.hybrid_2d.Level`."""
+
+
+def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
+    """Return one line a run, in their order.
+
+    Parameters
+    ----------
+    runs : iterable of DistributedRun
+    folder : Path
+        Holds a folder of results for each run.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``problem, graph, variant`` (the run's name), ``series``, ``weak`` (whether the
+        graph grows with the ranks), ``engine, ranks, scheme, transport, device_kind, device, vertices, arcs,
+        status, reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
+        ``gteps_low`` and ``gteps_high`` (95%); of the instrumented searches the medians of `PARTS`, NaN where
+        a run failed; ``certified``, the share of answers proven right; and ``efficiency``, the rate a rank
+        over that of the run of the series with the fewest ranks; ``model_gteps``, what
+        :mod:`relaxometer.distributed.model` says of an H200, NaN for what it does not cover.
+    """
+    table = pd.DataFrame([_line(run, folder / run.name) for run in runs])
+    weak = table.groupby("series")["vertices"].transform("nunique") > 1
+    table.insert(4, "weak", weak)
+    per_rank = table["median_gteps"] / table["ranks"]
+    fewest = table.groupby("series")["ranks"].idxmin()
+    return table.assign(efficiency=per_rank / table["series"].map(fewest).map(per_rank))
+
+
+def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
+    context = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    rows = pd.read_parquet(folder / "times.parquet")
+    worst = max(rows["status"], key=SEVERITY.index)
+    good = rows[rows["status"] == "ok"]
+    line = {
+        "problem": run.problem,
+        "graph": context["graph"]["name"],
+        "variant": run.name,
+        "series": run.series,
+        "engine": run.engine,
+        "ranks": run.ranks,
+        "scheme": run.scheme,
+        "transport": context["parameters"]["transport"],
+        "device_kind": context["device_kind"],
+        "device": context["device"],
+        "vertices": context["graph"]["vertices"],
+        "arcs": context["graph"]["arcs"],
+        "status": worst,
+        "reason": rows.loc[rows["status"] == worst, "reason"].iloc[0],
+        "model_gteps": _predicted(run, context),
+        "sources": good["source"].nunique(),
+        "repetitions": rows["repetition"].nunique(),
+    }
+    measured = ("median_ms", "median_gteps", "gteps_low", "gteps_high", *PARTS)
+    if worst in FAILURES:
+        return {**line, **dict.fromkeys(measured, np.nan), "certified": len(good) / len(rows)}
+    of_source = good.groupby("source")[["time_ms", "teps", *PARTS]].median()
+    rates = bootstrap_median(of_source["teps"] / 1e9)
+    values = (of_source["time_ms"].median(), *rates, *(of_source[part].median() for part in PARTS))
+    return {**line, **dict(zip(measured, values, strict=True)), "certified": len(good) / len(rows)}
+
+
+def _predicted(run: DistributedRun, context: dict[str, Any]) -> float:
+    """Return the model's rate in 10^9 edges a second, NaN for what it does not cover."""
+    parameters = context["parameters"]
+    plain = parameters.get("parents", "end") == "end" and not parameters.get("cpu_share")
+    if run.problem != "bfs" or run.scale is None or "H200" not in context["device"] or not plain:
+        return float("nan")
+    cost = model.search_cost(
+        model.H200,
+        run.scale,
+        run.scheme,
+        run.ranks,
+        compressed=parameters.get("messages") == "compressed",
+        peers=run.engine == "hybrid-peers",
+    )
+    return model.edges_per_second(run.scale, cost) / 1e9
