@@ -100,5 +100,5 @@ def run_of(problem, wildcards):
 
 def run_code(problem, wildcards):
     """Hash of what runs and proves the variant that a job's wildcards name."""
-    module = kernel_modules(problem)[run_of(problem, wildcards).kernel]
-    return code_hash("measure.variant", module.removeprefix("relaxometer."))
+    path = kernel_modules(problem)[run_of(problem, wildcards).kernel]
+    return code_hash("measure.variant", path.removeprefix("relaxometer."))
