@@ -46,7 +46,7 @@ class BfsCertifier:
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph = graph
-        module = graph.device.module(Path(__file__).with_name("certify_bfs.cu"))
+        module = graph.device.module(Path(__file__).with_name("certify.cu"))
         self._check_arcs = module.get_function("check_arcs")
         self._check_tree = module.get_function("check_tree")
         self._report = graph.device.xp.empty((len(RULES), 2), dtype=np.uint64)
