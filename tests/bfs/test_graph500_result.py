@@ -11,7 +11,7 @@ from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import describe
 from relaxometer.measure.variant import measure
-from relaxometer.plan.plan import Run
+from relaxometer.plan.models import Run
 from relaxometer.results.graph500_result import (
     edges_per_second,
     official_output,

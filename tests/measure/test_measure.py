@@ -7,7 +7,7 @@ import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.measure.variant import measure
-from relaxometer.plan.plan import Run, Timing
+from relaxometer.plan.models import Run, Timing
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import iterative_tree
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu

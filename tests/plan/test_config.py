@@ -159,7 +159,7 @@ def test_kernels_are_found_by_their_files():
 
 
 def test_config_readme_explains_every_key():
-    from relaxometer.plan.plan import Config, Problem, Report, Series, Throughput, Timing
+    from relaxometer.plan.models import Config, Problem, Report, Series, Throughput, Timing
 
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
     for model in (Config, Timing, Problem, Series, Throughput, Report):

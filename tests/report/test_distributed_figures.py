@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from relaxometer.distributed import model
-from relaxometer.plan.plan import DistributedRun
+from relaxometer.plan.models import DistributedRun
 from relaxometer.report.papers import hybrid_bfs_ranks as distributed
 from relaxometer.results.scaling import scaling_table
 

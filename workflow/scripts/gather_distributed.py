@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from relaxometer.core.scripting import job
-from relaxometer.plan.plan import DistributedRun
+from relaxometer.plan.models import DistributedRun
 from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):

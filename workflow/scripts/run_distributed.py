@@ -4,7 +4,7 @@ from pathlib import Path
 
 from relaxometer.core.scripting import job
 from relaxometer.distributed.job import run_job
-from relaxometer.plan.plan import DistributedRun
+from relaxometer.plan.models import DistributedRun
 
 with job(snakemake):
     resources = snakemake.resources

@@ -10,7 +10,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.measure.variant import measure, write_measurement
-from relaxometer.plan.plan import Run
+from relaxometer.plan.models import Run
 
 with job(snakemake):
     run = Run.model_validate(snakemake.params.run)

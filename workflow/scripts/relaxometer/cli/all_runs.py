@@ -36,7 +36,8 @@ from relaxometer.graphs.graph import Graph, read_graph, write_table
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.updates import measure_updates
 from relaxometer.measure.variant import measure, write_measurement
-from relaxometer.plan.plan import DistributedRun, Plan, Run
+from relaxometer.plan.models import DistributedRun, Run
+from relaxometer.plan.plan import Plan
 from relaxometer.problems.problem import NAMES
 
 

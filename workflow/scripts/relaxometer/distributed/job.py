@@ -17,7 +17,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.scripting import Tee
 from relaxometer.device import cuda
 from relaxometer.distributed.launch import SCRIPTS, launch
-from relaxometer.plan.plan import DistributedRun
+from relaxometer.plan.models import DistributedRun
 
 LOCAL = "mpirun"
 """The launcher that starts ranks on this machine alone."""

@@ -22,7 +22,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph, write_json, write_table
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.plan.plan import Run
+from relaxometer.plan.models import Run
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import Problem, load_problem

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.distributed import model
-from relaxometer.plan.plan import DistributedRun
+from relaxometer.plan.models import DistributedRun
 from relaxometer.results.gather import FAILURES, SEVERITY
 from relaxometer.results.statistics import bootstrap_median
 
