@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from relaxometer.core.files import write_table
 from relaxometer.core.scripting import job
-from relaxometer.graphs.graph import write_table
 from relaxometer.results.claims import Evidence, compare_claims, load_claims, readable_claims
 from relaxometer.results.gather import gather
 from relaxometer.results.samples import proven, proven_phases

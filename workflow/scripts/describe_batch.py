@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import write_json
 from relaxometer.core.scripting import job
 from relaxometer.graphs.batch import read_batch
 from relaxometer.graphs.describe import describe_batch
-from relaxometer.graphs.graph import write_json
 from relaxometer.report.figures import graphs, style
 from relaxometer.report.graph_pages import batch_page
 

@@ -3,9 +3,10 @@
 import tempfile
 from pathlib import Path
 
+from relaxometer.core.files import write_json
 from relaxometer.core.scripting import job
 from relaxometer.graphs.describe import describe_graph, hops_from
-from relaxometer.graphs.graph import read_graph, write_json
+from relaxometer.graphs.graph import read_graph
 from relaxometer.report.figures import graphs, maps, style
 from relaxometer.report.graph_pages import graph_page
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import write_table
 from relaxometer.core.scripting import job
-from relaxometer.graphs.graph import read_graph, write_table
+from relaxometer.graphs.graph import read_graph
 from relaxometer.measure.sources import sources_table
 
 with job(snakemake):

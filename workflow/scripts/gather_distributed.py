@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import replacing
 from relaxometer.core.scripting import job
 from relaxometer.plan.models import DistributedRun
 from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):
     runs = [DistributedRun.model_validate(run) for run in snakemake.params.runs]
-    target = Path(snakemake.output[0])
-    temporary = target.with_name(target.name + ".part")
-    scaling_table(runs, Path(snakemake.input[0]).parents[1]).to_csv(
-        temporary, index=False, float_format="%.6g"
-    )
-    temporary.replace(target)
+    table = scaling_table(runs, Path(snakemake.input[0]).parents[1])
+    with replacing(Path(snakemake.output[0])) as temporary:
+        table.to_csv(temporary, index=False, float_format="%.6g")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import replacing, write_table
 from relaxometer.core.scripting import job
-from relaxometer.graphs.graph import write_table
 from relaxometer.results.gather import gather, summarise
 
 with job(snakemake):
@@ -11,6 +11,5 @@ with job(snakemake):
     write_table(gather(folders, "certificates.parquet"), Path(snakemake.output.certificates))
     timings = gather(folders, "runs.parquet")
     write_table(timings, Path(snakemake.output.timings))
-    temporary = Path(snakemake.output.summary + ".part")
-    summarise(timings).to_csv(temporary, index=False, float_format="%.6g")
-    temporary.replace(snakemake.output.summary)
+    with replacing(Path(snakemake.output.summary)) as temporary:
+        summarise(timings).to_csv(temporary, index=False, float_format="%.6g")

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import write_table
 from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.graphs.graph import read_graph, write_table
+from relaxometer.graphs.graph import read_graph
 from relaxometer.measure.throughput import measure_throughput
 
 with job(snakemake):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import write_json
 from relaxometer.core.scripting import job
-from relaxometer.graphs.graph import write_json
 from relaxometer.results.contexts import machine_lines, merge_contexts, provenance_page, read_contexts
 
 with job(snakemake):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from relaxometer.core.files import write_table
 from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.graphs.graph import write_table
 from relaxometer.measure.extract_min import time_all
 
 with job(snakemake):

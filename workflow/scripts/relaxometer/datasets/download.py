@@ -21,6 +21,7 @@ import urllib3
 
 from relaxometer import __version__
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_text
 
 USER_AGENT = f"relaxometer/{__version__} (graph benchmark; python-requests)"
 CHUNK = 1 << 18
@@ -112,7 +113,7 @@ def fetch(
     with nullcontext(progress) if progress else shown(destination.name) as report:
         location, digest = _first_success(urls, mirrors, destination, wanted, retries or Retries(), report)
     if sha256 is None:
-        _write_atomically(lock, f"{digest}  {destination.name}\n")
+        write_text(f"{digest}  {destination.name}\n", lock)
     checked = "as expected" if wanted.sha256 else f"{digest}, from now on expected ({lock})"
     _say(f"{destination.name}: {_size(destination.stat().st_size)} from {location}, sha256 {checked}")
 
@@ -216,7 +217,7 @@ class Part:
         """Start from nothing with a file from `url`."""
         self.discard()
         if validator:
-            _write_atomically(self._mark, json.dumps({"url": url, "validator": validator}))
+            write_text(json.dumps({"url": url, "validator": validator}), self._mark)
 
     def discard(self) -> None:
         """Delete what is there."""
@@ -492,10 +493,3 @@ def _size(n_bytes: int) -> str:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

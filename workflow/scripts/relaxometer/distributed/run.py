@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_json, write_table
 from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
@@ -32,7 +33,6 @@ from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.stored import stored_block
-from relaxometer.graphs.graph import write_json, write_table
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
 

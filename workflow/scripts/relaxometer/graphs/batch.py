@@ -14,7 +14,8 @@ import pyarrow as pa
 from numba import njit
 
 from relaxometer.core.errors import UserError
-from relaxometer.graphs.graph import REBUILD, read_columns, read_metadata, write_json, write_table
+from relaxometer.core.files import write_json, write_table
+from relaxometer.graphs.graph import REBUILD, read_columns, read_metadata
 
 Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
 """A graph as it comes from a reader: name, number of vertices, tails, heads, entry."""

@@ -17,12 +17,11 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.components import component_labels
 
 MAX_WEIGHT = 2**32 - 2
 """Largest weight: 2**32 - 1 stands for "unreached" in distances."""
-
-ROW_GROUP = 1 << 20
 
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one go."""
@@ -372,28 +371,6 @@ def describe(graph: Graph) -> dict[str, Any]:
         "component_sizes": [int(size) for size in sizes[:10]],
         "content_sha256": content_hash(graph),
     }
-
-
-def write_table(table: pa.Table, path: Path, dictionaries: bool | list[str] = True) -> None:
-    """Write `table` as zstd-compressed Parquet under a temporary name, then rename it to `path`.
-
-    `dictionaries` names the columns with few distinct values if not all are tried: building a dictionary of
-    many values in vain is half the time of writing.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    pq.write_table(
-        table, temporary, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=dictionaries
-    )
-    temporary.replace(path)
-
-
-def write_json(content: Any, path: Path) -> None:
-    """Write `content` as indented JSON under a temporary name, then rename it to `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
 
 
 def read_columns(

@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from relaxometer.core.environment import cpu_model, environment
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_json, write_table
 from relaxometer.core.progress import Progress
 from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.graphs.batch import Batch
-from relaxometer.graphs.graph import Graph, write_json, write_table
+from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.plan.models import Run

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
+from relaxometer.core.files import replacing
 from relaxometer.results.samples import EMULATED
 
 WIDTH = 7.2
@@ -162,15 +163,13 @@ def empty_figure(title: str, why: str) -> Figure:
 def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     """Write a figure under a temporary name, then rename it to `path`; the suffix says the format."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     kind = target.suffix.lstrip(".")
-    temporary = target.with_name(target.name + ".part")
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relaxometer"}):
-        figure.savefig(temporary, format=kind, dpi=dpi, metadata=metadata)
-    if kind == "png":
-        _reduce_colours(temporary)
-    temporary.replace(target)
+    with replacing(target) as temporary:
+        with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relaxometer"}):
+            figure.savefig(temporary, format=kind, dpi=dpi, metadata=metadata)
+        if kind == "png":
+            _reduce_colours(temporary)
 
 
 def _reduce_colours(png: Path) -> None:
