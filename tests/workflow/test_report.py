@@ -92,6 +92,13 @@ def test_the_landing_page_has_the_table_and_the_headline_figure(browser):
     assert "© OpenStreetMap contributors" in browser.find_element("tag name", "body").text
 
 
+def test_the_landing_page_opens_at_its_title(browser):
+    title = browser.find_element("css selector", "h1.title")
+    browser.set_window_size(1000, 500)
+    wait_until(browser, lambda: title.rect["height"] > 0)
+    assert title.rect["y"] >= 0
+
+
 def test_nothing_is_missing_without_a_network(browser):
     browser.find_element("xpath", "//table")
     severe = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
