@@ -9,7 +9,7 @@ from relaxometer.graphs.batch import FlowGraph
 
 def arcs_of(graph: FlowGraph) -> list[tuple[int, int]]:
     """Return the arcs of a graph in CSR order."""
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+    return list(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True))
 
 
 def dominators(graph: FlowGraph) -> list[set[int]]:

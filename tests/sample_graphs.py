@@ -144,7 +144,7 @@ def reference_phases(graph: Graph, source: int) -> list[int]:
     distance[source] = 0
     frontier = np.zeros(graph.n_vertices, dtype=bool)
     frontier[source] = True
-    tails, heads, weights = graph.sources, graph.targets, graph.weights.astype(np.uint64)
+    tails, heads, weights = graph.tails, graph.targets, graph.weights.astype(np.uint64)
     updated = []
     while frontier.any():
         active = frontier[tails]

@@ -28,7 +28,7 @@ def test_the_root_of_a_random_flow_graph_reaches_all(n):
 
 def test_arcs_of_a_random_flow_graph_lead_where_they_should():
     graph = made("flow-random", 1, vertices=5000, branches=1, loops=0.5, gotos=0, reach=20)
-    steps = graph.targets.astype(int) - graph.sources.astype(int)
+    steps = graph.targets.astype(int) - graph.tails.astype(int)
     assert steps.min() == -20
     assert steps.max() == 20
     assert ((steps > 0).sum(), (steps < 0).sum()) == (
@@ -39,7 +39,7 @@ def test_arcs_of_a_random_flow_graph_lead_where_they_should():
 
 def test_gotos_lead_anywhere():
     graph = made("flow-random", 1, vertices=5000, branches=0, loops=0, gotos=0.2)
-    steps = graph.targets.astype(int) - graph.sources.astype(int)
+    steps = graph.targets.astype(int) - graph.tails.astype(int)
     assert (np.abs(steps) > 1000).sum() > 400
 
 
@@ -66,5 +66,5 @@ def test_listed_arcs_are_taken_as_they_are():
     graph = made("listed-arcs", vertices=3, arcs=[[2, 0], [0, 1]])
     assert graph.offsets.tolist() == [0, 1, 1, 2]
     assert graph.targets.tolist() == [1, 0]
-    with pytest.raises(UserError, match="target of arc 0 is 3"):
+    with pytest.raises(UserError, match="head of arc 0 is 3"):
         made("listed-arcs", vertices=3, arcs=[[0, 3]])

@@ -24,7 +24,7 @@ def build(tmp_path, edges=EDGES, values=None, **parameters):
 
 
 def arcs(graph):
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+    return list(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
 
 
 def test_vertices_without_edges_stay(tmp_path):

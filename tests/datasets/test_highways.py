@@ -29,7 +29,7 @@ def test_the_default_graphs_are_what_the_registry_promises(name):
     assert np.all((graph.lon >= box.west) & (graph.lon <= box.east))
     assert graph.metadata["directed"] is False
     assert graph.metadata["package"].startswith("scgraph-data 2.")
-    assert not np.any(graph.sources == graph.targets)
+    assert not np.any(graph.tails == graph.targets)
 
 
 def test_japan_has_known_distances():

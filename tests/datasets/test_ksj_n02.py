@@ -28,7 +28,7 @@ def build(path, **parameters):
 
 
 def arcs(graph):
-    ends = zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)
+    ends = zip(graph.tails.tolist(), graph.targets.tolist(), strict=True)
     return dict(zip(ends, graph.weights.tolist(), strict=True))
 
 

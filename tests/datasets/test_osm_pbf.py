@@ -42,7 +42,7 @@ def test_real_extracts_have_known_junctions(road_file, file, classes, junctions)
     assert graph.metadata["directed"] is False
     assert graph.component_labels()[0] == 1
     assert graph.weights.min() >= 1
-    assert not np.any(graph.sources == graph.targets)
+    assert not np.any(graph.tails == graph.targets)
 
 
 @pytest.mark.parametrize("name", ["osm-porto", "osm-malta", "osm-monaco", "osm-liechtenstein", "osm-andorra"])
@@ -72,7 +72,7 @@ def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
 
 def test_an_extract_by_hand(tmp_path):
     graph = build(write_extract(tmp_path / "small.osm.pbf"))
-    ends = list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+    ends = list(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True))
     assert ends == [(0, 1), (1, 0), (1, 2), (1, 3), (2, 1), (3, 1)]
     assert graph.lon.tolist() == [0, 0.001, 0.003, 0.001]
     assert graph.metadata["junctions"] == 6, "the road far away has two"
@@ -121,7 +121,7 @@ def test_tracks_are_reached_through_stops_only():
     roads = road_graph("small", extract, OsmParameters())
     assert (roads.n_vertices, roads.weights.tolist()) == (2, [150_000, 150_000])
     joined = with_railways(roads, extract, OsmParameters(rail_km_per_hour=36))
-    ends = list(zip(joined.sources.tolist(), joined.targets.tolist(), joined.weights.tolist(), strict=True))
+    ends = list(zip(joined.tails.tolist(), joined.targets.tolist(), joined.weights.tolist(), strict=True))
     assert ends[0] == (0, 1, 150_000)
     assert ends[1] == (0, 2, 30_000), "40 m on foot between the stop and the street's end"
     rail_ms = round(100 * (np.hypot(1, 0.4) + np.hypot(1, 1)) * 100)
@@ -132,7 +132,7 @@ def test_tracks_are_reached_through_stops_only():
 @pytest.mark.parametrize(("direction", "ends"), [(1, (0, 1)), (-1, (1, 0))])
 def test_direction_of_one_way_roads(direction, ends):
     graph = road_graph("small", small_extract(direction), OsmParameters(oneway="respect"))
-    assert (graph.sources.tolist(), graph.targets.tolist()) == ([ends[0]], [ends[1]])
+    assert (graph.tails.tolist(), graph.targets.tolist()) == ([ends[0]], [ends[1]])
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def build_text(tmp_path, text, **parameters):
 
 
 def arcs(graph):
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+    return list(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
 
 
 def test_numbers_are_closed_up(tmp_path):

@@ -46,7 +46,7 @@ def levels_of(graph: Graph, source: int) -> np.ndarray:
     """Levels by sweeping over all arcs."""
     level = np.full(graph.n_vertices, UNREACHED, dtype=np.int64)
     level[source] = depth = 0
-    tails = graph.sources
+    tails = graph.tails
     while True:
         found = graph.targets[level[tails] == depth]
         found = found[level[found] == UNREACHED]
@@ -79,11 +79,11 @@ def check_block(ranks: Ranks, block: Block, graph: Graph) -> None:
     heads = block.heads.vertices()[block.out.targets]
     arcs = np.concatenate(ranks.gather(np.stack([tails, heads], axis=1)))
     arcs = arcs[np.lexsort(arcs.T[::-1])]
-    np.testing.assert_array_equal(arcs, np.stack([graph.sources, graph.targets], axis=1))
+    np.testing.assert_array_equal(arcs, np.stack([graph.tails, graph.targets], axis=1))
     if block.out.weights is not None:
         triples = np.concatenate(ranks.gather(np.stack([tails, heads, block.out.weights], axis=1)))
         triples = triples[np.lexsort(triples.T[::-1])]
-        expected = np.stack([graph.sources, graph.targets, graph.weights], axis=1).astype(np.int64)
+        expected = np.stack([graph.tails, graph.targets, graph.weights], axis=1).astype(np.int64)
         np.testing.assert_array_equal(triples, expected[np.lexsort(expected.T[::-1])])
     if keys := graph.metadata.get("search_keys"):
         assert block.metadata["search_keys"] == keys

@@ -73,12 +73,12 @@ def test_the_paired_scheme_needs_its_number_of_ranks(n_ranks):
 @pytest.mark.parametrize("name", ["one-way", "hub", "random-directed"])
 def test_ranks_read_only_what_they_need(tmp_path, monkeypatch, name):
     graph = sample_graphs()[name]
-    monkeypatch.setattr("relaxometer.graphs.graph.ROW_GROUP", 50)
+    monkeypatch.setattr("relaxometer.core.files.ROW_GROUP", 50)
     write_graph(graph, tmp_path)
     for first in range(0, graph.n_arcs, 37):
         stop = min(first + 90, graph.n_arcs)
         tails = tails_of_slice(tmp_path / "vertices.parquet", first, stop)
-        np.testing.assert_array_equal(tails, graph.sources[first:stop])
+        np.testing.assert_array_equal(tails, graph.tails[first:stop])
         arcs = read_slice(tmp_path / "arcs.parquet", ["target", "weight"], first, stop)
         np.testing.assert_array_equal(arcs["target"], graph.targets[first:stop])
         np.testing.assert_array_equal(arcs["weight"], graph.weights[first:stop])

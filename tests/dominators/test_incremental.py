@@ -21,7 +21,7 @@ def solver_of(device, graph, **parameters):
 
 
 def arcs_of(graph: Graph) -> set[tuple[int, int]]:
-    return set(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+    return set(zip(graph.tails.tolist(), graph.targets.tolist(), strict=True))
 
 
 @st.composite

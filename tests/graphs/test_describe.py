@@ -172,7 +172,7 @@ def test_hops_are_those_of_scipy(name):
 def test_arcs_taken_either_way_are_twice_as_many():
     graph = sample_graphs()["random-directed"]
     offsets, targets = either_way(graph)
-    there = np.bincount(graph.sources, minlength=513) + np.bincount(graph.targets, minlength=513)
+    there = np.bincount(graph.tails, minlength=513) + np.bincount(graph.targets, minlength=513)
     np.testing.assert_array_equal(np.diff(offsets), there)
     tails = np.repeat(np.arange(513), np.diff(offsets))
     pairs = sorted([*zip(tails, targets, strict=True)])

@@ -19,7 +19,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph, content_hash, describe, 
 
 @st.composite
 def arc_lists(draw, max_vertices=8, max_arcs=40):
-    """Draw (n_vertices, sources, targets, weights) with loops, parallel arcs and zero weights."""
+    """Draw (n_vertices, tails, heads, weights) with loops, parallel arcs and zero weights."""
     n_vertices = draw(st.integers(1, max_vertices))
     n_arcs = draw(st.integers(0, max_arcs))
     ends = hnp.arrays(np.int64, n_arcs, elements=st.integers(0, n_vertices - 1))
@@ -37,15 +37,15 @@ def graphs(draw):
     return Graph.from_arcs("drawn", n_vertices, *arcs, lon=lon, lat=lat, metadata=metadata)
 
 
-def lightest(n_vertices, sources, targets, weights):
+def lightest(n_vertices, tails, heads, weights):
     """Return the dense matrix of the lightest arcs, with infinity where there is none."""
     dense = np.full((n_vertices, n_vertices), np.inf)
-    np.minimum.at(dense, (sources, targets), weights.astype(np.float64))
+    np.minimum.at(dense, (tails, heads), weights.astype(np.float64))
     return dense
 
 
 def arcs_of(graph):
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+    return list(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
 
 
 def small_graph():
@@ -54,12 +54,12 @@ def small_graph():
 
 @given(arc_lists())
 def test_arcs_are_the_lightest_of_each_pair(drawn):
-    n_vertices, sources, targets, weights = drawn
-    graph = Graph.from_arcs("drawn", n_vertices, sources, targets, weights)
-    expected = lightest(n_vertices, sources, targets, weights)
+    n_vertices, tails, heads, weights = drawn
+    graph = Graph.from_arcs("drawn", n_vertices, tails, heads, weights)
+    expected = lightest(n_vertices, tails, heads, weights)
     np.fill_diagonal(expected, np.inf)
     found = np.full_like(expected, np.inf)
-    found[graph.sources, graph.targets] = graph.weights
+    found[graph.tails, graph.targets] = graph.weights
     np.testing.assert_array_equal(found, expected)
     assert graph.n_arcs == np.isfinite(expected).sum()
 
@@ -77,24 +77,24 @@ def test_arcs_are_sorted_and_typed(drawn):
 
 @given(arc_lists())
 def test_every_arc_stays_if_asked(drawn):
-    n_vertices, sources, targets, weights = drawn
+    n_vertices, tails, heads, weights = drawn
     graph = Graph.from_arcs(
-        "drawn", n_vertices, sources, targets, weights, keep_self_loops=True, keep_parallel=True
+        "drawn", n_vertices, tails, heads, weights, keep_self_loops=True, keep_parallel=True
     )
-    given_arcs = zip(sources.tolist(), targets.tolist(), weights.tolist(), strict=True)
+    given_arcs = zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True)
     assert arcs_of(graph) == sorted(given_arcs)
 
 
 @given(arc_lists(), st.booleans(), st.booleans())
 def test_arcs_that_do_not_fit_a_word_come_out_alike(drawn, loops, parallel):
-    n_vertices, sources, targets, weights = drawn
+    n_vertices, tails, heads, weights = drawn
     # A weight of 32 bits and ids of 17 are too much for one word.
     shift = 2**17
     weights[:1] = MAX_WEIGHT
     keep = {"keep_self_loops": loops, "keep_parallel": parallel}
-    low = Graph.from_arcs("low", n_vertices, sources, targets, weights, undirected=True, **keep)
+    low = Graph.from_arcs("low", n_vertices, tails, heads, weights, undirected=True, **keep)
     high = Graph.from_arcs(
-        "high", n_vertices + shift, sources + shift, targets + shift, weights, undirected=True, **keep
+        "high", n_vertices + shift, tails + shift, heads + shift, weights, undirected=True, **keep
     )
     assert [(u - shift, v - shift, w) for u, v, w in arcs_of(high)] == arcs_of(low)
 
@@ -109,9 +109,9 @@ def test_arcs_are_the_same_in_pieces_of_any_size(drawn, size):
 
 @given(arc_lists())
 def test_an_undirected_list_makes_arcs_both_ways(drawn):
-    n_vertices, sources, targets, weights = drawn
-    graph = Graph.from_arcs("drawn", n_vertices, sources, targets, weights, undirected=True)
-    ends = np.concatenate([sources, targets]), np.concatenate([targets, sources])
+    n_vertices, tails, heads, weights = drawn
+    graph = Graph.from_arcs("drawn", n_vertices, tails, heads, weights, undirected=True)
+    ends = np.concatenate([tails, heads]), np.concatenate([heads, tails])
     doubled = Graph.from_arcs("drawn", n_vertices, *ends, np.concatenate([weights, weights]))
     assert content_hash(graph) == content_hash(doubled)
 
@@ -132,7 +132,7 @@ def test_scipy_gets_every_arc_with_zero_weights_explicit(drawn):
     matrix = graph.to_scipy()
     assert matrix.nnz == graph.n_arcs
     dense = matrix.toarray()
-    np.testing.assert_array_equal(dense[graph.sources, graph.targets], graph.weights)
+    np.testing.assert_array_equal(dense[graph.tails, graph.targets], graph.weights)
 
 
 @given(arc_lists(), st.data())
@@ -162,14 +162,14 @@ def test_the_largest_component_is_connected_and_closed(graph):
     largest = graph.largest_component()
     assert largest.n_vertices == sizes.max()
     assert largest.component_labels()[0] == 1
-    np.testing.assert_array_equal(labels[graph.sources], labels[graph.targets])
+    np.testing.assert_array_equal(labels[graph.tails], labels[graph.targets])
 
 
 @pytest.mark.parametrize(
-    ("sources", "targets", "weights", "message"),
+    ("tails", "heads", "weights", "message"),
     [
-        ([0, 3], [1, 1], [1, 1], "graph bad: source of arc 1 is 3; expected an integer from 0 to 2"),
-        ([0, 1], [-1, 1], [1, 1], "graph bad: target of arc 0 is -1; expected an integer from 0 to 2"),
+        ([0, 3], [1, 1], [1, 1], "graph bad: tail of arc 1 is 3; expected an integer from 0 to 2"),
+        ([0, 1], [-1, 1], [1, 1], "graph bad: head of arc 0 is -1; expected an integer from 0 to 2"),
         (
             [0, 1],
             [1, 0],
@@ -180,9 +180,9 @@ def test_the_largest_component_is_connected_and_closed(graph):
         ([0, 1], [1, 0], [0.5, 1], "graph bad: weights are float64; integers from 0 to"),
     ],
 )
-def test_what_is_no_arc_is_refused(sources, targets, weights, message):
+def test_what_is_no_arc_is_refused(tails, heads, weights, message):
     with pytest.raises(UserError) as caught:
-        Graph.from_arcs("bad", 3, sources, targets, weights)
+        Graph.from_arcs("bad", 3, tails, heads, weights)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 

@@ -95,12 +95,12 @@ def test_no_memory_left_says_so(host_device, monkeypatch):
 def test_states_are_those_of_the_graph(host_device):
     """The study's own graph without arcs, against the solver's."""
     graph = sample()
-    ends = np.column_stack([graph.sources, graph.targets])[[3, 50, 51]]
+    ends = np.column_stack([graph.tails, graph.targets])[[3, 50, 51]]
     solver = incremental.Solver(
         ResidentGraph.upload(host_device, graph), incremental.Parameters.model_validate({})
     )
     solver.solve(0)
-    kept = {tuple(arc) for arc in np.column_stack([graph.sources, graph.targets]).tolist()}
+    kept = {tuple(arc) for arc in np.column_stack([graph.tails, graph.targets]).tolist()}
     kept -= {tuple(arc) for arc in ends.tolist()}
     changed = ResidentGraph.upload(host_device, graph_of("changed", graph.n_vertices, sorted(kept)))
     idom = solver.apply(removed=ends).idom

@@ -18,7 +18,7 @@ def solve(graph, source):
     distance = reference_distances(graph, source).astype(np.uint32)
     predecessor = np.full(graph.n_vertices, NO_PREDECESSOR)
     predecessor[source] = source
-    tails = graph.sources.astype(np.int64)
+    tails = graph.tails.astype(np.int64)
     for i in np.lexsort((tails, distance[tails])):
         u, v = tails[i], graph.targets[i]
         tight = distance[u] != UNREACHED and int(distance[u]) + int(graph.weights[i]) == distance[v]

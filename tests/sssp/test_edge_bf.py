@@ -127,7 +127,7 @@ def test_pairs_of_arcs_are_one_edge_where_all_have_one(device, name, both_ways):
     graph = sample_graphs()[name]
     edges = _edge_list.EdgeList(ResidentGraph.upload(device, graph), np.uint32, None)
     assert edges.both_ways == both_ways
-    loops = int((graph.sources == graph.targets).sum())
+    loops = int((graph.tails == graph.targets).sum())
     assert edges.arcs == graph.n_arcs - loops
     assert edges.n_edges == (edges.arcs // 2 if both_ways else edges.arcs)
 

@@ -59,7 +59,7 @@ def archipelago():
     pairs = Graph.from_arcs("pairs", 2400, np.arange(0, 2400, 2), np.arange(1, 2400, 2), np.arange(1200))
     parts = [*(directed_grid(side, seed) for side, seed in ((9, 1), (14, 2), (5, 3))), pairs]
     first = np.cumsum([0, *(part.n_vertices + 7 for part in parts)])
-    tails = np.concatenate([part.sources + begin for part, begin in zip(parts, first, strict=False)])
+    tails = np.concatenate([part.tails + begin for part, begin in zip(parts, first, strict=False)])
     heads = np.concatenate([part.targets + begin for part, begin in zip(parts, first, strict=False)])
     weights = np.concatenate([part.weights for part in parts])
     return Graph.from_arcs("archipelago", int(first[-1]), tails, heads, weights)

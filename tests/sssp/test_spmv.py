@@ -44,7 +44,7 @@ def make(module, graph, device, **parameters):
 @pytest.mark.parametrize(("module", "parameters"), SETTINGS, ids=str)
 def test_answers_are_proven_and_phases_those_of_the_product(device, module, parameters, graph):
     solver, resident = make(module, graph, device, **parameters)
-    source = int(graph.sources[0]) if graph.n_arcs else 0
+    source = int(graph.tails[0]) if graph.n_arcs else 0
     phases = []
     answer = solver.solve(source, phases)
     np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, source))
@@ -108,7 +108,7 @@ def test_the_transpose_of_an_undirected_graph_is_itself(device):
 def test_the_transpose_of_a_directed_graph(device):
     graph = sample_graphs()["random-directed"]
     arcs = IncomingArcs.of(ResidentGraph.upload(device, graph))
-    rows = zip(graph.targets.tolist(), graph.sources.tolist(), graph.weights.tolist(), strict=True)
+    rows = zip(graph.targets.tolist(), graph.tails.tolist(), graph.weights.tolist(), strict=True)
     heads = np.repeat(np.arange(graph.n_vertices), np.diff(device.asnumpy(arcs.offsets)))
     tails, weights = device.asnumpy(arcs.tails).tolist(), device.asnumpy(arcs.weights).tolist()
     assert list(zip(heads.tolist(), tails, weights, strict=True)) == sorted(rows)

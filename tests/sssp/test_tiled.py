@@ -16,7 +16,7 @@ MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >=
 
 
 def arcs_of(graph):
-    return sorted(zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
+    return sorted(zip(graph.tails.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))
 
 
 class TestCut:

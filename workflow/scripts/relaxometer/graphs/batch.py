@@ -56,7 +56,7 @@ class FlowGraph:
         return len(self.targets)
 
     @property
-    def sources(self) -> npt.NDArray[np.uint32]:
+    def tails(self) -> npt.NDArray[np.uint32]:
         """Tail of every arc, shape (n_arcs,), uint32."""
         return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), np.diff(self.offsets))
 

@@ -78,7 +78,7 @@ class Graph:
         return np.diff(self.offsets)
 
     @property
-    def sources(self) -> npt.NDArray[np.uint32]:
+    def tails(self) -> npt.NDArray[np.uint32]:
         """Tail of every arc, shape (n_arcs,), uint32."""
         return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), self.degrees)
 
@@ -94,8 +94,8 @@ class Graph:
         cls,
         name: str,
         n_vertices: int,
-        sources: npt.ArrayLike,
-        targets: npt.ArrayLike,
+        tails: npt.ArrayLike,
+        heads: npt.ArrayLike,
         weights: npt.ArrayLike,
         *,
         lon: npt.NDArray[np.float64] | None = None,
@@ -107,14 +107,14 @@ class Graph:
     ) -> Graph:
         """Build a graph from a list of arcs in any order.
 
-        Arcs are sorted by source, then target. Self-loops are dropped and parallel arcs merged to the
+        Arcs are sorted by tail, then head. Self-loops are dropped and parallel arcs merged to the
         lightest unless asked to stay.
 
         Parameters
         ----------
         name : str
         n_vertices : int
-        sources, targets, weights : array_like of shape (n_arcs,), integers
+        tails, heads, weights : array_like of shape (n_arcs,), integers
         lon, lat : ndarray of shape (n_vertices,), float64, optional
         undirected : bool, default=False
             Whether each stands for an arc of the same weight in the other direction, too.
@@ -126,22 +126,15 @@ class Graph:
         UserError
             If an end is no vertex of the graph or a weight does not fit 0 .. 2**32 - 2.
         """
-        tails = _checked(sources, n_vertices - 1, "source", name)
-        heads = _checked(targets, n_vertices - 1, "target", name)
-        loads = _checked(weights, MAX_WEIGHT, "weight", name)
-        if not keep_self_loops and np.any(tails == heads):
-            stay = tails != heads
-            tails, heads, loads = tails[stay], heads[stay], loads[stay]
-        vertex_bits = max(n_vertices - 1, 1).bit_length()
-        weight_bits = int(loads.max(initial=0)).bit_length()
-        if 2 * vertex_bits + weight_bits <= 64:
-            arcs = _packed(tails, heads, loads, vertex_bits, weight_bits, undirected)
-            csr = _csr_of_words(arcs, n_vertices, vertex_bits, weight_bits, keep_parallel)
-        else:
-            if undirected:
-                tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-                loads = np.concatenate([loads, loads])
-            csr = _csr_of_arcs(tails, heads, loads, n_vertices, keep_parallel)
+        arcs = (
+            _checked(tails, n_vertices - 1, "tail", name),
+            _checked(heads, n_vertices - 1, "head", name),
+            _checked(weights, MAX_WEIGHT, "weight", name),
+        )
+        if not keep_self_loops and np.any(arcs[0] == arcs[1]):
+            stay = arcs[0] != arcs[1]
+            arcs = (arcs[0][stay], arcs[1][stay], arcs[2][stay])
+        csr = _csr(*arcs, n_vertices, undirected, keep_parallel)
         return cls(name, *csr, lon, lat, dict(metadata or {}))
 
     def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
@@ -158,7 +151,7 @@ class Graph:
             With the metadata of this one, but for ``search_keys``, which are vertices of this one.
         """
         new_id = np.cumsum(vertices, dtype=np.int64) - 1
-        tails = self.sources
+        tails = self.tails
         stay = vertices[tails] & vertices[self.targets]
         return Graph.from_arcs(
             name or self.name,
@@ -187,10 +180,23 @@ Ids = npt.NDArray[np.uint32]
 CSR = tuple[npt.NDArray[np.int64], Ids, Ids]
 
 
+def _csr(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, undirected: bool, keep_parallel: bool) -> CSR:
+    """Return offsets, targets and weights of arcs in any order."""
+    vertex_bits = max(n_vertices - 1, 1).bit_length()
+    weight_bits = int(loads.max(initial=0)).bit_length()
+    if 2 * vertex_bits + weight_bits <= 64:
+        arcs = _packed(tails, heads, loads, vertex_bits, weight_bits, undirected)
+        return _csr_of_words(arcs, n_vertices, vertex_bits, weight_bits, keep_parallel)
+    if undirected:
+        tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+        loads = np.concatenate([loads, loads])
+    return _csr_of_arcs(tails, heads, loads, n_vertices, keep_parallel)
+
+
 def _packed(
     tails: Ids, heads: Ids, loads: Ids, vertex_bits: int, weight_bits: int, undirected: bool
 ) -> npt.NDArray[np.uint64]:
-    """Return source, target and weight of each arc as one word, the source in the highest bits."""
+    """Return tail, head and weight of each arc as one word, the tail in the highest bits."""
     directions = [(tails, heads), (heads, tails)] if undirected else [(tails, heads)]
     arcs = np.empty(len(tails) * len(directions), dtype=np.uint64)
     for words, (first, second) in zip(np.split(arcs, len(directions)), directions, strict=True):

@@ -91,7 +91,7 @@ class _Study:
     def __init__(self, graph: Graph, seed: int, device: Device) -> None:
         self._graph, self._device = graph, device
         self._root = int(sources_table(graph, 1, seed)["source"][0].as_py())
-        self._tails = graph.sources
+        self._tails = graph.tails
         self._whole = _State(graph, self._root, device)
         parameters = incremental.Parameters.model_validate({})
         self._solver = incremental.Solver(ResidentGraph.upload(device, graph), parameters)

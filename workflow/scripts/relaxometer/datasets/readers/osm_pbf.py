@@ -264,7 +264,7 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
     return Graph.from_arcs(
         roads.name,
         n_roads + len(tracks.junctions.ids),
-        np.concatenate([roads.sources, one, other]),
+        np.concatenate([roads.tails, one, other]),
         np.concatenate([roads.targets, other, one]),
         np.concatenate([roads.weights, weights, weights]),
         lon=np.concatenate([roads.lon, tracks.junctions.lon]),

@@ -138,7 +138,7 @@ def readable_unit(graph: Graph) -> tuple[float, str]:
 
 def roads(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Return both ends of every road, once where there are arcs both ways."""
-    tails, heads = graph.sources, graph.targets
+    tails, heads = graph.tails, graph.targets
     if graph.metadata.get("directed", True):
         pairs = np.minimum(tails, heads).astype(np.uint64) << np.uint64(32) | np.maximum(tails, heads)
         stay = np.unique(pairs, return_index=True)[1]

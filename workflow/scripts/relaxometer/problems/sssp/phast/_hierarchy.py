@@ -203,7 +203,7 @@ def _customized(graph: Graph, order: Ints, up_offsets: Ints, up: Ints) -> tuple[
     """Return the weights of the arcs upward and of those downward: the paper's basic customization."""
     upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
     rank = _inverse(order)
-    tails, heads = rank[graph.sources], rank[graph.targets]
+    tails, heads = rank[graph.tails], rank[graph.targets]
     _compiled().weigh_arcs(tails, heads, graph.weights, up_offsets, up, upward, downward)
     _compiled().weigh_shortcuts(up_offsets, up, upward, downward)
     return upward, downward
@@ -218,10 +218,10 @@ def _inverse(permutation: Ints) -> Ints:
 def _undirected(graph: Graph) -> tuple[Ints, Ints]:
     """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
     shape = (graph.n_vertices, graph.n_vertices)
-    is_loop = graph.sources == graph.targets
+    is_loop = graph.tails == graph.targets
     # Parallel arcs are merged by "or": a sum of small integers would come to 0 for 256 of them.
     ones = np.ones(graph.n_arcs, dtype=np.bool_)[~is_loop]
-    matrix = sp.csr_matrix((ones, (graph.sources[~is_loop], graph.targets[~is_loop])), shape=shape)
+    matrix = sp.csr_matrix((ones, (graph.tails[~is_loop], graph.targets[~is_loop])), shape=shape)
     matrix = (matrix + matrix.T).tocsr()
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
 

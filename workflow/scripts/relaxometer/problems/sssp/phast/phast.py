@@ -172,7 +172,7 @@ def _uploaded(graph: ResidentGraph, hierarchy: Hierarchy) -> tuple[Any, ...]:
     """Return the kernel's arguments from the graph to the hierarchy's jumps."""
     device, host = graph.device, graph.host
     zero = np.flatnonzero(host.weights == 0)
-    zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1).astype(np.uint32)
+    zero_arcs = np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32)
     return (
         *graph.csr,
         device.asarray(zero_arcs) if len(zero) else None,

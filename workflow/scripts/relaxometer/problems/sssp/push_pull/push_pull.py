@@ -141,7 +141,7 @@ def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
         What each vertex is called now; those without arcs come last.
     """
     xp = graph.device.xp
-    tails = xp.asarray(graph.host.sources)
+    tails = xp.asarray(graph.host.tails)
     degrees = xp.diff(graph.offsets)
     symmetric = is_symmetric(graph.host)
     if not symmetric:

@@ -65,7 +65,7 @@ def cut(graph: Graph, n_tiles: int) -> Tiling:
     """
     n = graph.n_vertices
     tile, order = _bisect(graph, n_tiles)
-    tails, heads = graph.sources, graph.targets.astype(np.int64)
+    tails, heads = graph.tails, graph.targets.astype(np.int64)
     crosses = tile[tails] != tile[heads]
     inside = np.ones(n, dtype=bool)
     inside[heads[crosses]] = False

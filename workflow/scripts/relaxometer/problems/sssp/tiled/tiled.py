@@ -128,7 +128,7 @@ class Solver:
         self._place = tiling.place
         packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
         zero = np.flatnonzero(host.weights == 0)
-        zero_arcs = np.stack([host.sources[zero], host.targets[zero]], axis=1)
+        zero_arcs = np.stack([host.tails[zero], host.targets[zero]], axis=1)
         self._search = (
             *graph.csr,
             device.asarray(tiling.begins),
