@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sanitize
-from relaxometer.problems.sssp.near_far import batch
+from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phase_synchronous import selection
 from sanitize import GRAPHS, Outcome, examine, exercise, gpu_variants, main, outcome, table
 
@@ -120,14 +120,15 @@ def test_without_a_gpu_or_the_tool_it_is_skipped_in_one_line(monkeypatch, capsys
 
 def test_all_gpu_variants_are_examined_and_no_others():
     found = gpu_variants()
-    assert {("sssp", "batch"), ("sssp", "auto"), ("bfs", "hybrid"), ("bfs", "cooperative")} <= set(found)
+    assert {("sssp", "many-sources"), ("sssp", "auto")} <= set(found)
+    assert {("bfs", "hybrid"), ("bfs", "cooperative")} <= set(found)
     assert not {("sssp", "dijkstra-cpu"), ("bfs", "hybrid-cpu")} & set(found)
     assert gpu_variants(["bfs/hybrid"]) == [("bfs", "hybrid")]
 
 
 def test_what_is_run_covers_single_instrumented_and_many_searches(host_device, monkeypatch):
     asked = []
-    solve, solve_many = batch.Solver.solve, batch.Solver.solve_many
+    solve, solve_many = many_sources.Solver.solve, many_sources.Solver.solve_many
 
     def one(self, source, phases=None):
         asked.append((source, phases is not None))
@@ -137,9 +138,9 @@ def test_what_is_run_covers_single_instrumented_and_many_searches(host_device, m
         asked.append(("many", len(sources)))
         return solve_many(self, sources)
 
-    monkeypatch.setattr(batch.Solver, "solve", one)
-    monkeypatch.setattr(batch.Solver, "solve_many", many)
-    exercise("sssp", "batch", host_device)
+    monkeypatch.setattr(many_sources.Solver, "solve", one)
+    monkeypatch.setattr(many_sources.Solver, "solve_many", many)
+    exercise("sssp", "many-sources", host_device)
     assert asked[:5] == [(0, False), (0, True), (5, False), (5, True), ("many", 2)]
     assert len(asked) == 5 * len(GRAPHS)
     exercise("bfs", "hybrid", host_device)

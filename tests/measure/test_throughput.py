@@ -6,7 +6,7 @@ import pytest
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.measure.throughput import TABLE, measure_throughput
-from relaxometer.problems.sssp.near_far import batch
+from relaxometer.problems.sssp.near_far import many_sources
 from sample_graphs import sample_graphs
 
 COUNTS = [1, 3, 20]
@@ -35,19 +35,19 @@ def test_a_graph_with_few_sources_gives_them_several_times(host_device):
 
 def test_the_first_launch_of_a_number_is_not_timed(host_device, monkeypatch):
     made = []
-    original = batch.Solver.solve_many
+    original = many_sources.Solver.solve_many
 
     def counted(self, sources):
         made.append(len(sources))
         return original(self, sources)
 
-    monkeypatch.setattr(batch.Solver, "solve_many", counted)
+    monkeypatch.setattr(many_sources.Solver, "solve_many", counted)
     launches(host_device, sample_graphs()["grid"])
     assert made == [1] * 3 + [3] * 3 + [20] * 3
 
 
 def test_wrong_answers_are_counted_and_one_is_named(host_device, monkeypatch):
-    original = batch.Solver.solve_many
+    original = many_sources.Solver.solve_many
 
     def wrong(self, sources):
         distance, predecessor = original(self, sources)
@@ -55,7 +55,7 @@ def test_wrong_answers_are_counted_and_one_is_named(host_device, monkeypatch):
             distance[1, np.argmax(distance[1])] += 1
         return distance, predecessor
 
-    monkeypatch.setattr(batch.Solver, "solve_many", wrong)
+    monkeypatch.setattr(many_sources.Solver, "solve_many", wrong)
     rows = launches(host_device, sample_graphs()["grid"], repetitions=1)
     assert [(row["status"], row["proven"]) for row in rows] == [("ok", 1), ("invalid", 2), ("invalid", 19)]
     assert rows[1]["reason"].startswith("source ")
@@ -66,14 +66,14 @@ def test_wrong_answers_are_counted_and_one_is_named(host_device, monkeypatch):
     ("failure", "status"), [(DeviceOutOfMemory("9 GB"), "oom"), (OverflowError("32 bits"), "error")]
 )
 def test_what_fails_leaves_the_smaller_launches(host_device, monkeypatch, failure, status):
-    original = batch.Solver.solve_many
+    original = many_sources.Solver.solve_many
 
     def failing(self, sources):
         if len(sources) > 1:
             raise failure
         return original(self, sources)
 
-    monkeypatch.setattr(batch.Solver, "solve_many", failing)
+    monkeypatch.setattr(many_sources.Solver, "solve_many", failing)
     rows = launches(host_device, sample_graphs()["grid"], repetitions=1)
     assert [row["status"] for row in rows] == ["ok", status, status]
     assert rows[2]["time_ms"] is None

@@ -109,6 +109,10 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
             ["sssp.variants.adptive", "'adptive'", "'adaptive'", "conventional"],
         ),
         (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"batch": {}}}},
+            ["sssp.variants.batch", "did you mean 'many-sources'?"],
+        ),
+        (
             {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"to_al_us": 3}}}},
             ["sssp.variants.adaptive", "to_al_us", "to_all_us"],
         ),

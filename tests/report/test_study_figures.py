@@ -71,7 +71,8 @@ class TestThroughput:
         timings = searches("tiled", [2.0])
         assert list(throughput.throughput(table, timings, "town").axes[0].lines[0].get_xdata()) == [1, 100]
         lines = throughput.throughput_table(table, timings).set_index(["Variant", "At once"])
-        assert lines.index.tolist() == [("batch", "100"), ("tiled", "1"), ("batch", "1"), ("batch", "1,000")]
+        many = [("many-sources", count) for count in ("100", "1", "1,000")]
+        assert lines.index.tolist() == [many[0], ("tiled", "1"), *many[1:]]
         assert lines["Searches per second"].tolist() == ["20,000", "500", "250", ""]
         assert lines["Status"].tolist() == ["ok", "ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%", "0%"]
@@ -80,13 +81,14 @@ class TestThroughput:
         figure = throughput.throughput(launches({1: 1.0}, failed={1}), searches("tiled", [2.0]), "town")
         assert "No launch finished: 9 GB" in texts(figure)
 
-    def test_batch_by_itself_is_a_single_search(self):
-        table = throughput.throughput_table(launches({10: 5.0}), searches("batch", [4.0]))
+    def test_many_sources_by_itself_is_a_single_search(self):
+        table = throughput.throughput_table(launches({10: 5.0}), searches("many-sources", [4.0]))
         assert table[["At once", "Searches per second"]].values.tolist() == [["10", "2,000"], ["1", "250"]]
 
     def test_other_graphs_and_problems_are_left_out(self):
         timings = pd.concat([searches("a", [1.0], graph="city"), searches("b", [1.0]).assign(problem="bfs")])
-        assert throughput.throughput_table(launches({10: 5.0}), timings)["Variant"].tolist() == ["batch"]
+        table = throughput.throughput_table(launches({10: 5.0}), timings)
+        assert table["Variant"].tolist() == ["many-sources"]
 
 
 class TestVerdict:

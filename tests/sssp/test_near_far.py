@@ -1,4 +1,4 @@
-"""Near and far piles: every width that a phase can have, piles that overflow, and batches."""
+"""Near and far piles: every width that a phase can have, piles that overflow, and many sources at once."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.sssp.near_far import batch, near_far
+from relaxometer.problems.sssp.near_far import many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift
 from sample_graphs import reference_distances, sample_graphs
 
@@ -184,13 +184,13 @@ class TestBucketShift:
         assert bucket_shift(ResidentGraph.upload(host_device, complete), None) == 7
 
 
-class TestBatch:
+class TestManySources:
     """Many sources in one launch."""
 
     def test_rows_are_the_answers_of_their_sources(self, device):
         graph = sample_graphs()["random-directed"]
         resident = ResidentGraph.upload(device, graph)
-        solver = batch.Solver(resident, batch.Parameters(sources=40))
+        solver = many_sources.Solver(resident, many_sources.Parameters(sources=40))
         sources = np.arange(0, 400, 10)
         for _ in range(2):
             distance, predecessor = solver.solve_many(sources)
@@ -203,22 +203,22 @@ class TestBatch:
 
     def test_piles_that_overflow_are_doubled(self, host_device):
         resident = ResidentGraph.upload(host_device, star(3 * QUEUE))
-        solver = batch.Solver(resident, batch.Parameters())
+        solver = many_sources.Solver(resident, many_sources.Parameters())
         distance, _ = solver.solve_many([0, 1, 3 * QUEUE])
         for row, source in enumerate([0, 1, 3 * QUEUE]):
             np.testing.assert_array_equal(distance[row], reference_distances(resident.host, source))
 
     @pytest.mark.parametrize("count", [0, 5])
     def test_a_number_of_sources_that_does_not_fit_is_refused(self, host_device, count):
-        solver = batch.Solver(
-            ResidentGraph.upload(host_device, sample_graphs()["grid"]), batch.Parameters(sources=4)
+        solver = many_sources.Solver(
+            ResidentGraph.upload(host_device, sample_graphs()["grid"]), many_sources.Parameters(sources=4)
         )
         with pytest.raises(ValueError, match=rf"{count} sources; expected 1 to 4"):
             solver.solve_many(range(count))
 
     def test_a_path_that_passes_32_bits_is_an_error(self, host_device):
         graph = Graph.from_arcs("too-far", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
-        solver = batch.Solver(ResidentGraph.upload(host_device, graph), batch.Parameters())
+        solver = many_sources.Solver(ResidentGraph.upload(host_device, graph), many_sources.Parameters())
         with pytest.raises(OverflowError, match="32 bits"):
             solver.solve_many([2, 0])
         solver.solve_many([2, 1])

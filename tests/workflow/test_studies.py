@@ -42,7 +42,7 @@ def test_launches_are_rows_and_stand_beside_single_searches(finished):
     assert launches["searches"].tolist() == [1, 1, 5, 5]
     assert (launches["proven"] == launches["searches"]).all()
     table = pd.read_csv(finished.path("results/report/throughput.csv"))
-    assert set(table["Variant"]) >= {"batch", "near-far", "auto", "dijkstra-cpu"}
+    assert set(table["Variant"]) >= {"many-sources", "near-far", "auto", "dijkstra-cpu"}
     assert set(table["Proven"]) == {"100%"}
     assert finished.path("results/figures/throughput/tiny.svg").stat().st_size > 1000
 

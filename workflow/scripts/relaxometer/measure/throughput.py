@@ -15,7 +15,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.problems.records import OVERFLOW
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.sssp.near_far import batch
+from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.variants import Skipped
 
 TABLE = pa.schema(
@@ -37,7 +37,7 @@ TABLE = pa.schema(
 def measure_throughput(
     graph: Graph, counts: Sequence[int], *, repetitions: int, seed: int, device: Device
 ) -> pa.Table:
-    """Time `batch` on so many sources at once, and prove every answer.
+    """Time `many-sources` on so many sources at once, and prove every answer.
 
     Parameters
     ----------
@@ -80,12 +80,13 @@ def measure_throughput(
 
 
 class _Study:
-    """`batch` set up on one graph, with sources for its largest launch."""
+    """`many-sources` set up on one graph, with sources for its largest launch."""
 
     def __init__(self, graph: Graph, most: int, seed: int, device: Device) -> None:
         resident = ResidentGraph.upload(device, graph)
         self._device = device
-        self._solver = batch.Solver(resident, batch.Parameters.model_validate({"sources": most}))
+        parameters = many_sources.Parameters.model_validate({"sources": most})
+        self._solver = many_sources.Solver(resident, parameters)
         self._certifier = SsspCertifier(resident)
         self._sources = np.resize(sources_table(graph, most, seed)["source"].to_numpy(), most)
 

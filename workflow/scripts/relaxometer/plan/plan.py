@@ -218,7 +218,8 @@ class Plan:
         names = list(known)
         if name in names:
             return
-        near = nearest(name, names)
+        renamed = variants.RENAMED.get(name)
+        near = renamed if renamed in names else nearest(name, names)
         hint = f"did you mean {near!r}? " if near else ""
         raise UserError(
             f"{self.origin}: {key}: {name!r} is no {what}; {hint}known: {', '.join(names) or 'none'}"

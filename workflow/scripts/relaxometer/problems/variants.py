@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict
 
 from relaxometer.core.errors import UserError
 
+RENAMED = {"batch": "many-sources"}
+"""Present names of variants, by their former names."""
+
 
 class Parameters(BaseModel):
     """Base of every variant's parameters: unknown names are errors."""

@@ -11,7 +11,7 @@ from relaxometer.report.figures.style import GREY, empty_figure, emulated_note, 
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED, source_times
 
-BATCH = "batch"
+MANY_SOURCES = "many-sources"
 """The variant that makes many searches at once."""
 
 BESIDE_EACH_OTHER = 1.5
@@ -53,7 +53,7 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     times = source_times(timings[of_graphs])
     single = times.groupby(["graph", "variant", "device_kind"], sort=False)["time_ms"].median().reset_index()
     single = single.assign(together=False, searches=1, proven=1.0, status="ok")
-    both = pd.concat([many.assign(variant=BATCH, together=True), single], ignore_index=True)
+    both = pd.concat([many.assign(variant=MANY_SOURCES, together=True), single], ignore_index=True)
     return both.assign(rate=both["searches"] / both["time_ms"] * 1e3)
 
 
@@ -78,9 +78,9 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     alike = (table["device_kind"] == EMULATED) == (kind == EMULATED)
     others = table[alike & ~table["together"]].nlargest(SHOWN, "rate")
     figure, axes = new_figure(4.0)
-    style = look(BATCH)
-    axes.plot(many["searches"], many["rate"], color=style.colour, marker=style.marker, label=BATCH)
-    axes.annotate(BATCH, (many["searches"].iloc[-1], many["rate"].iloc[-1]), xytext=(6, 0), **BESIDE)
+    style = look(MANY_SOURCES)
+    axes.plot(many["searches"], many["rate"], color=style.colour, marker=style.marker, label=MANY_SOURCES)
+    axes.annotate(MANY_SOURCES, (many["searches"].iloc[-1], many["rate"].iloc[-1]), xytext=(6, 0), **BESIDE)
     for row in others.itertuples():
         colour = look(str(row.variant)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))

@@ -68,7 +68,8 @@ class Solver:
         self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
         packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
         self._packed = (np.uint32(graph.n_vertices), packed.rows, packed.first(), packed.arcs)
-        self._kernel = graph.device.module(Path(__file__).with_name("batch.cu")).get_function("batch")
+        module = device.module(Path(__file__).with_name("many_sources.cu"))
+        self._kernel = module.get_function("many_sources")
         self._threads = threads_per_block(device)
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
         self._stride = -(-graph.n_vertices // 4) * 4

@@ -10,10 +10,10 @@
 // `results` gets full << 1 | overflowed of all searches in its first word and the sum of their phases in the
 // second; `next` is the number of sources taken.
 extern "C" __global__ void __launch_bounds__(1024, 1)
-    batch(u32 n, const uint2* __restrict__ rows, const uint4* __restrict__ first,
-          const uint2* __restrict__ arcs, const u32* __restrict__ sources, u32 n_sources, u32* distances,
-          u32* predecessors, u32 stride, uint4* entries, u32 capacity, u32 shift, u32 target, u32* next,
-          u64* records, u32 log_room, u64* results)
+    many_sources(u32 n, const uint2* __restrict__ rows, const uint4* __restrict__ first,
+                 const uint2* __restrict__ arcs, const u32* __restrict__ sources, u32 n_sources,
+                 u32* distances, u32* predecessors, u32 stride, uint4* entries, u32 capacity, u32 shift,
+                 u32 target, u32* next, u64* records, u32 log_room, u64* results)
 {
     extern __shared__ uint4 memory[];
     __shared__ State state;
