@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,22 @@ def run(device, kernel, grid, block, inputs, *outputs, shared_mem=0):
     kernel(grid, block, (*on_device, *results), shared_mem=shared_mem)
     arrays = [device.asnumpy(result) for result in results]
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+def task_members(device):
+    """Make members of `Task` in ``coverage.cu``, and the array that its kernel writes."""
+    out = device.asarray(np.zeros(3))
+    members = {
+        "doubled": np.bool_(True),
+        "rows": {"values": device.asarray(np.array([1, 2, 3], np.uint32)), "n": np.uint32(3)},
+        "more_rows": {"values": device.asarray(np.array([10, 20], np.uint32)), "n": np.uint32(2)},
+        "small": np.uint8(200),
+        "shift": np.int64(2**40),
+        "parts": [device.asarray(np.array([k], np.uint32)) for k in (7, 8)],
+        "steps": np.array([1, 2, -3], np.int16),
+        "out": out,
+    }
+    return members, out
 
 
 class TestWarps:
@@ -258,6 +276,82 @@ class TestParameters:
         mark = np.array((7, 1.5), np.dtype([("x", "i4"), ("y", "f4")]))[()]
         out = run(device, coverage.get_function("structure"), 1, 1, [mark], np.zeros(2))
         assert out.tolist() == [7, 1.5]
+
+    def test_structures_of_pointers(self, device, coverage):
+        members, out = task_members(device)
+        kernel = coverage.get_function("structure_of_pointers")
+        kernel(1, 1, (np.uint32(5), members))
+        assert device.asnumpy(out).tolist() == [2 * 36 + 5, 200 + 2**40, 7 + 80 + 100 - 3000]
+
+    def test_packed_structures(self, device, coverage):
+        members, out = task_members(device)
+        kernel = coverage.get_function("structure_of_pointers")
+        task = coverage.struct("Task", **members)
+        task.set(rows={"n": np.uint32(1)}, doubled=np.bool_(False), small=np.uint8(1))
+        kernel(1, 1, (np.uint32(5), task))
+        assert device.asnumpy(out).tolist() == [1 + 10 + 20 + 5, 1 + 2**40, 7 + 80 + 100 - 3000]
+        task.set(rows={"n": np.uint32(2)}, steps=[np.int16(0)] * 3)
+        kernel(1, 1, (np.uint32(0), task))
+        assert device.asnumpy(out).tolist() == [1 + 2 + 10 + 20, 1 + 2**40, 7 + 80]
+
+    @pytest.mark.parametrize(
+        ("changed", "complaint"),
+        [
+            ({"small": 1}, r"member small \(u8 small\): wanted a NumPy scalar numpy.uint8, given the int 1"),
+            ({"out": None, "outt": None}, "unknown member 'outt'; there are: doubled, rows, more_rows"),
+            ({"rows": {"n": np.int32(1)}}, r"member rows, member n \(u32 n\): .*given the numpy.int32"),
+            (
+                {"rows": None},
+                r"member rows \(Rows rows\): wanted a mapping of the members of Rows",
+            ),
+            ({"parts": [None]}, "member parts .*wanted 2 values, each a contiguous uint32 device array"),
+            ({"parts": [None, 1]}, r"member parts\[1\] \(const u32\* parts\[PARTS\]\): .*given the int 1"),
+            ({"steps": np.zeros(3, np.int32)}, r"member steps\[0\] .*numpy.int16, given the numpy.int32"),
+        ],
+    )
+    def test_wrong_members(self, device, coverage, changed, complaint):
+        members, _ = task_members(device)
+        kernel = coverage.get_function("structure_of_pointers")
+        with pytest.raises(TypeError, match=r"structure_of_pointers, argument 2 \(const .*" + complaint):
+            kernel(1, 1, (np.uint32(5), members | changed))
+        with pytest.raises(TypeError, match="struct Task.*" + complaint):
+            coverage.struct("Task", **members).set(**changed)
+
+    def test_arrays_among_members_are_checked(self, device, coverage):
+        for array, complaint in (
+            (device.xp.zeros(3, dtype=np.float32), "given an array of float32"),
+            (device.xp.zeros(6)[::2], "given an array of float64 that is not contiguous"),
+        ):
+            with pytest.raises(TypeError, match=r"member out \(double\* out\): .*" + complaint):
+                coverage.struct("Task", out=array)
+
+    def test_missing_members(self, device, coverage):
+        members, _ = task_members(device)
+        kernel = coverage.get_function("structure_of_pointers")
+        with pytest.raises(TypeError, match="struct Task: missing members: doubled, more_rows, small"):
+            kernel(1, 1, (np.uint32(5), coverage.struct("Task", rows=members["rows"])))
+        members["more_rows"] = {}
+        with pytest.raises(TypeError, match=r"argument 2 .*member more_rows: missing members: values, n"):
+            kernel(1, 1, (np.uint32(5), members))
+
+    def test_packed_structures_fit_their_like_only(self, device, coverage):
+        rows = coverage.struct("Rows", n=np.uint32(1), values=None)
+        with pytest.raises(TypeError, match="wanted a mapping of the members of Task, given a struct Rows"):
+            coverage.get_function("structure_of_pointers")(1, 1, (np.uint32(5), rows))
+        with pytest.raises(KernelError, match=r"coverage\.cu: no plain struct 'Row'; there are: .*Rows"):
+            coverage.struct("Row")
+
+    def test_a_packed_structure_keeps_its_arrays(self, device, coverage):
+        task = coverage.struct("Task")
+        array = device.xp.ones(1)
+        alive = weakref.ref(array)
+        task.set(out=array)
+        del array
+        gc.collect()
+        assert alive() is not None
+        task.set(out=None)
+        gc.collect()
+        assert alive() is None
 
     def test_null_pointers(self, device, coverage):
         kernel = coverage.get_function("optional_array")

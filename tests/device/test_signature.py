@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from relaxometer.device import KernelError
-from relaxometer.device.signature import ArgumentCheck, launch_shape, read_source
+from relaxometer.device.arguments import ArgumentCheck, launch_shape
+from relaxometer.device.signature import read_source
 
 
 def parameters(tmp_path, text, kernel="k"):
@@ -95,6 +96,49 @@ def test_templates(tmp_path):
     assert n.dtype == np.int32
 
 
+def test_plain_structs(tmp_path):
+    (tmp_path / "types.cuh").write_text("struct Pair { unsigned a, b; };\nconst int N = 2;\n")
+    path = tmp_path / "kernels.cu"
+    path.write_text("""
+        #include "types.cuh"
+        template <typename T> struct Box { T item; };
+        struct Named : Pair { int c; };
+        struct alignas(16) Wide { int x; };
+        struct Search {
+            static const int LANES = 32;
+            char small = 'x';
+            const float *__restrict__ lengths, *heights;
+            Pair pairs[N + 1];
+            __device__ int twice() const { if (small) { return 2; } return 2 * small; }
+            bool done;
+        };
+    """)
+    source = read_source(path)
+    assert set(source.layouts) == {"Pair", "Search"}
+    search = source.layout("Search")
+    assert list(search.members) == ["small", "lengths", "heights", "pairs", "done"]
+    assert [search.dtype.fields[name][1] for name in search.members] == [0, 8, 16, 24, 48]
+    assert search.dtype.itemsize == 56
+    assert search.members["heights"].declaration == "const float *heights"
+    assert search.members["pairs"].count == 3
+
+
+def test_constants(tmp_path):
+    (tmp_path / "types.cuh").write_text("typedef unsigned u32;\n__device__ const u32 ALL = ~0u;\n")
+    path = tmp_path / "kernels.cu"
+    path.write_text("""
+        #include "types.cuh"
+        constexpr unsigned long long BIG = 1ull << 40, OTHER = 3;
+        static constexpr int HEX = 0x1Fu;
+        const u32 QUEUE = 2'048, HALF = (QUEUE + 1) / 2;
+        const u32 UNKNOWN = sizeof(int);
+        const float RATIO = 0.5f;
+        enum { NAMED = 1 };
+    """)
+    constants = {"ALL": 2**32 - 1, "BIG": 2**40, "OTHER": 3, "HEX": 31, "QUEUE": 2048, "HALF": 1024}
+    assert read_source(path).constants == constants
+
+
 def test_a_comment_holds_no_kernel(tmp_path):
     text = """
         // extern "C" __global__ void gone(int a) {}
@@ -163,7 +207,7 @@ def test_equal_types_of_another_name_pass(check):
         (1, np.zeros(3, ">i4"), "given an array of >i4"),
         (2, np.zeros(6, np.float32)[::2], "not contiguous"),
         (3, True, "wanted a NumPy scalar numpy.bool, given the bool True"),
-        (4, np.int64(1), "wanted a structured NumPy scalar"),
+        (4, np.int64(1), "wanted a mapping of the members of Arc, given the numpy.int64"),
     ],
 )
 def test_misfits_are_named(check, position, wrong, complaint):

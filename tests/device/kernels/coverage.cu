@@ -259,6 +259,39 @@ extern "C" __global__ void structure(Mark mark, double* out)
     out[1] = mark.y;
 }
 
+const u32 PARTS = 1u << 1;
+
+// Members of every kind that the launcher packs, with gaps between them.
+struct Rows {
+    const u32* values;
+    u32 n;
+};
+
+struct Task {
+    bool doubled;
+    Rows rows, more_rows;
+    u8 small;
+    i64 shift;
+    const u32* parts[PARTS];
+    short steps[3];
+    double* out;  // three sums
+
+    __device__ double total(const Rows& some) const
+    {
+        double sum = 0;
+        for (u32 i = 0; i < some.n; ++i) sum += some.values[i];
+        return doubled ? 2 * sum : sum;
+    }
+};
+
+extern "C" __global__ void structure_of_pointers(u32 offset, const __grid_constant__ Task task)
+{
+    task.out[0] = task.total(task.rows) + task.total(task.more_rows) + offset;
+    task.out[1] = task.small + (double)task.shift;
+    task.out[2] =
+        (double)task.parts[0][0] + 10 * task.parts[1][0] + 100 * task.steps[0] + 1000 * task.steps[2];
+}
+
 template <typename T, int FACTOR>
 __global__ void __launch_bounds__(256) scale(T* __restrict__ x, u32 n)
 {

@@ -49,8 +49,10 @@ class Kernel(Protocol):
         grid, block
             Blocks in the grid and threads in a block, in one to three dimensions.
         args
-            One for each parameter: for a pointer an array of the device with exactly the pointer's type, or
-            None for a null pointer; for anything else a NumPy scalar of exactly the parameter's type.
+            One per parameter: for a pointer, an array of the device with exactly the pointer's type, or None
+            for a null pointer; for a scalar, a NumPy scalar of exactly its type; for a plain struct, a
+            mapping from its members' names to such values, or one packed by `Module.struct`. A structured
+            NumPy scalar fits a struct of its size.
         shared_mem
             Bytes of dynamic shared memory for a block.
 
@@ -64,8 +66,39 @@ class Kernel(Protocol):
         """
 
 
+class Struct(Protocol):
+    """A struct that kernels take by value, packed once for many launches.
+
+    It keeps the arrays alive that it points to.
+    """
+
+    def set(self, **members: Any) -> None:
+        """Change members; the next launch sees them.
+
+        Raises
+        ------
+        TypeError
+            If a member is unknown or its value does not fit.
+        """
+
+
 class Module(Protocol):
     """The kernels of one compiled ``.cu`` file."""
+
+    def struct(self, name: str, /, **members: Any) -> Struct:
+        """Pack a plain struct that the file or a quoted include defines.
+
+        Its members are scalars, pointers (to anything), plain structs, and arrays of these. Values are
+        given, checked and laid out as arguments are: a mapping for a nested struct, a sequence for an array.
+        Members left out here must be set before a launch. Any module that defines an equal struct takes it.
+
+        Raises
+        ------
+        KernelError
+            If there is no such struct.
+        TypeError
+            If a member is unknown or its value does not fit.
+        """
 
     def get_function(self, name: str) -> Kernel:
         """Give the kernel of this name, or of this name expression for a template's instantiation."""

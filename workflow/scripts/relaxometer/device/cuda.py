@@ -1,6 +1,6 @@
 """The CUDA device: kernels compiled by NVRTC and launched through CuPy, with CuPy's traps closed.
 
-- Arguments are checked before every launch (`relaxometer.device.signature`); CuPy checks nothing.
+- Arguments are checked before every launch (`relaxometer.device.arguments`); CuPy checks nothing.
 - CuPy shrinks a cooperative launch that does not fit, and makes an empty grid one block: errors here.
 - CuPy's cache of compiled kernels does not see edits of included files; here their texts enter its key.
 - More than 48 KiB of dynamic shared memory are asked for as CUDA demands.
@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError
-from relaxometer.device.signature import ArgumentCheck, Source, launch_shape, read_source
+from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
+from relaxometer.device.signature import PACKAGE, Source, read_source
 
-PACKAGE = Path(__file__).resolve().parent.parent
 # What a block has without asking.
 DEFAULT_SHARED_BYTES = 48 * 1024
 
@@ -81,7 +81,6 @@ class CudaKernel:
         self._device = device
         self._cooperative = cooperative
         self._shared_bytes_granted = DEFAULT_SHARED_BYTES
-        self._by_value_structures = any(p.dtype is None and not p.is_pointer for p in check.parameters)
         self.resident_blocks = functools.cache(self._resident_blocks)
 
     def __call__(
@@ -89,9 +88,7 @@ class CudaKernel:
     ) -> None:
         """Launch the kernel; see `relaxometer.device.Kernel`."""
         full_grid, full_block = launch_shape(self.name, grid, block)
-        self._check(args)
-        if self._by_value_structures:
-            args = tuple(np.asarray(arg) if isinstance(arg, np.void) else arg for arg in args)
+        args = self._check(args)
         device = self._device
         device.last_launched = self.name
         try:
@@ -162,6 +159,12 @@ class CudaModule:
             raise KernelError(f"{self._source.path} does not compile for CUDA:\n{error}") from error
         except device.errors as error:
             raise device.translated(error, str(self._source.path)) from error
+
+    def struct(self, name: str, /, **members: Any) -> Struct:
+        """Pack a struct; see `relaxometer.device.Module`."""
+        struct = Struct(self._source.layout(name), self._device.xp.ndarray, f"struct {name}")
+        struct.set(**members)
+        return struct
 
     def get_function(self, name: str) -> CudaKernel:
         """Give the kernel of this name or name expression."""

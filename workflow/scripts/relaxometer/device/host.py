@@ -30,8 +30,9 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError
-from relaxometer.device.host_build import PACKAGE, SANITIZERS, build_library, find_compiler
-from relaxometer.device.signature import ArgumentCheck, launch_shape, read_source
+from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
+from relaxometer.device.host_build import SANITIZERS, build_library, find_compiler
+from relaxometer.device.signature import PACKAGE, Parameter, read_source
 
 # Enough to exercise synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8
@@ -86,10 +87,10 @@ class HostKernel:
     ) -> None:
         """Run the kernel to its end; see `relaxometer.device.Kernel`."""
         full_grid, full_block = launch_shape(self.name, grid, block)
-        self._check(args)
+        args = self._check(args)
         self._check.check_writable(args)
         self._check_limits(full_grid, shared_mem)
-        values = [_value(arg) for arg in args]
+        values = [_value(arg, parameter) for arg, parameter in zip(args, self._check.parameters, strict=True)]
         addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
         configuration = self._configuration
         configuration.grid = full_grid
@@ -139,6 +140,12 @@ class HostModule:
         )
         # PyDLL holds Python's lock during a launch: the scheduler runs one launch at a time.
         self.library = ctypes.PyDLL(str(self.library_path))
+
+    def struct(self, name: str, /, **members: Any) -> Struct:
+        """Pack a struct; see `relaxometer.device.Module`."""
+        struct = Struct(self._source.layout(name), np.ndarray, f"struct {name}")
+        struct.set(**members)
+        return struct
 
     def get_function(self, name: str) -> HostKernel:
         """Give the kernel of this name or name expression."""
@@ -216,12 +223,10 @@ class HostDevice:
         }
 
 
-def _value(arg: Any) -> Any:
+def _value(arg: Any, parameter: Parameter) -> Any:
     """Give a ctypes object that holds the argument as the kernel takes it."""
-    if arg is None:
-        return ctypes.c_void_p(0)
-    if isinstance(arg, np.ndarray):
-        return ctypes.c_void_p(arg.ctypes.data)
+    if parameter.is_pointer:
+        return ctypes.c_void_p(0 if arg is None else arg.ctypes.data)
     return ctypes.create_string_buffer(arg.tobytes(), arg.dtype.itemsize)
 
 

@@ -24,7 +24,6 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError
 from relaxometer.device.signature import Source
 
-PACKAGE = Path(__file__).resolve().parent.parent
 EMULATOR = Path(__file__).resolve().parent / "emulator"
 
 _LANGUAGE_FLAGS = [
@@ -203,11 +202,13 @@ def _runtime_flags(sanitize: str | None) -> list[str]:
 
 
 def _main_file(source: Source, expressions: Sequence[str]) -> str:
-    exports = (
-        f"EMULATOR_EXPORT({number}, {len(source.parameters(expression))}, {expression})\n"
-        for number, expression in enumerate(expressions)
-    )
-    return f'#include "emulator.h"\n#include "{source.path}"\n' + "".join(exports)
+    exports = ""
+    for number, expression in enumerate(expressions):
+        parameters = source.parameters(expression)
+        passed = [parameter.passed for parameter in parameters]
+        size = -1 if None in passed else sum(dtype.itemsize for dtype in passed if dtype)
+        exports += f"EMULATOR_EXPORT({number}, {len(parameters)}, {size}, {expression})\n"
+    return f'#include "emulator.h"\n#include "{source.path}"\n' + exports
 
 
 @functools.cache

@@ -1,28 +1,25 @@
-"""What a kernel's parameters are, read out of its source, and whether a launch's arguments fit them.
+"""Reads kernels' parameter lists, structs and constants out of CUDA C++ source.
 
-CuPy checks neither count nor type nor layout of arguments: a Python int travels as eight bytes, a one-element
-NumPy array by value, a strided array by the address of its first element. So both devices check every launch
-here, against the parameter lists in the ``.cu`` text, and complain in the same words.
-
-The reader understands what kernels here are made of: comments, quoted includes, ``typedef``, ``using`` and
-object-like ``#define`` of scalar types, templates over types and numbers. It does not evaluate ``#if``.
+The reader understands comments, quoted includes, ``typedef``, ``using`` and object-like ``#define`` of scalar
+types, plain structs, integer constants, and templates over types and numbers. It does not evaluate ``#if``.
+The host build compares the size of every parameter list with the compiler's.
 """
 
 from __future__ import annotations
 
-import functools
+import ast
 import operator
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from relaxometer.device import Dimensions, KernelError
+from relaxometer.device import KernelError
 
-# On every platform that CUDA 12 and later know, except that Windows has a 32-bit long.
+# The sizes on every platform of CUDA 12 and later except Windows, where long has 32 bits.
 _SCALARS = {
     "bool": "?",
     "char": "i1",
@@ -63,18 +60,23 @@ _KERNEL = re.compile(
 _DECORATION = re.compile(
     r"\b(?:const|volatile|struct|enum|__restrict__|__restrict|__grid_constant__)\b|\b(?:cuda::)?std::"
 )
+_STRUCT = re.compile(r"(?P<template>\btemplate\s*<[^<>]*>\s*)?\bstruct\s+(?P<name>\w+)\s*\{")
+_CONSTANT = re.compile(
+    r"\b(?:const|constexpr)\s+(?P<type>[\w:\s]+?)\s+(?P<values>[A-Z][A-Z0-9_]*\s*=[^;{}]+);"
+)
 
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_THREADS = 1024
+_DECLARATOR = re.compile(r"(?P<type>.*?[\s*&])(?P<name>\w+)\s*(?P<extent>\[[^\]]*\])?")
+
+PACKAGE = Path(__file__).resolve().parent.parent
+_ADDRESS = np.dtype(np.uint64)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel.
+    """One parameter of a kernel, or one member of a struct.
 
-    `dtype` is None where it is no scalar: any array fits a pointer to such a type, and a structured NumPy
-    scalar is passed by value.
+    `dtype` is that of a scalar or of what a pointer points to, and None where that is not a scalar. `layout`
+    describes a plain struct passed by value. `count` is the length of a member that is an array.
     """
 
     name: str
@@ -82,20 +84,40 @@ class Parameter:
     dtype: np.dtype[Any] | None
     is_pointer: bool
     is_const: bool
+    layout: Layout | None = None
+    count: int | None = None
 
     @property
     def wanted(self) -> str:
         """What fits this parameter, in words."""
         if self.is_pointer:
             return "a contiguous " + (f"{self.dtype} " if self.dtype else "") + "device array or None"
+        if self.layout is not None:
+            return f"a mapping of the members of {self.layout.name}"
         if self.dtype is None:
             return "a structured NumPy scalar"
         return f"a NumPy scalar numpy.{self.dtype.type.__name__}"
 
+    @property
+    def passed(self) -> np.dtype[Any] | None:
+        """What is passed by value, an address for a pointer; None where the size is unknown."""
+        if self.is_pointer:
+            return _ADDRESS
+        return self.dtype if self.layout is None else self.layout.dtype
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A plain struct as a compiler lays it out; in `dtype`, an address stands for each pointer."""
+
+    name: str
+    members: Mapping[str, Parameter]
+    dtype: np.dtype[Any]
+
 
 @dataclass(frozen=True)
 class Declaration:
-    """A kernel as it stands in the source."""
+    """A kernel as declared in the source."""
 
     name: str
     template: str
@@ -104,12 +126,19 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Source:
-    """A ``.cu`` file with all its own includes, and the kernels declared there."""
+    """A ``.cu`` file with all its own includes, and what is declared there.
+
+    `constants` are the integer constants whose names are in capitals; `layouts` are the plain structs: no
+    templates, base classes or ``alignas``, with members that are scalars, pointers, plain structs, or arrays
+    of these.
+    """
 
     path: Path
     files: Mapping[Path, str]
     aliases: Mapping[str, str]
     kernels: Mapping[str, Declaration]
+    constants: Mapping[str, int]
+    layouts: Mapping[str, Layout]
 
     @property
     def text(self) -> str:
@@ -117,7 +146,7 @@ class Source:
         return self.files[self.path]
 
     def exported(self) -> list[str]:
-        """Name the kernels that are no templates."""
+        """Name the kernels that are not templates."""
         return [name for name, kernel in self.kernels.items() if not kernel.template]
 
     def parameters(self, expression: str) -> tuple[Parameter, ...]:
@@ -133,10 +162,18 @@ class Source:
         listed = declaration.parameters.strip()
         if listed in ("", "void"):
             return ()
-        return tuple(_parameter(text, aliases) for text in _split(listed))
+        return tuple(_parameter(text, aliases, self.layouts) for text in _split(listed))
+
+    def layout(self, name: str) -> Layout:
+        """Give a plain struct by its name; KernelError if there is none."""
+        layout = self.layouts.get(name)
+        if layout is None:
+            known = ", ".join(self.layouts) or "none"
+            raise KernelError(f"{self.path}: no plain struct {name!r}; there are: {known}")
+        return layout
 
 
-def read_source(path: Path, include_folders: Sequence[Path]) -> Source:
+def read_source(path: Path, include_folders: Sequence[Path] = (PACKAGE,)) -> Source:
     """Read a ``.cu`` file and the files that it includes.
 
     Includes are looked for beside the including file, then in `include_folders`; those found nowhere belong
@@ -146,16 +183,24 @@ def read_source(path: Path, include_folders: Sequence[Path]) -> Source:
     _read_into(files, path.resolve(), include_folders)
     aliases: dict[str, str] = {}
     kernels: dict[str, Declaration] = {}
+    constants: dict[str, int] = {}
+    layouts: dict[str, Layout] = {}
     for text in files.values():
         code = _COMMENT.sub(lambda found: found[1] or " ", text)
         for pattern in _ALIASES:
             aliases |= {found["name"]: found["type"] for found in pattern.finditer(code)}
         for found in _KERNEL.finditer(code):
             kernels[found["name"]] = Declaration(found["name"], found["template"] or "", found["parameters"])
-    return Source(path.resolve(), files, aliases, kernels)
+        _read_constants(code, aliases, constants)
+        for found in _STRUCT.finditer(code):
+            layout = _layout(found["name"], code[found.end() :], aliases, constants, layouts)
+            if layout is not None and not found["template"]:
+                layouts[layout.name] = layout
+    return Source(path.resolve(), files, aliases, kernels, constants, layouts)
 
 
 def _read_into(files: dict[Path, str], path: Path, include_folders: Sequence[Path]) -> None:
+    """Read a file behind its includes, so that definitions come before their uses."""
     if path in files:
         return
     try:
@@ -167,6 +212,7 @@ def _read_into(files: dict[Path, str], path: Path, include_folders: Sequence[Pat
         found = next((candidate for candidate in candidates if candidate.is_file()), None)
         if found is not None:
             _read_into(files, found.resolve(), include_folders)
+    files[path] = files.pop(path)
 
 
 def _split(text: str) -> list[str]:
@@ -183,34 +229,39 @@ def _split(text: str) -> list[str]:
 
 
 def _bind(template: str, arguments: str) -> dict[str, str]:
-    """Pair a template's parameters, without their defaults, with an instantiation's arguments."""
+    """Map a template's parameters to an instantiation's arguments."""
     names = [part.partition("=")[0].split()[-1] for part in _split(template)]
     return dict(zip(names, _split(arguments), strict=False))
 
 
-def _parameter(text: str, aliases: Mapping[str, str]) -> Parameter:
-    """Read ``const T* __restrict__ name`` and its like."""
+def _parameter(text: str, aliases: Mapping[str, str], layouts: Mapping[str, Layout]) -> Parameter:
+    """Read ``const T* __restrict__ name`` and its like; an array is a pointer here."""
     declaration = " ".join(text.split())
-    found = re.fullmatch(r"(?P<type>.*?[\s*&])(?P<name>\w+)\s*(?P<array>\[[^\]]*\])?", declaration)
+    found = _DECLARATOR.fullmatch(declaration)
     if found is None:
         return Parameter("", declaration, _resolve(declaration, aliases), "*" in declaration, False)
     pointee, star, _ = found["type"].partition("*")
-    is_pointer = bool(star or found["array"])
+    is_pointer = bool(star or found["extent"])
     is_const = is_pointer and re.search(r"\bconst\b", pointee) is not None
     dtype = None if found["type"].count("*") > 1 else _resolve(pointee, aliases)
-    return Parameter(found["name"], declaration, dtype, is_pointer, is_const)
+    layout = None if is_pointer else layouts.get(_undecorated(pointee, aliases))
+    return Parameter(found["name"], declaration, dtype, is_pointer, is_const, layout)
+
+
+def _undecorated(type_name: str, aliases: Mapping[str, str]) -> str:
+    """Strip a type's qualifiers and follow its aliases."""
+    for _ in range(20):
+        plain = " ".join(_DECORATION.sub(" ", type_name).split())
+        if aliases.get(plain, plain) == plain:
+            return plain
+        type_name = aliases[plain]
+    return type_name
 
 
 def _resolve(type_name: str, aliases: Mapping[str, str]) -> np.dtype[Any] | None:
-    """Give the dtype of a scalar type, by way of any aliases, or None for another type."""
-    for _ in range(20):
-        plain = " ".join(_DECORATION.sub(" ", type_name).split())
-        if plain in aliases and aliases[plain] != plain:
-            type_name = aliases[plain]
-            continue
-        code = _SCALARS.get(_normalise(plain))
-        return None if code is None else np.dtype(code)
-    return None
+    """Give the dtype of a scalar type, or None for another type."""
+    code = _SCALARS.get(_normalise(_undecorated(type_name, aliases)))
+    return None if code is None else np.dtype(code)
 
 
 def _normalise(type_name: str) -> str:
@@ -226,117 +277,104 @@ def _normalise(type_name: str) -> str:
     return sign + ("long " * words.count("long")).strip() if "long" in words else f"{sign}int"
 
 
-class ArgumentCheck:
-    """Checks the arguments of one kernel's launches, quickly where they fit.
+# ----------------------------------------------------------------------------------- structs and constants
 
-    Parameters
-    ----------
-    kernel
-        The kernel's name, for messages.
-    parameters
-        Its parameters.
-    array_type
-        The class of the device's arrays.
-    """
 
-    def __init__(self, kernel: str, parameters: Sequence[Parameter], array_type: type) -> None:
-        self.kernel = kernel
-        self.parameters = parameters
-        self._array_type: Any = array_type
-        # CuPy makes the object `flags` anew at every look; what lies behind it is there at once.
-        attribute = "_c_contiguous" if hasattr(array_type, "_c_contiguous") else "flags.c_contiguous"
-        self._is_contiguous = operator.attrgetter(attribute)
-        self._expected: list[tuple[Any, np.dtype[Any] | None]] = [
-            (array_type, p.dtype) if p.is_pointer else (np.void if p.dtype is None else p.dtype.type, None)
-            for p in parameters
-        ]
+def _layout(
+    name: str,
+    code: str,
+    aliases: Mapping[str, str],
+    constants: Mapping[str, int],
+    layouts: Mapping[str, Layout],
+) -> Layout | None:
+    """Lay out the struct whose body begins `code`, or return None if it is not plain."""
+    members: dict[str, Parameter] = {}
+    fields: list[tuple[Any, ...]] = []
+    for declaration in _member_declarations(code):
+        found = _DECLARATOR.fullmatch(declaration)
+        if found is None or "alignas" in declaration or "__align__" in declaration:
+            return None
+        member = _parameter(declaration.removesuffix(found["extent"] or ""), aliases, layouts)
+        if found["extent"]:
+            count = _evaluate(found["extent"][1:-1], None, constants)
+            member = replace(member, declaration=declaration, count=count or 0)
+        if member.passed is None or member.count == 0:
+            return None
+        members[member.name] = member
+        fields.append((member.name, member.passed, () if member.count is None else (member.count,)))
+    return Layout(name, members, np.dtype(fields, align=True)) if fields else None
 
-    def __call__(self, args: Sequence[Any]) -> None:
-        """Raise TypeError unless the arguments fit."""
-        if len(args) != len(self._expected):
-            self._miscounted(args)
-        position = 0
-        for arg, (expected_type, dtype) in zip(args, self._expected):  # noqa: B905 - strict costs time
-            if type(arg) is not expected_type or (
-                dtype is not None and (arg.dtype is not dtype or not self._is_contiguous(arg))
-            ):
-                self._look_closer(position, arg)
-            position += 1  # noqa: SIM113 - enumerate costs time
 
-    def check_writable(self, args: Sequence[Any]) -> None:
-        """Raise TypeError if an array is read-only whose pointer is not const."""
-        for position, (arg, parameter) in enumerate(zip(args, self.parameters, strict=True)):
-            is_written = parameter.is_pointer and not parameter.is_const and arg is not None
-            if is_written and not arg.flags.writeable:
-                self._refuse(position, "a read-only array")
+def _member_declarations(code: str) -> list[str]:
+    """Split a struct's body into declarations of one member each, leaving out functions."""
+    depth = 0
+    statements = [""]
+    for letter in code:
+        depth += (letter == "{") - (letter == "}")
+        if depth < 0:
+            break
+        if letter == ";" and depth == 0:
+            statements.append("")
+        elif letter == "}" and depth == 0:  # the end of a function
+            statements[-1] = ""
+        elif depth == 0:
+            statements[-1] += letter
+    declarations = []
+    for statement in statements[:-1]:
+        text = " ".join(statement.partition("=")[0].split())
+        is_function = "(" in text and "alignas" not in text and "__align__" not in text
+        if is_function or re.match(r"(?:static|using|typedef|enum|friend)\b", text):
+            continue
+        first, *others = _split(text)
+        base = re.split(r"\s*[*&]|\s+\w+\s*(?:\[|$)", first)[0]
+        declarations += [first, *(f"{base} {other}" for other in others)]
+    return declarations
 
-    def _look_closer(self, position: int, arg: Any) -> None:
-        """Raise TypeError unless the argument fits although it is unusual."""
-        parameter = self.parameters[position]
-        if parameter.is_pointer:
-            if arg is None:
-                return
-            if not isinstance(arg, self._array_type):
-                self._refuse(position, _describe(arg))
-            if parameter.dtype is not None and arg.dtype != parameter.dtype:
-                self._refuse(position, f"an array of {arg.dtype}")
-            if not arg.flags.c_contiguous:
-                self._refuse(position, f"an array of {arg.dtype} that is not contiguous")
-        elif not isinstance(arg, np.generic) or arg.dtype != parameter.dtype:
-            self._refuse(position, _describe(arg))
 
-    def _refuse(self, position: int, given: str) -> NoReturn:
-        parameter = self.parameters[position]
-        raise TypeError(
-            f"kernel {self.kernel}, argument {position + 1} ({parameter.declaration}): "
-            f"wanted {parameter.wanted}, given {given}"
+def _read_constants(code: str, aliases: Mapping[str, str], constants: dict[str, int]) -> None:
+    """Add the integer constants of some code to those known."""
+    for found in _CONSTANT.finditer(code):
+        dtype = _resolve(found["type"], aliases)
+        for declarator in re.split(r",(?=\s*\w+\s*=)", found["values"]):
+            name, _, text = declarator.partition("=")
+            value = _evaluate(text, dtype, constants)
+            if value is not None:
+                constants[name.strip()] = value
+
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+}
+
+
+def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, int]) -> int | None:
+    """Evaluate an integer expression of literals and earlier constants; None if it is anything else."""
+    literal = re.compile(r"\b(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]+\b")
+    try:
+        value = _value(
+            ast.parse(literal.sub(r"\1", text.replace("'", "").strip()), mode="eval").body, constants
         )
-
-    def _miscounted(self, args: Sequence[Any]) -> NoReturn:
-        listed = ", ".join(parameter.name for parameter in self.parameters)
-        raise TypeError(
-            f"kernel {self.kernel}: wanted {len(self.parameters)} arguments ({listed}), given {len(args)}"
-        )
-
-
-def _describe(arg: Any) -> str:
-    module = type(arg).__module__.partition(".")[0]
-    full_name = type(arg).__name__ if module == "builtins" else f"{module}.{type(arg).__name__}"
-    if hasattr(arg, "dtype") and hasattr(arg, "shape") and not isinstance(arg, np.generic):
-        return f"a {full_name} of {arg.dtype}"
-    return f"the {full_name} {arg!r}"
-
-
-def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Complete a launch's dimensions to three each; KernelError where CUDA allows none such."""
-    shape = _shape(grid, block)
-    if shape is None:
-        raise KernelError(
-            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
-            f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
-            f"a grid at most {MAX_GRID} blocks"
-        )
-    return shape
-
-
-@functools.lru_cache(maxsize=4096)
-def _shape(grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    full_grid = _three(grid)
-    full_block = _three(block)
-    fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
-    if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
+    except (SyntaxError, KeyError, TypeError, ZeroDivisionError):
         return None
-    return full_grid, full_block
+    return value % 2 ** (8 * dtype.itemsize) if dtype is not None and dtype.kind == "u" else value
 
 
-def _three(dimensions: Dimensions) -> tuple[int, ...]:
-    """Append ones; leave what has more than three dimensions as it is."""
-    if isinstance(dimensions, tuple):
-        return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
-    return (int(dimensions), 1, 1)
-
-
-def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
-    if len(dimensions) != len(limits):
-        return False
-    return all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))
+def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
+    """Evaluate a node of an integer expression; KeyError or TypeError if it is anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.Name):
+        return constants[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
+        value = _value(node.operand, constants)
+        return -value if isinstance(node.op, ast.USub) else ~value
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_value(node.left, constants), _value(node.right, constants))
+    raise TypeError(f"{ast.dump(node)} is not an integer")

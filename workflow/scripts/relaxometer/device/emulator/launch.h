@@ -60,7 +60,7 @@ EMULATOR_NOT_INSTRUMENTED void run_threads_of(void (*type)(Parameters...))
     run_threads<kernel>(type, std::index_sequence_for<Parameters...>{});
 }
 
-// The total size of a kernel's parameters, to compare with what Python read out of the source.
+// Python compares these with the parameter list that it reads from the source.
 template <class... Parameters>
 constexpr size_t parameter_bytes(void (*)(Parameters...))
 {
@@ -90,9 +90,11 @@ EMULATOR_NOT_INSTRUMENTED inline T* dynamic_shared()
 
 }  // namespace emulator
 
-// Exports the kernel, whose name may be a template's instantiation, as number NUMBER.
-#define EMULATOR_EXPORT(NUMBER, COUNT, ...)                                                           \
-    static_assert(emulator::parameter_count(&__VA_ARGS__) == COUNT,                                   \
+// Exports the kernel, whose name may be a template's instantiation, as number NUMBER. It has COUNT parameters
+// of BYTES altogether, or -1 where Python does not know.
+#define EMULATOR_EXPORT(NUMBER, COUNT, BYTES, ...)                                                    \
+    static_assert(emulator::parameter_count(&__VA_ARGS__) == COUNT &&                                 \
+                      (BYTES == -1 || emulator::parameter_bytes(&__VA_ARGS__) == size_t(BYTES)),      \
                   "the parameter list of this kernel was misread; see relaxometer.device.signature"); \
     extern "C" __attribute__((visibility("default"))) int emulator_launch_##NUMBER(                   \
         const emulator::Configuration* configuration, void** arguments)                               \

@@ -1,0 +1,279 @@
+"""Checks the arguments of launches and packs structs, for both devices.
+
+CuPy checks neither count nor type nor layout of arguments: a Python int travels as eight bytes, a one-element
+NumPy array by value, a strided array by the address of its first element. So both devices check every launch
+here, against the parameter lists read from the source, and complain in the same words.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from relaxometer.device import Dimensions, KernelError
+from relaxometer.device.signature import Layout, Parameter
+
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_THREADS = 1024
+
+
+class Struct:
+    """A struct passed by value: members are checked like arguments, packed, and their arrays kept alive.
+
+    Parameters
+    ----------
+    layout
+        The struct as read from the source.
+    array_type
+        The class of the device's arrays.
+    subject
+        What messages call it.
+    value
+        Where the bytes go: a zero-dimensional array of the layout's dtype.
+    """
+
+    def __init__(
+        self, layout: Layout, array_type: type, subject: str, value: np.ndarray[Any, Any] | None = None
+    ) -> None:
+        self.layout = layout
+        self.value = np.zeros((), layout.dtype) if value is None else value
+        self._array_type = array_type
+        self._subject = subject
+        self._fields = {name: self.value[name] for name in layout.members}
+        self._given: dict[str, Any] = {}
+        self._nested: dict[str, Struct] = {}
+
+    def set(self, **members: Any) -> None:
+        """Set members; TypeError if one does not fit.
+
+        A pointer takes an array of the device or None, a scalar a NumPy scalar, a nested struct a mapping of
+        its members, and an array a sequence.
+        """
+        for name, given in members.items():
+            member = self.layout.members.get(name)
+            if member is None:
+                known = ", ".join(self.layout.members)
+                raise TypeError(f"{self._subject}: unknown member {name!r}; there are: {known}")
+            field = self._fields[name]
+            if member.count is None:
+                self._store(member, field, given, name)
+            elif isinstance(given, Sequence | np.ndarray) and len(given) == member.count:
+                for k, item in enumerate(given):
+                    self._store(member, field[k : k + 1].reshape(()), item, f"{name}[{k}]")
+            else:
+                self._refuse(member, name, _describe(given), f"{member.count} values, each ")
+            self._given[name] = given
+
+    def check_complete(self) -> None:
+        """Raise TypeError unless every member has been set."""
+        if len(self._given) < len(self._fields):
+            missing = ", ".join(name for name in self._fields if name not in self._given)
+            raise TypeError(f"{self._subject}: missing members: {missing}")
+        for nested in self._nested.values():
+            nested.check_complete()
+
+    def _store(self, member: Parameter, field: np.ndarray[Any, Any], given: Any, path: str) -> None:
+        """Check one value and write it to its place."""
+        if member.layout is not None and isinstance(given, Mapping):
+            nested = self._nested.get(path)
+            if nested is None:
+                subject = f"{self._subject}, member {path}"
+                nested = self._nested[path] = Struct(member.layout, self._array_type, subject, field)
+            nested.set(**given)
+            return
+        if isinstance(given, Struct):  # would be copied, and later changes lost
+            self._refuse(member, path, _describe(given))
+        misfit = _misfit(member, given, self._array_type) or _read_only(member, given)
+        if misfit is not None:
+            self._refuse(member, path, misfit)
+        if member.is_pointer:
+            given = 0 if given is None else _address_of(self._array_type)(given)
+        field[...] = given
+
+    def _refuse(self, member: Parameter, path: str, given: str, count: str = "") -> NoReturn:
+        raise TypeError(
+            f"{self._subject}, member {path} ({member.declaration}): "
+            f"wanted {count}{member.wanted}, given {given}"
+        )
+
+
+class ArgumentCheck:
+    """Checks the arguments of one kernel's launches, quickly where they fit.
+
+    Parameters
+    ----------
+    kernel
+        The kernel's name, for messages.
+    parameters
+        Its parameters.
+    array_type
+        The class of the device's arrays.
+    """
+
+    def __init__(self, kernel: str, parameters: Sequence[Parameter], array_type: type) -> None:
+        self.kernel = kernel
+        self.parameters = parameters
+        self._array_type: Any = array_type
+        self._is_contiguous = _is_contiguous(array_type)
+        self._expected = [_expected(parameter, array_type) for parameter in parameters]
+        self._structs = [k for k, p in enumerate(parameters) if not p.is_pointer and p.dtype is None]
+
+    def __call__(self, args: Sequence[Any]) -> Sequence[Any]:
+        """Return the arguments with every struct as a zero-dimensional array; TypeError unless they fit."""
+        if len(args) != len(self._expected):
+            self._miscounted(args)
+        position = 0
+        for arg, (expected_type, dtype) in zip(args, self._expected):  # noqa: B905 - strict costs time
+            if type(arg) is not expected_type or (
+                dtype is not None and (arg.dtype is not dtype or not self._is_contiguous(arg))
+            ):
+                misfit = _misfit(self.parameters[position], arg, self._array_type)
+                if misfit is not None:
+                    self._refuse(position, misfit)
+            position += 1  # noqa: SIM113 - enumerate costs time
+        return self._packed(args) if self._structs else args
+
+    def check_writable(self, args: Sequence[Any]) -> None:
+        """Raise TypeError if an array is read-only whose pointer is not const."""
+        for position, (arg, parameter) in enumerate(zip(args, self.parameters, strict=True)):
+            misfit = _read_only(parameter, arg)
+            if misfit is not None:
+                self._refuse(position, misfit)
+
+    def _packed(self, args: Sequence[Any]) -> Sequence[Any]:
+        """Replace the structs among the arguments by zero-dimensional arrays."""
+        packed = list(args)
+        for position in self._structs:
+            arg, layout = args[position], self.parameters[position].layout
+            if layout is None or isinstance(arg, np.void):
+                packed[position] = np.asarray(arg)
+                continue
+            if isinstance(arg, Mapping):
+                struct = Struct(layout, self._array_type, self._subject(position))
+                struct.set(**arg)
+            else:
+                struct = arg
+                if struct.layout is not layout and struct.layout != layout:
+                    self._refuse(position, f"a struct {struct.layout.name}")
+            struct.check_complete()
+            packed[position] = struct.value
+        return packed
+
+    def _subject(self, position: int) -> str:
+        return f"kernel {self.kernel}, argument {position + 1} ({self.parameters[position].declaration})"
+
+    def _refuse(self, position: int, given: str) -> NoReturn:
+        raise TypeError(
+            f"{self._subject(position)}: wanted {self.parameters[position].wanted}, given {given}"
+        )
+
+    def _miscounted(self, args: Sequence[Any]) -> NoReturn:
+        listed = ", ".join(parameter.name for parameter in self.parameters)
+        raise TypeError(
+            f"kernel {self.kernel}: wanted {len(self.parameters)} arguments ({listed}), given {len(args)}"
+        )
+
+
+def _expected(parameter: Parameter, array_type: type) -> tuple[Any, np.dtype[Any] | None]:
+    """Give the type of a usual argument, and for an array its dtype."""
+    if parameter.is_pointer:
+        return array_type, parameter.dtype
+    if parameter.layout is not None:
+        return Struct, None
+    return np.void if parameter.dtype is None else parameter.dtype.type, None
+
+
+def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
+    """Describe an argument that does not fit; None if it fits."""
+    if parameter.is_pointer:
+        if arg is None:
+            return None
+        if not isinstance(arg, array_type):
+            return _describe(arg)
+        if parameter.dtype is not None and arg.dtype != parameter.dtype:
+            return f"an array of {arg.dtype}"
+        if not _is_contiguous(array_type)(arg):
+            return f"an array of {arg.dtype} that is not contiguous"
+        return None
+    if parameter.layout is not None:
+        if isinstance(arg, Mapping | Struct):
+            return None
+        if isinstance(arg, np.void) and arg.dtype.itemsize == parameter.layout.dtype.itemsize:
+            return None
+        return _describe(arg)
+    if parameter.dtype is None:
+        return None if isinstance(arg, np.void) else _describe(arg)
+    return None if isinstance(arg, np.generic) and arg.dtype == parameter.dtype else _describe(arg)
+
+
+def _read_only(parameter: Parameter, arg: Any) -> str | None:
+    """Describe an array of NumPy's that the kernel may not write to but does."""
+    is_written = parameter.is_pointer and not parameter.is_const
+    return (
+        "a read-only array"
+        if is_written and isinstance(arg, np.ndarray) and not arg.flags.writeable
+        else None
+    )
+
+
+@functools.cache
+def _is_contiguous(array_type: type) -> Callable[[Any], bool]:
+    # CuPy makes the object `flags` anew at every look; what lies behind it is there at once.
+    return operator.attrgetter(
+        "_c_contiguous" if hasattr(array_type, "_c_contiguous") else "flags.c_contiguous"
+    )
+
+
+@functools.cache
+def _address_of(array_type: type) -> Callable[[Any], int]:
+    return operator.attrgetter("ctypes.data" if issubclass(array_type, np.ndarray) else "data.ptr")
+
+
+def _describe(arg: Any) -> str:
+    if isinstance(arg, Struct):
+        return f"a struct {arg.layout.name}"
+    module = type(arg).__module__.partition(".")[0]
+    full_name = type(arg).__name__ if module == "builtins" else f"{module}.{type(arg).__name__}"
+    if hasattr(arg, "dtype") and hasattr(arg, "shape") and not isinstance(arg, np.generic):
+        return f"a {full_name} of {arg.dtype}"
+    return f"the {full_name} {arg!r}"
+
+
+def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Complete a launch's dimensions to three each; KernelError where CUDA allows none such."""
+    shape = _shape(grid, block)
+    if shape is None:
+        raise KernelError(
+            f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
+            f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
+            f"a grid at most {MAX_GRID} blocks"
+        )
+    return shape
+
+
+@functools.lru_cache(maxsize=4096)
+def _shape(grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    full_grid = _three(grid)
+    full_block = _three(block)
+    fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
+    if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
+        return None
+    return full_grid, full_block
+
+
+def _three(dimensions: Dimensions) -> tuple[int, ...]:
+    """Append ones; leave what has more than three dimensions as it is."""
+    if isinstance(dimensions, tuple):
+        return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
+    return (int(dimensions), 1, 1)
+
+
+def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
+    if len(dimensions) != len(limits):
+        return False
+    return all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))
