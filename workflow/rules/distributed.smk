@@ -36,7 +36,7 @@ rule run_distributed:
         run=lambda wildcards: distributed_run(wildcards).model_dump(),
         repetitions=PLAN.config.timing.repetitions,
         warmup=PLAN.config.timing.warmup,
-        code=lambda wildcards: code_hash("distributed.job", "distributed.run"),
+        code=lambda wildcards: code_hash("measure.ranks", "distributed.run"),
     script:
         "../scripts/run_distributed.py"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from relaxometer.core.scripting import job
-from relaxometer.distributed.job import run_job
+from relaxometer.measure.ranks import run_job
 from relaxometer.plan.models import DistributedRun
 
 with job(snakemake):

@@ -30,10 +30,10 @@ from relaxometer.core.files import write_table
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.device import Device, get_device
-from relaxometer.distributed.job import arguments_of, check_gpus
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.measure.ranks import arguments_of, check_gpus
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.updates import measure_updates
 from relaxometer.measure.variant import measure, write_measurement

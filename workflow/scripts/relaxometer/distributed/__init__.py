@@ -11,6 +11,8 @@
     the searches, and ``levels``, what they record of each level;
 ``certify``
     proof of their answers, without gathering graph or answer;
+``engines``
+    the one table of the searches, by problem and name;
 ``run``
     the program that an MPI launcher starts, and ``launch``, which starts the launcher;
 ``model``

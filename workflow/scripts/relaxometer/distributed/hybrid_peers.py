@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from pydantic import NonNegativeInt
 
-from relaxometer.core.errors import UserError
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.hybrid_2d import GROUP, PIECE, Answer
 from relaxometer.distributed.levels import Level, over
@@ -55,12 +54,10 @@ class Solver:
     Raises
     ------
     UserError
-        If the block is of another scheme, or the ranks cannot reach each other's memory.
+        If the ranks cannot reach each other's memory.
     """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
-        if block.layout.columns != 1 or block.layout.is_paired:
-            raise UserError(f"hybrid-peers: scheme {ranks.size}x1 is expected, given {block.layout.scheme}")
         self._ranks, self._block, self._parameters = ranks, block, parameters
         device, xp = ranks.device, ranks.device.xp
         own_words, n_words = block.heads.size // WORD, block.tails.size // WORD

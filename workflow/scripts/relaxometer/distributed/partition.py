@@ -79,7 +79,7 @@ class Layout:
 
     def __init__(self, scheme: str, n_ranks: int, n_vertices: int) -> None:
         self.scheme, self.n_ranks, self.n_vertices = scheme, n_ranks, n_vertices
-        self.rows, self.columns = _grid(scheme, n_ranks)
+        self.rows, self.columns = grid_of(scheme, n_ranks)
         self.is_paired = scheme == "paired"
         size = -(-n_vertices // (self.rows * self.columns))
         self.piece = max(1, -(-size // GRANULE)) * GRANULE
@@ -165,19 +165,19 @@ class Layout:
         return sorted({*seeking, *(int(self.rank_of(line, column)) for line in range(self.rows))})
 
 
-def _grid(scheme: str, n_ranks: int) -> tuple[int, int]:
-    """Return rows and columns of the pieces."""
+def grid_of(scheme: str, n_ranks: int) -> tuple[int, int]:
+    """Return the rows and columns of the pieces; a `UserError` if the scheme does not fit the ranks."""
     if scheme == "paired":
         side = round((2 * n_ranks) ** 0.5)
         if side * side != 2 * n_ranks or side & (side - 1):
-            raise UserError(f"scheme paired: it needs 2, 8, 32, ... ranks (2^(2n+1)), given {n_ranks}")
+            raise UserError(f"scheme paired needs 2, 8, 32, ... ranks (2^(2n+1)), given {n_ranks}")
         return side, side
     found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", scheme)
     if found is None:
         raise UserError(f"scheme {scheme!r}: expected paired or rows x columns of ranks, such as 2x4")
     rows, columns = int(found[1]), int(found[2])
     if rows * columns != n_ranks:
-        raise UserError(f"scheme {scheme}: it needs {rows * columns} ranks, given {n_ranks}")
+        raise UserError(f"scheme {scheme} needs {rows * columns} ranks, given {n_ranks}")
     return rows, columns
 
 

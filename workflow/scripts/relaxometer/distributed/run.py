@@ -26,9 +26,9 @@ from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.datasets.registry import Graph500Parameters
-from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, Transport, ending_together, load_mpi, share_cores
+from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
@@ -65,14 +65,6 @@ LEVELS = pa.schema(
 """A row a level of an instrumented search: see :class:`relaxometer.distributed.levels.Level`."""
 
 
-ENGINES: dict[str, tuple[str, Any]] = {
-    "hybrid-2d": ("bfs", hybrid_2d),
-    "hybrid-peers": ("bfs", hybrid_peers),
-    "sssp-1d": ("sssp", sssp_1d),
-}
-"""The problem and the module of each engine; the first of a problem is its default."""
-
-
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are a user's mistakes like any other."""
 
@@ -83,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the program's arguments."""
     result = _Parser(prog="relaxometer.distributed.run", description=__doc__, allow_abbrev=False)
-    result.add_argument("--problem", choices=("bfs", "sssp"), required=True)
+    result.add_argument("--problem", choices=tuple(ENGINES), required=True)
     result.add_argument(
         "--graph",
         required=True,
@@ -92,10 +84,15 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--engine",
-        choices=tuple(ENGINES),
+        choices=[name for engines in ENGINES.values() for name in engines],
         help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d",
     )
-    result.add_argument("--scheme", help="RxC or paired; by default Px1 for bfs and 1xP for sssp, P ranks")
+    result.add_argument(
+        "--scheme",
+        default="auto",
+        help="RxC, paired or auto (default): paired where it fits, else the squarest RxC; on P ranks always "
+        "Px1 for hybrid-peers and 1xP for sssp-1d",
+    )
     result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
     result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
     result.add_argument("--seed", type=int, default=1, help="of roots that are drawn (default 1)")
@@ -128,22 +125,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def execute(options: argparse.Namespace, make_ranks: Callable[[str, Transport], Ranks]) -> None:
     """Do the run that the arguments ask for, on ranks of a device and a transport."""
     make_block = _graph_maker(options)
-    options.engine = options.engine or next(k for k, v in ENGINES.items() if v[0] == options.problem)
-    if ENGINES[options.engine][0] != options.problem:
-        solves = ENGINES[options.engine][0]
-        raise UserError(f"engine {options.engine} solves {solves}, not {options.problem}")
+    engines = ENGINES[options.problem]
+    options.engine = options.engine or next(iter(engines))
+    if options.engine not in engines:
+        raise UserError(f"engine {options.engine} does not solve {options.problem}")
+    engine = engines[options.engine]
     ranks = make_ranks(options.device, options.transport)
     share_cores(ranks.local_size)
-    scheme = options.scheme or (f"{ranks.size}x1" if options.problem == "bfs" else f"1x{ranks.size}")
+    scheme = engine.scheme(options.scheme, ranks.size)
     before = time.perf_counter()
     block = make_block(ranks, scheme)
     ranks.barrier()
     built = time.perf_counter()
-    solver = _solver(ranks, block, options)
+    solver = engine.solver(ranks, block, _parameters(engine, options.set))
     ranks.barrier()
     prepared = time.perf_counter()
     roots = _roots(ranks, block, options)
-    searches = Searches(ranks, block, solver, options.engine)
+    searches = Searches(ranks, block, solver, options)
     fixed = {"upload_ms": (built - before) * 1e3, "prepare_ms": (prepared - built) * 1e3}
     for root in np.resize(roots, options.warmup if roots else 0).tolist():
         solver.solve(root)
@@ -196,22 +194,20 @@ def _graph_maker(options: argparse.Namespace) -> Any:
     return lambda ranks, scheme: kronecker_block(ranks, scheme, parameters, weighted=weighted)
 
 
-def _solver(ranks: Ranks, block: Block, options: argparse.Namespace) -> Any:
-    """Return the problem's solver with the parameters that ``--set`` gives."""
-    module = ENGINES[options.engine][1]
+def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
+    """Return the engine's parameters as ``--set`` gives them."""
     given = {}
-    for text in options.set:
+    for text in settings:
         name, equals, value = text.partition("=")
         if not equals:
             raise UserError(f"--set {text}: expected NAME=VALUE")
         given[name] = value
     try:
-        parameters = module.Parameters.model_validate(given)
+        return engine.parameters.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        name = first["loc"][0]
-        raise UserError(f"--set {name}={given.get(str(name), '')}: {first['msg']}") from None
-    return module.Solver(ranks, block, parameters)
+        name = str(first["loc"][0])
+        raise UserError(f"--set {name}={given.get(name, '')}: {first['msg']}") from None
 
 
 def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]:
@@ -254,13 +250,14 @@ class Searches:
     block : Block
     solver : Solver
         Of an engine.
-    engine : str
+    options : Namespace
+        Names the problem and the engine.
     """
 
-    def __init__(self, ranks: Ranks, block: Block, solver: Any, engine: str) -> None:
-        self._ranks, self._block, self._solver, self._engine = ranks, block, solver, engine
-        problem = self._problem = ENGINES[engine][0]
-        self._certifier = Certifier(ranks, block, problem)
+    def __init__(self, ranks: Ranks, block: Block, solver: Any, options: argparse.Namespace) -> None:
+        self._ranks, self._block, self._solver = ranks, block, solver
+        self._engine, self._problem = options.engine, options.problem
+        self._certifier = Certifier(ranks, block, self._problem)
         self.times: list[dict[str, Any]] = []
         self.certificates: list[dict[str, Any]] = []
         self.levels: list[dict[str, Any]] = []
@@ -272,7 +269,7 @@ class Searches:
             answer = self._solver.solve(root)
         elapsed = self._ranks.reduce([float(search.ms)], "max")[0]
         columns = answer.columns
-        certificate = self._certifier.check(root, **_named(columns))
+        certificate = self._certifier.check(root, *columns.values())
         key = {"source": root, "repetition": repetition}
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         self.certificates.append(key | {"holds": certificate.holds} | violations)
@@ -314,12 +311,6 @@ class Searches:
         if self.levels:
             write_table(pa.Table.from_pylist(self.levels, schema=LEVELS), folder / "levels.parquet")
         write_json(context, folder / "run.json")
-
-
-def _named(columns: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns under the names that the certifier gives them."""
-    value, predecessor = columns.values()
-    return {"value": value, "predecessor": predecessor}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from relaxometer.core.errors import UserError
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
 from relaxometer.distributed.partition import WORD, Block
@@ -90,11 +89,6 @@ class Solver:
         Of scheme ``1xP``, with weights.
     parameters : Parameters
 
-    Raises
-    ------
-    UserError
-        If the block is of another scheme.
-
     References
     ----------
     Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003; near and far in place
@@ -102,8 +96,6 @@ class Solver:
     """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
-        if block.layout.rows != 1 or block.layout.is_paired:
-            raise UserError(f"sssp: scheme 1x{ranks.size} is expected, given {block.layout.scheme}")
         self._ranks, self._block, self._parameters = ranks, block, parameters
         xp = ranks.device.xp
         module = ranks.module(Path(__file__).with_name("sssp_1d.cu"))

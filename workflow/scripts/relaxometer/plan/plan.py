@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import nearest, validated
 from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.plan.models import (
     Config,
     DistributedRun,
@@ -24,9 +23,6 @@ from relaxometer.plan.models import (
 )
 from relaxometer.problems import problem as problems
 from relaxometer.problems import variants
-
-ENGINES = {"bfs": {"hybrid-2d": "", "hybrid-peers": "{}x1"}, "sssp": {"sssp-1d": "1x{}"}}
-"""By problem, what searches over several ranks, the default first, and the only scheme that it knows."""
 
 
 class Plan:
@@ -139,9 +135,8 @@ class Plan:
         engines = ENGINES[series.problem]
         engine = series.engine or next(iter(engines))
         self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
-        module = importlib.import_module(f"relaxometer.distributed.{engine.replace('-', '_')}")
         parameters = series.model_extra or {}
-        validated(module.Parameters, parameters, f"{self.origin}: {key}")
+        validated(engines[engine].parameters, parameters, f"{self.origin}: {key}")
         is_list = isinstance(series.ranks, list)
         for ranks in series.ranks if isinstance(series.ranks, list) else [series.ranks]:
             yield DistributedRun(
@@ -168,25 +163,12 @@ class Plan:
             )
         return series.scale_per_rank + ranks.bit_length() - 1
 
-    def _scheme(self, given: str, only: str, ranks: int, key: str) -> str:
-        """Return how so many ranks share out the arcs; "auto" takes the source's scheme where it fits."""
-        can_pair = ranks & (ranks - 1) == 0 and ranks.bit_length() % 2 == 0
-        rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
-        in_blocks = "paired" if can_pair else f"{rows}x{ranks // rows}"
-        if given == "auto":
-            return only.format(ranks) or in_blocks
-        if only and given != only.format(ranks):
-            raise UserError(
-                f"{self.origin}: {key}: its engine knows scheme {only.format(ranks)} alone, given {given}"
-            )
-        if given == "paired":
-            fits, needed = can_pair, "2, 8, 32, ... ranks"
-        else:
-            needed_ranks = math.prod(map(int, given.split("x")))
-            fits, needed = needed_ranks == ranks, f"{needed_ranks} ranks"
-        if not fits:
-            raise UserError(f"{self.origin}: {key}: scheme {given} needs {needed}, given {ranks}")
-        return given
+    def _scheme(self, given: str, engine: Engine, ranks: int, key: str) -> str:
+        """Return how this many ranks divide the arcs; see :meth:`Engine.scheme`."""
+        try:
+            return engine.scheme(given, ranks)
+        except UserError as error:
+            raise UserError(f"{self.origin}: {key}: {error}") from None
 
     def _timing(self, override: TimingOverride) -> Timing:
         """Return the common timing with a variant's own values in place."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import Certificate
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
 
 RULES = {
     "tree": "the source is at level 0 and its own predecessor; every other reached vertex, and no unreached "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relaxometer.graphs.resident import ResidentGraph
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
 
 RULES = {
     "source": "the distance of the source is 0 and it is its own predecessor",

@@ -1,0 +1,74 @@
+"""The engines: programs that search over several ranks, by the problem that they solve.
+
+Importing this module loads neither MPI nor CuPy nor NCCL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from relaxometer.core.errors import UserError
+from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
+from relaxometer.distributed.partition import grid_of
+from relaxometer.problems.variants import Parameters
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One way to solve a problem over several ranks.
+
+    Parameters
+    ----------
+    solver : type
+        Called with ranks, block and parameters.
+    parameters : type
+        Model of its parameters.
+    only_scheme : str
+        The one scheme that it works on, with ``{}`` for the number of ranks; empty for any.
+    """
+
+    solver: Any
+    parameters: type[Parameters]
+    only_scheme: str = ""
+
+    def scheme(self, given: str, n_ranks: int) -> str:
+        """Return the scheme for a number of ranks.
+
+        Parameters
+        ----------
+        given : str
+            ``"paired"``, ``"RxC"``, or ``"auto"``: the engine's only scheme, else paired where the number of
+            ranks allows it, else the squarest grid.
+        n_ranks : int
+
+        Raises
+        ------
+        UserError
+            If the engine or the number of ranks does not allow the scheme.
+        """
+        only = self.only_scheme.format(n_ranks)
+        if given == "auto":
+            return only or _default(n_ranks)
+        if only and given != only:
+            raise UserError(f"its engine works on scheme {only} only, given {given}")
+        grid_of(given, n_ranks)
+        return given
+
+
+def _default(n_ranks: int) -> str:
+    """Return the paper's scheme where it fits, else the squarest grid."""
+    if n_ranks & (n_ranks - 1) == 0 and n_ranks.bit_length() % 2 == 0:
+        return "paired"
+    rows = next(rows for rows in range(int(n_ranks**0.5), 0, -1) if n_ranks % rows == 0)
+    return f"{rows}x{n_ranks // rows}"
+
+
+ENGINES = {
+    "bfs": {
+        "hybrid-2d": Engine(hybrid_2d.Solver, hybrid_2d.Parameters),
+        "hybrid-peers": Engine(hybrid_peers.Solver, hybrid_peers.Parameters, "{}x1"),
+    },
+    "sssp": {"sssp-1d": Engine(sssp_1d.Solver, sssp_1d.Parameters, "1x{}")},
+}
+"""By problem and name; the first engine of a problem is its default."""
