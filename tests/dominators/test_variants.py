@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -230,6 +231,15 @@ class TestLimits:
         module = load_variant("dominators", "persistent-warp")
         with pytest.raises(Skipped, match=r"up to 32 vertices, the graph has 33"):
             module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters())
+
+    @pytest.mark.parametrize("library", ["igraph", "rustworkx"])
+    def test_a_missing_library_is_named(self, host_device, library, monkeypatch):
+        monkeypatch.setitem(sys.modules, library, None)
+        module = load_variant("dominators", library)
+        with pytest.raises(
+            Skipped, match=rf"^{library} is not installed: install relaxometer's extra peers$"
+        ):
+            module.Solver(ResidentGraph.upload(host_device, graph_of("one", 1, [])), module.Parameters())
 
     def test_masks_have_a_limit(self, host_device):
         module = load_variant("dominators", "multiword")

@@ -44,7 +44,7 @@ class LibrarySolver:
             self.library = importlib.import_module(self.package)
         except ImportError:
             raise variants.Skipped(
-                f"{self.package} is not installed; it comes with relaxometer's extra peers"
+                f"{self.package} is not installed: install relaxometer's extra peers"
             ) from None
         self._graphs = graphs = FlowGraphs.of(graph)
         bounds = list(zip(graphs.first_vertex[:-1], graphs.first_vertex[1:], strict=True))
