@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxometer.measure.extract_min import MOST_ROUNDS, OnCpu, Reduction, draw_values, methods, time_all
+from relaxometer.measure.extract_min import MAX_ROUNDS, OnCpu, Reduction, draw_values, methods, time_all
 from relaxometer.problems.sssp.dijkstra._extract_min import MOST_BLOCKS, THREADS, blocks_for
 
 ROUNDS = 40
@@ -15,7 +15,7 @@ def order_of(device, method):
 
 
 @pytest.mark.parametrize("n", [1, 10, 255, 1000, 20_001])
-def test_all_methods_take_out_the_same_values(device, n):
+def test_all_methods_extract_the_same_values(device, n):
     values = draw_values(n, 3)
     orders = {name: order_of(device, OnCpu(name, values)) for name in ("loop", "heap")}
     orders |= {threads: order_of(device, Reduction(device, values, threads)) for threads in THREADS}
@@ -24,22 +24,22 @@ def test_all_methods_take_out_the_same_values(device, n):
 
 
 @pytest.mark.parametrize("threads", THREADS)
-def test_among_equals_the_first_is_taken(device, threads):
+def test_ties_go_to_the_first(device, threads):
     values = np.full(5000, 7, dtype=np.uint32)
     assert order_of(device, Reduction(device, values, threads)) == list(range(ROUNDS))
 
 
-def test_blocks_cover_all_values_until_they_are_many():
+def test_blocks_cover_all_values_up_to_a_limit():
     assert blocks_for(1, 128) == 1
     assert blocks_for(1025, 128) == 2
     assert blocks_for(10**7, 128) == MOST_BLOCKS
 
 
-def test_the_table_has_a_row_a_trial(host_device):
+def test_the_table_has_one_row_per_trial(host_device):
     table = time_all(host_device, seed=1, trials=2, sizes=(10, 1000)).to_pandas()
     assert len(table) == 2 * 2 * (len(THREADS) + 2)
     assert (table["time_ms"] > 0).all()
-    assert set(table["rounds"]) <= set(range(1, MOST_ROUNDS))
+    assert set(table["rounds"]) <= set(range(1, MAX_ROUNDS))
     of_reduction = table["method"] == "reduction"
     assert set(table.loc[of_reduction, "threads"]) == set(THREADS)
     assert set(table.loc[of_reduction, "device_kind"]) == {"host"}

@@ -1,4 +1,4 @@
-"""Many searches at once: every answer is proven, and what fails says why."""
+"""Launches of many searches: every answer is proven, and every failure has a reason."""
 
 import numpy as np
 import pytest
@@ -28,12 +28,12 @@ def test_every_launch_is_a_row_and_every_answer_proven(device):
     assert {(row["device_kind"], row["device"]) for row in rows} == {(device.kind, device.name)}
 
 
-def test_a_graph_with_few_sources_gives_them_several_times(host_device):
+def test_few_sources_repeat(host_device):
     graph = Graph.from_arcs("pair", 2, [0, 1], [1, 0], [5, 5])
     assert [row["proven"] for row in launches(host_device, graph, repetitions=1)] == COUNTS
 
 
-def test_the_first_launch_of_a_number_is_not_timed(host_device, monkeypatch):
+def test_the_first_launch_of_each_size_is_not_timed(host_device, monkeypatch):
     made = []
     original = many_sources.Solver.solve_many
 
@@ -46,7 +46,7 @@ def test_the_first_launch_of_a_number_is_not_timed(host_device, monkeypatch):
     assert made == [1] * 3 + [3] * 3 + [20] * 3
 
 
-def test_wrong_answers_are_counted_and_one_is_named(host_device, monkeypatch):
+def test_wrong_answers_are_counted_and_the_first_is_named(host_device, monkeypatch):
     original = many_sources.Solver.solve_many
 
     def wrong(self, sources):
@@ -65,7 +65,7 @@ def test_wrong_answers_are_counted_and_one_is_named(host_device, monkeypatch):
 @pytest.mark.parametrize(
     ("failure", "status"), [(DeviceOutOfMemory("9 GB"), "oom"), (OverflowError("32 bits"), "error")]
 )
-def test_what_fails_leaves_the_smaller_launches(host_device, monkeypatch, failure, status):
+def test_a_failure_keeps_the_launches_before_it(host_device, monkeypatch, failure, status):
     original = many_sources.Solver.solve_many
 
     def failing(self, sources):

@@ -1,4 +1,4 @@
-"""Updates of dominators: every state is proven, and what fails says so."""
+"""Updates of dominators: every state is proven, and every failure has a reason."""
 
 import numpy as np
 import pytest
@@ -41,21 +41,21 @@ def test_every_update_is_a_row_and_every_state_proven(device, monkeypatch):
     assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}
     assert all(row["time_ms"] > 0 and row["full_ms"] > 0 and 0 <= row["kept"] <= 1 for row in rows)
     assert {(row["device_kind"], row["device"]) for row in rows} == {(device.kind, device.name)}
-    # The update and the full solve, those of the untimed draw included.
+    # The update and the full solve, including those of the untimed draw.
     assert len(checked) == 2 * (len(rows) + 2)
 
 
-def test_arcs_that_come_keep_the_tree(host_device):
+def test_adding_arcs_keeps_the_tree(host_device):
     assert {row["kept"] for row in updates(host_device, sample()) if row["change"] == "added"} == {1.0}
 
 
-def test_a_graph_with_few_arcs_loses_all_of_them(host_device):
+def test_a_small_graph_loses_all_arcs(host_device):
     graph = graph_of("chain", 4, [(0, 1), (1, 2), (2, 3)])
     rows = updates(host_device, graph, [9])
     assert {row["status"] for row in rows} == {"ok"}
 
 
-def test_parallel_arcs_go_together(host_device):
+def test_parallel_arcs_are_removed_together(host_device):
     pairs = [(0, 1), (0, 1), (1, 2), (0, 2), (2, 3), (2, 3)]
     tails, heads = np.transpose(pairs)
     graph = type(sample()).from_arcs("pairs", 4, tails, heads, np.ones(6, dtype=int), keep_parallel=True)
@@ -77,7 +77,7 @@ def test_a_wrong_state_is_named(host_device, monkeypatch):
     assert "first at vertex 7" in rows[1]["reason"]
 
 
-def test_no_memory_left_says_so(host_device, monkeypatch):
+def test_running_out_of_memory_has_its_own_status(host_device, monkeypatch):
     original = incremental.Solver.apply
 
     def failing(self, added=(), removed=()):
@@ -92,8 +92,7 @@ def test_no_memory_left_says_so(host_device, monkeypatch):
     assert rows[2]["reason"] == "9 GB"
 
 
-def test_states_are_those_of_the_graph(host_device):
-    """The study's own graph without arcs, against the solver's."""
+def test_an_update_matches_the_changed_graph(host_device):
     graph = sample()
     ends = np.column_stack([graph.tails, graph.targets])[[3, 50, 51]]
     solver = incremental.Solver(
@@ -108,5 +107,5 @@ def test_states_are_those_of_the_graph(host_device):
 
 
 @pytest.mark.parametrize("counts", [[5], [1, 2, 3]])
-def test_counts_are_those_asked_for(host_device, counts):
+def test_rows_have_the_requested_counts(host_device, counts):
     assert [row["arcs"] for row in updates(host_device, sample(), counts, 1)[::2]] == counts

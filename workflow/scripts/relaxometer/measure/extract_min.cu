@@ -1,8 +1,8 @@
-// ExtractMin on its own, as table 1 of the survey times it: two launches, one for the minima of the blocks
-// and one of a single block for the smallest of these, which it takes out.
+// ExtractMin as in table 1 of the survey, in two launches: one finds the minimum of each block, then a single
+// block extracts the smallest of these.
 //
-// The value that is taken out comes back larger by `step`, so that n stays and every ExtractMin has to
-// search; `order` notes which position was taken in which round.
+// The extracted value is put back, increased by `step`, so n is constant and every round has to search.
+// `order` records the position extracted in each round.
 
 #include "problems/sssp/dijkstra/_extract_min.cuh"
 

@@ -1,7 +1,7 @@
-"""Table 1 of the survey: the time of ExtractMin, by reductions of several block sizes and by other means.
+"""Table 1 of the survey: the time of ExtractMin, by reductions of several block sizes and by other methods.
 
-Every method takes out the smallest of `n` values and puts it back larger, round after round, so that each
-round has to search anew. CUB only searches.
+Every round extracts the smallest of `n` values and puts it back larger, so the next round must search again.
+CUB only searches.
 
 References
 ----------
@@ -26,19 +26,19 @@ from relaxometer.problems.sssp.dijkstra._extract_min import THREADS, blocks_for
 from relaxometer.problems.sssp.dijkstra._heap import compiled_heap
 
 SIZES = tuple(10**exponent for exponent in range(1, 8))
-"""How many values the survey searches."""
+"""Numbers of values, as in the survey."""
 
-LARGEST = 2**30
-"""Values are drawn below."""
+VALUES_BELOW = 2**30
+"""Values are drawn from 0 up to this, excluded."""
 
 STEP = 2**20
-"""By how much a value grows when it is put back."""
+"""Increase of a value that is put back."""
 
-MOST_ROUNDS = 1000
-"""As in the survey. No value passes 2**32 in so many rounds."""
+MAX_ROUNDS = 1000
+"""As in the survey; no value exceeds 2**32 in this many rounds."""
 
 TRIAL_MS = {"cuda": 100.0, "cpu": 100.0, "host": 5.0}
-"""About how long a trial takes, by device kind; emulated time is worth no wait."""
+"""Approximate length of a trial by device kind; emulated times are not worth waiting for."""
 
 TABLE = pa.schema(
     [
@@ -52,10 +52,10 @@ TABLE = pa.schema(
         ("device", pa.string()),
     ]
 )
-"""A row for each trial: the mean time of one of its rounds. `threads` is null for methods without blocks."""
+"""One row per trial: the mean time of its rounds. `threads` is null for methods without blocks."""
 
 Method = Callable[[int], float]
-"""Runs so many rounds and returns their time in milliseconds."""
+"""Runs a number of rounds and returns their time in milliseconds."""
 
 
 class Reduction:
@@ -66,7 +66,7 @@ class Reduction:
     device : Device
     values : ndarray of shape (n_values,), uint32
     threads : int
-        Threads a block.
+        Threads per block.
     """
 
     def __init__(self, device: Device, values: npt.NDArray[np.uint32], threads: int) -> None:
@@ -78,10 +78,10 @@ class Reduction:
         self._blocks = blocks_for(len(values), threads)
         self._values = device.asarray(values)
         self._minima = device.xp.empty(self._blocks, dtype=np.uint64)
-        self.order = device.xp.empty(MOST_ROUNDS, dtype=np.uint32)
+        self.order = device.xp.empty(MAX_ROUNDS, dtype=np.uint32)
 
     def __call__(self, rounds: int) -> float:
-        """Run so many rounds; return their time in milliseconds."""
+        """Run this many rounds; return their time in milliseconds."""
         n, blocks = np.uint32(len(self._values)), np.uint32(self._blocks)
         with self._device.timer() as timer:
             for number in range(rounds):
@@ -92,7 +92,7 @@ class Reduction:
 
 
 class Cub:
-    """The search alone by CuPy's ``argmin``, which calls CUB's reduction of the whole device.
+    """Only the search, by CuPy's ``argmin``, which calls CUB's device-wide reduction.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Cub:
         self._values = device.asarray(values)
 
     def __call__(self, rounds: int) -> float:
-        """Run so many rounds; return their time in milliseconds."""
+        """Run this many rounds; return their time in milliseconds."""
         with self._device.timer() as timer:
             for _ in range(rounds):
                 self._values.argmin()
@@ -114,7 +114,7 @@ class Cub:
 
 
 class OnCpu:
-    """ExtractMin on one CPU core, by a loop over all values or with a heap.
+    """ExtractMin on one CPU core, by a loop over all values or by a heap.
 
     Parameters
     ----------
@@ -129,10 +129,10 @@ class OnCpu:
             self._state.sort()
         else:
             self._state = values.copy()
-        self.order = np.empty(MOST_ROUNDS, dtype=np.uint32)
+        self.order = np.empty(MAX_ROUNDS, dtype=np.uint32)
 
     def __call__(self, rounds: int) -> float:
-        """Run so many rounds; return their time in milliseconds."""
+        """Run this many rounds; return their time in milliseconds."""
         start = time.perf_counter()
         self._run(self._state, rounds, self.order)
         return (time.perf_counter() - start) * 1e3
@@ -169,11 +169,11 @@ def _compiled() -> dict[str, Any]:
 
 def draw_values(n: int, seed: int) -> npt.NDArray[np.uint32]:
     """Draw the values to search, shape (n,), uint32."""
-    return np.random.default_rng(seed).integers(0, LARGEST, n, dtype=np.uint32)
+    return np.random.default_rng(seed).integers(0, VALUES_BELOW, n, dtype=np.uint32)
 
 
 def methods(device: Device, values: npt.NDArray[np.uint32]) -> Iterator[tuple[str, int | None, str, Method]]:
-    """Yield name, threads a block, device kind and the method itself, for each one that the device has."""
+    """Yield name, threads per block, device kind and the method, for each one available on the device."""
     for threads in THREADS:
         yield "reduction", threads, device.kind, Reduction(device, values, threads)
     if device.kind == "cuda":
@@ -189,9 +189,9 @@ def time_all(device: Device, *, seed: int, trials: int = 5, sizes: tuple[int, ..
     ----------
     device : Device
     seed : int
-        Of the values.
+        Draws the values.
     trials : int, default=5
-        Times that each measurement is repeated, after one round that is not timed.
+        Repetitions of each measurement, after one untimed round.
     sizes : tuple of int, default=SIZES
 
     Returns
@@ -204,7 +204,7 @@ def time_all(device: Device, *, seed: int, trials: int = 5, sizes: tuple[int, ..
         values = draw_values(n, seed)
         for name, threads, kind, method in methods(device, values):
             method(1)
-            rounds = int(np.clip(TRIAL_MS[kind] / method(1), 1, MOST_ROUNDS // (trials + 1)))
+            rounds = int(np.clip(TRIAL_MS[kind] / method(1), 1, MAX_ROUNDS // (trials + 1)))
             for trial in range(trials):
                 time_ms = method(rounds) / rounds
                 row = {"method": name, "threads": threads, "values": n, "trial": trial, "rounds": rounds}

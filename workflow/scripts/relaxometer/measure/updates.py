@@ -1,19 +1,19 @@
-"""Updates of dominators: how long they take when so many arcs go and come back, beside a full solve."""
+"""Updates of dominators: the time to follow the removal and return of arcs, compared with a full solve."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from relaxometer.core.progress import Progress
-from relaxometer.device import Device, DeviceOutOfMemory
+from relaxometer.device import Device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
+from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
 from relaxometer.problems.dominators import NO_DOMINATOR, Answer, incremental, iterative_tree
 from relaxometer.problems.dominators.certify import DominatorsCertifier
 
@@ -26,14 +26,12 @@ TABLE = pa.schema(
         ("time_ms", pa.float64()),
         ("full_ms", pa.float64()),
         ("kept", pa.float64()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-        ("device_kind", pa.string()),
-        ("device", pa.string()),
+        *OUTCOME,
+        *WHERE,
     ]
 )
-"""A row for each update: arcs were ``removed`` or ``added``; the time of the update, that of `iterative-tree`
-on the graph as it is then, and the share of the vertices reached before whose dominators it began with."""
+"""One row per update, which ``removed`` or ``added`` arcs: its time, the time of `iterative-tree` on the
+changed graph, and `kept`, the share of the vertices reached before whose dominators it started from."""
 
 CHANGES = ("removed", "added")
 
@@ -43,49 +41,44 @@ Ends = npt.NDArray[np.int64]
 def measure_updates(
     graph: Graph, counts: Sequence[int], *, repetitions: int, seed: int, device: Device
 ) -> pa.Table:
-    """Time `incremental` where arcs are taken from a graph and given back, and prove every state.
+    """Time `incremental` while arcs leave a graph and return, and prove the dominators of every state.
 
     Parameters
     ----------
     graph : Graph
     counts : sequence of int
-        Numbers of arcs in an update. A graph with fewer loses all.
+        Numbers of arcs per update. A graph with fewer loses all of them.
     repetitions : int
-        Draws of arcs for each number; each is removed, and then added again.
+        Draws of arcs for each number; each draw is removed, then added again.
     seed : int
-        Of the root, which is drawn as a run's first source is, and of the arcs.
+        Draws the root, as the first source of a run, and the arcs.
     device : Device
 
     Returns
     -------
     Table of the schema `TABLE`
     """
-    draws = [(count, repetition) for count in counts for repetition in range(repetitions)]
-    progress = Progress(f"updates {graph.name}: draws", len(draws))
-    rng = np.random.default_rng(seed)
-    results: list[dict[str, Any]] = []
-    failure = {}
-    try:
-        study = _Study(graph, seed, device)
-        # Kernels are compiled at their first call.
-        study.remove_and_add(study.draw(rng, counts[0]))
-        for count, _ in draws:
-            results += study.remove_and_add(study.draw(rng, count))
-            progress.step()
-    except DeviceOutOfMemory as error:
-        failure = {"status": "oom", "reason": str(error)}
     keys = [
         {"change": change, "arcs": count, "repetition": repetition}
-        for count, repetition in draws
+        for count in counts
+        for repetition in range(repetitions)
         for change in CHANGES
     ]
-    results += [failure] * (len(keys) - len(results))
-    identity = {"graph": graph.name, "device_kind": device.kind, "device": device.name}
-    rows = [identity | key | result for key, result in zip(keys, results, strict=True)]
-    return pa.Table.from_pylist(rows, TABLE)
+    sizes = [count for count in counts for _ in range(repetitions)]
+    return study_table("updates", graph, device, TABLE, keys, _updates(graph, sizes, seed, device))
 
 
-class _Study:
+def _updates(graph: Graph, sizes: Sequence[int], seed: int, device: Device) -> Iterator[Row]:
+    """Remove and add as many arcs as each size says; yield two rows per size."""
+    rng = np.random.default_rng(seed)
+    changing = _ChangingGraph(graph, seed, device)
+    # Kernels are compiled at their first call.
+    changing.remove_and_add(changing.draw(rng, sizes[0]))
+    for size in sizes:
+        yield from changing.remove_and_add(changing.draw(rng, size))
+
+
+class _ChangingGraph:
     """`incremental` and `iterative-tree` set up on one graph and root."""
 
     def __init__(self, graph: Graph, seed: int, device: Device) -> None:
@@ -102,28 +95,23 @@ class _Study:
         drawn = rng.choice(self._graph.n_arcs, min(count, self._graph.n_arcs), replace=False)
         return np.column_stack([self._tails[drawn], self._graph.targets[drawn]]).astype(np.int64)
 
-    def remove_and_add(self, ends: Ends) -> list[dict[str, Any]]:
-        """Take arcs away and give them back; return times, status and what was kept for both."""
+    def remove_and_add(self, ends: Ends) -> list[Row]:
+        """Remove arcs and add them again; return a row for each update."""
         without = _State(self._less(ends), self._root, self._device)
         return [self._update(without, {"removed": ends}), self._update(self._whole, {"added": ends})]
 
-    def _update(self, after: _State, change: dict[str, Ends]) -> dict[str, Any]:
-        """Change the graph to the state that is `after`."""
+    def _update(self, after: _State, change: dict[str, Ends]) -> Row:
+        """Apply a change that leads to the state `after`."""
         with self._device.timer() as timer:
             answer = self._solver.apply(**change)
         before, self._reached = self._reached, _count_reached(answer)
         reason = after.refusal(answer.idom)
         full_ms, full_reason = after.solve()
-        return {
-            "time_ms": timer.ms,
-            "full_ms": full_ms,
-            "kept": self._solver.kept / before,
-            "status": "invalid" if reason or full_reason else "ok",
-            "reason": reason or full_reason,
-        }
+        kept = self._solver.kept / before
+        return {"time_ms": timer.ms, "full_ms": full_ms, "kept": kept, **outcome(reason or full_reason)}
 
     def _less(self, ends: Ends) -> Graph:
-        """Return the graph without some arcs, parallel ones included."""
+        """Return the graph without these arcs and those parallel to them."""
         graph, half = self._graph, 32
         keys = self._tails.astype(np.int64) << half | graph.targets
         stays = ~np.isin(keys, ends[:, 0] << half | ends[:, 1])
@@ -136,7 +124,7 @@ def _count_reached(answer: Answer) -> int:
 
 
 class _State:
-    """The graph as it is between two updates: its full solve, and the proof of its dominators."""
+    """The graph between two updates: its full solve, and the proof of its dominators."""
 
     def __init__(self, graph: Graph, root: int, device: Device) -> None:
         resident = ResidentGraph.upload(device, graph)
@@ -145,11 +133,11 @@ class _State:
         self._certifier = DominatorsCertifier(resident)
 
     def solve(self) -> tuple[float, str]:
-        """Return the time of a full solve, and why its answer was refused, if it was."""
+        """Solve from scratch; return the time, and why the answer is refused or an empty string."""
         with self._device.timer() as timer:
             answer = self._solver.solve(self._root)
         return timer.ms, self.refusal(answer.idom)
 
     def refusal(self, idom: Any) -> str:
-        """Return why an answer is no proven one; empty if it is."""
+        """Return why an answer is refused; empty if it is proven."""
         return self._certifier.check(self._root, idom).reason

@@ -1,0 +1,68 @@
+"""The frame of a study: one row per measurement, and a failure fills in the rows that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from relaxometer.core.progress import Progress
+from relaxometer.device import Device, DeviceOutOfMemory
+from relaxometer.graphs.graph import Graph
+from relaxometer.problems.records import OVERFLOW
+from relaxometer.problems.variants import Skipped
+
+Row = dict[str, Any]
+
+OUTCOME = [("status", pa.string()), ("reason", pa.string())]
+"""Columns of every study: a status as that of a run, and the reason if it is not ``ok``."""
+
+WHERE = [("device_kind", pa.string()), ("device", pa.string())]
+"""Columns of every study: the device."""
+
+
+def study_table(
+    name: str, graph: Graph, device: Device, schema: pa.Schema, keys: Sequence[Row], results: Iterator[Row]
+) -> pa.Table:
+    """Collect the results of a study of one graph.
+
+    Parameters
+    ----------
+    name : str
+        Of the study, for the lines that show progress.
+    graph : Graph
+    device : Device
+    schema : Schema
+    keys : sequence of dict
+        What is measured, one row each: the first columns of the table after the graph's name.
+    results : iterator of dict
+        The other columns, in the order of `keys`. It sets the study up before its first row. When it raises
+        `Skipped`, `DeviceOutOfMemory` or `OverflowError`, the rows left get that status.
+
+    Returns
+    -------
+    Table of the schema `schema`
+    """
+    progress = Progress(f"{name} {graph.name}: rows", len(keys))
+    rows: list[Row] = []
+    failure: Row = {}
+    try:
+        for row in results:
+            rows.append(row)
+            progress.step()
+    except Skipped as error:
+        failure = {"status": "skipped", "reason": str(error)}
+    except DeviceOutOfMemory as error:
+        failure = {"status": "oom", "reason": str(error)}
+    except OverflowError:
+        failure = {"status": "error", "reason": OVERFLOW}
+    rows += [failure] * (len(keys) - len(rows))
+    identity = {"graph": graph.name, "device_kind": device.kind, "device": device.name}
+    complete = [identity | key | row for key, row in zip(keys, rows, strict=True)]
+    return pa.Table.from_pylist(complete, schema)
+
+
+def outcome(reason: str) -> Row:
+    """Return the columns `OUTCOME` of a proven answer, or of one refused for a reason."""
+    return {"status": "invalid" if reason else "ok", "reason": reason}
