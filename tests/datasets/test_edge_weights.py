@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from relaxometer.datasets.formats.topology import TopologyParameters
+from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit
 from relaxometer.datasets.readers.edge_weights import make_weights
-from relaxometer.datasets.registry import LogNormal, LogUniform, TopologyParameters, Unit
 from relaxometer.graphs.graph import MAX_WEIGHT
 
 
@@ -40,5 +41,5 @@ def test_the_draws_never_change():
 
 
 def test_a_range_upside_down_is_refused():
-    with pytest.raises(ValidationError, match="a range that begins above 0 and ends above that"):
+    with pytest.raises(ValidationError, match="need 0 < lower bound < upper bound"):
         TopologyParameters(weights={"distribution": "log-uniform", "range": [3, 2]})

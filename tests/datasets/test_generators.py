@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from relaxometer.core.errors import UserError
 from relaxometer.datasets import weights
 from relaxometer.datasets.build import build_graph, is_symmetric
+from relaxometer.datasets.formats.rmat import RmatParameters
 from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.generators.rmat import rmat_edges
 from relaxometer.datasets.generators.uniform_random import uniform_edges
+from relaxometer.datasets.parameters import Weights
 from relaxometer.datasets.random_bits import Purpose, bits, stream
-from relaxometer.datasets.registry import Dataset, RmatParameters, Weights, load_registry
+from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.graphs.graph import Graph, content_hash
 
 N = 500
@@ -191,13 +193,13 @@ def test_weights_follow_their_distribution():
         ("rmat", {"scale": 4, "a": 0.9}, "a, b, c and d must add up to 1, not 1.33"),
         ("rmat", {"scale": 40}, "scale: 40 is wrong"),
         ("chain", {"vertices": 0}, "vertices: 0 is wrong"),
-        ("grid", {"rows": 2**16, "columns": 2**16}, "4294967296 vertices; ids have 32 bits"),
-        ("road-like", {"rows": 2**15, "columns": 2**15, "pieces": 3}, "ids have 32 bits"),
+        ("grid", {"rows": 2**16, "columns": 2**16}, "4294967296 vertices; vertex ids have 32 bits"),
+        ("road-like", {"rows": 2**15, "columns": 2**15, "pieces": 3}, "vertex ids have 32 bits"),
         ("grid", {"rows": 2, "columns": 2, "weights": {"range": [5, 4]}}, "must not be above the second"),
         (
             "chain",
             {"vertices": 2, "weights": {"distribution": "log-uniform", "range": [0, 4]}},
-            "log-uniform weights need a range that begins above 0",
+            "log-uniform weights need 0 < lower bound",
         ),
     ],
 )

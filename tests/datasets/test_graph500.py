@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators.graph500 import (
     integer_weights,
     kronecker_edges,
@@ -13,7 +14,6 @@ from relaxometer.datasets.generators.graph500 import (
     root_stream,
     search_keys,
 )
-from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.graphs.graph import Graph, content_hash, read_graph, write_graph
 from relaxometer.measure.sources import sources_table
 

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph, is_symmetric
+from relaxometer.datasets.parameters import Box
 from relaxometer.datasets.readers import highways
-from relaxometer.datasets.registry import Box, load_registry
+from relaxometer.datasets.registry import load_registry
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 EUROPE = Box(south=40, west=0, north=60, east=20)
@@ -20,7 +21,7 @@ EUROPE = Box(south=40, west=0, north=60, east=20)
 def test_the_default_graphs_are_what_the_registry_promises(name):
     pytest.importorskip("scgraph_data")
     dataset = load_registry(OWN, {})[name]
-    box = Box.model_validate(dataset.parameters["box"])
+    box = dataset.parameters.box
     graph = build_graph(name, dataset, files=[])
     assert (graph.n_vertices, graph.n_arcs) == (dataset.vertices, dataset.arcs)
     assert graph.component_labels()[0] == 1

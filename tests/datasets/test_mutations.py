@@ -8,12 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from relaxometer.core.errors import UserError
+from relaxometer.datasets.formats.matrix_market import MatrixParameters
+from relaxometer.datasets.formats.text_edges import EdgeListParameters
 from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
 from relaxometer.datasets.readers.matrix_market import read_mtx
 from relaxometer.datasets.readers.text import Column, LineFormat
 from relaxometer.datasets.readers.text_edges import read_edge_list
 from relaxometer.datasets.readers.topology import read_edges
-from relaxometer.datasets.registry import EdgeListParameters, MatrixParameters
 
 VALUES = {"distribution": "values", "scale": 10}
 FILES = {

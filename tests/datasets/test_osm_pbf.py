@@ -8,10 +8,11 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.formats.osm_pbf import OsmParameters
 from relaxometer.datasets.readers import osm_pbf
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
 from relaxometer.datasets.readers.osm_pbf import Extract, read_extract, road_graph, with_railways
-from relaxometer.datasets.registry import Dataset, OsmParameters, load_registry
+from relaxometer.datasets.registry import Dataset, load_registry
 from sample_osm import write_extract
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
@@ -53,7 +54,7 @@ def test_own_entries_are_what_they_promise(road_file, name):
 
 
 def test_the_polygon_of_kanto_is_that_of_the_five_prefectures():
-    polygon = OsmParameters.model_validate(load_registry(OWN, {})["kanto"].parameters).polygon
+    polygon = load_registry(OWN, {})["kanto"].parameters.polygon
     inside = {
         "Tokyo": (139.77, 35.68),
         "Okutama": (139.10, 35.81),

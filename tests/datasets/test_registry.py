@@ -1,6 +1,5 @@
 """The registry: the project's own entries, entries of a config, and one line for each mistake."""
 
-import importlib
 import json
 import subprocess
 import sys
@@ -13,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import validated
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.registry import FORMATS, Dataset, Registry, SourceFile, load_registry
+from relaxometer.datasets.formats import all_formats
+from relaxometer.datasets.registry import DataFile, Dataset, Registry, load_registry
 from relaxometer.graphs.graph import Graph
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +42,8 @@ def test_own_entries_are_valid_and_complete():
 
 
 def test_every_format_has_a_reader():
-    for module, function in (form.reader for form in FORMATS.values()):
-        assert callable(getattr(importlib.import_module(f"relaxometer.datasets.{module}"), function))
+    for name, form in all_formats().items():
+        assert callable(form.load()), name
 
 
 def test_importing_the_registry_loads_no_numerics():
@@ -83,7 +83,7 @@ def test_files_are_the_own_one_and_its_companion():
     dataset = Dataset(format="dimacs", url="https://x.org/v1/a.gr", file="b.gr", coordinates=places)
     assert [file.file_name for file in dataset.files] == ["b.gr", "a.co"]
     assert dataset.files[0].as_download()["urls"] == ["https://x.org/v1/a.gr"]
-    assert SourceFile(**dataset.files[1].as_download()) == SourceFile(**places)
+    assert DataFile(**dataset.files[1].as_download()) == DataFile(**places)
     assert Dataset(format="kanto-like", seed=1).files == []
 
 
@@ -113,7 +113,7 @@ def test_terms_say_when_nothing_is_stated():
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
         ({**SMALL, "zzz": 1}, "mine.zzz: unknown key (its value is 1); known: urls, file, path, sha256,"),
         ({"path": "x"}, "config: datasets.mine.format: is missing"),
-        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is wrong: should be one of dimacs, edge-list,"),
+        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is wrong: should be one of binary-tree, c-cfgs,"),
         ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
         ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is wrong: should be a valid integer"),
         ({**SMALL, "bytes": 0}, "datasets.mine.bytes: 0 is wrong: should be greater than 0"),
@@ -124,9 +124,10 @@ def test_terms_say_when_nothing_is_stated():
         ({"format": "dimacs", "urls": ["https://x.org/"]}, "datasets.mine.urls.0: 'https://x.org/' is wrong"),
         ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
         ({**SMALL, "seed": 3}, "datasets.mine: format 'dimacs' takes no `seed`"),
+        ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is wrong: should be a section with keys"),
         ({**SMALL, "parameters": {"a": 1}}, "config: datasets.mine.parameters: a: unknown key"),
         ({"format": "kanto-like"}, "datasets.mine: format 'kanto-like' needs `seed`"),
-        ({"format": "highways"}, "config: datasets.mine.parameters: box: is missing"),
+        ({"format": "highways"}, "config: datasets.mine: parameters: box: is missing"),
         (
             {"format": "highways", "parameters": {"box": {"south": 3, "west": 1, "north": 2, "east": 4}}},
             "datasets.mine.parameters: box: south must be below north",
@@ -137,7 +138,7 @@ def test_terms_say_when_nothing_is_stated():
         ),
         (
             {"format": "kanto-like-main", "extracted_from": "kanto-lik"},
-            "config: datasets.mine.extracted_from: 'kanto-lik' is no dataset; did you mean 'kanto-like'?",
+            "config: datasets.mine.extracted_from: unknown dataset 'kanto-lik'; did you mean 'kanto-like'?",
         ),
         (
             {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
@@ -161,7 +162,7 @@ def test_a_name_of_the_project_is_taken():
 def test_broken_yaml_names_its_line(tmp_path):
     path = tmp_path / "datasets.yaml"
     path.write_text("usa-ny:\n  format: dimacs\n  urls: [\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"datasets\.yaml:4: no valid YAML: [^\n]+$"):
+    with pytest.raises(UserError, match=r"datasets\.yaml:4: invalid YAML: [^\n]+$"):
         load_registry(path, {})
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators import graph500
-from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, ending_together, share_cores

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from relaxometer.datasets.formats.rmat import RmatParameters
 from relaxometer.datasets.generators.rmat import rmat
-from relaxometer.datasets.registry import RmatParameters
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier

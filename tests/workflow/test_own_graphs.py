@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.datasets.registry import FORMATS
+from relaxometer.datasets.formats import all_formats
 from relaxometer.graphs.graph import read_graph
 from sample_graphs import reference_distances
 from sample_osm import write_extract
@@ -144,7 +144,7 @@ def finished_graphs(tmp_path_factory):
 
 def test_every_format_of_a_graph_has_its_own():
     named = {name.removeprefix("my-") for name in GRAPHS | WHOLE}
-    assert named == {name for name, form in FORMATS.items() if not form.batch}
+    assert named == {name for name, form in all_formats().items() if not form.batch}
     assert all(entry["format"] == name.removeprefix("my-") for name, entry in (GRAPHS | WHOLE).items())
 
 

@@ -11,7 +11,6 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 from relaxometer.problems import problem as problems
 from relaxometer.problems.variants import kernel_modules
 from relaxometer.plan.plan import Plan
-from relaxometer.datasets.registry import FORMATS
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS
@@ -83,13 +82,17 @@ def batch_inputs(wildcards):
 
 
 def dataset_code(name):
-    """Hash of what makes a graph or a batch. The registry says what entries look like; the entry itself is a parameter."""
+    """Hash of the code that makes a graph or a batch; its entry is a parameter of the rule."""
     entry = PLAN.datasets[name]
-    reader, _ = FORMATS[entry.format].reader
     return code_hash(
         "datasets.build_batch" if entry.is_batch else "datasets.build",
-        f"datasets.{reader}",
-        without=("datasets.registry", "core.validation"),
+        entry.kind.module.removeprefix("relaxometer."),
+        without=(
+            "datasets.registry",
+            "datasets.formats",
+            "datasets.parameters",
+            "core.validation",
+        ),
     )
 
 

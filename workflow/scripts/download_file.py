@@ -5,10 +5,10 @@ from pathlib import Path
 
 from relaxometer.core.scripting import job
 from relaxometer.datasets.download import fetch
-from relaxometer.datasets.registry import SourceFile
+from relaxometer.datasets.registry import DataFile
 
 with job(snakemake):
-    file = SourceFile.model_validate(snakemake.params.file)
+    file = DataFile.model_validate(snakemake.params.file)
     # Mirrors are no parameter of the rule: where a file was found does not change what it holds.
     named = os.environ.get("RELAXOMETER_DATA_MIRRORS", "").split(os.pathsep)
     fetch(

@@ -124,7 +124,7 @@ def measure(name: str, repetitions: int, warm_up: str | None, files: list[Path])
         if warm_up:
             tiny = Path(folder) / "tiny"
             tiny.write_text(warm_up, encoding="utf-8")
-            entry = Dataset.model_validate({"format": dataset.format, "path": str(tiny)})
+            entry: Dataset = Dataset.model_validate({"format": dataset.format, "path": str(tiny)})
             _make("tiny", entry, [tiny], Path(folder))
         before = _peak_bytes()
         runs = [_make(name, dataset, files, Path(folder)) for _ in range(repetitions)]

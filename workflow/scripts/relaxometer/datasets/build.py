@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.registry import FORMATS, Dataset, SourceFile
+from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 
 Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
@@ -46,27 +45,21 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     """
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
-    reader: Reader = reader_of(dataset)
-    graph = reader(name, dataset, files, base)
+    read: Reader = dataset.kind.load()
+    graph = read(name, dataset, files, base)
     metadata = {**graph.metadata, **origin_of(dataset), "directed": not is_symmetric(graph)}
     graph = replace(graph, name=name, metadata=metadata)
     check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     return graph
 
 
-def reader_of(dataset: Dataset) -> Any:
-    """Return the function that makes what the dataset's format is about."""
-    module, function = FORMATS[dataset.format].reader
-    return getattr(importlib.import_module(f"relaxometer.datasets.{module}"), function)
-
-
-def identify(file: Path, entry: SourceFile, role: str = "file") -> dict[str, str]:
+def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
     """Return name and SHA-256 of `file`, which must be the one that `entry` describes.
 
     Parameters
     ----------
     file : Path
-    entry : SourceFile
+    entry : DataFile
         The dataset itself, or what it says about a second file.
     role : str, default="file"
         The keys of the result are this, and this with ``_sha256``.
@@ -94,7 +87,7 @@ def origin_of(dataset: Dataset) -> dict[str, Any]:
         "citation": dataset.citation,
         "weight_unit": dataset.weight_unit,
         "seed": dataset.seed,
-        "parameters": dataset.parameters,
+        "parameters": dataset.parameters.model_dump(exclude_unset=True),
         "extracted_from": dataset.extracted_from,
     }
     return {key: value for key, value in known.items() if value not in (None, "", {})}

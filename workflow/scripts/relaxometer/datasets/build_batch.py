@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import check_counts, origin_of, reader_of
+from relaxometer.datasets.build import check_counts, origin_of
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch
 
@@ -39,8 +39,8 @@ def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
     """
     if not dataset.is_batch:
         raise UserError(f"{name} is a graph, not a batch of graphs: it is built at results/graphs/{name}/")
-    reader: BatchReader = reader_of(dataset)
-    batch = reader(name, dataset, files)
+    read: BatchReader = dataset.kind.load()
+    batch = read(name, dataset, files)
     batch = replace(batch, name=name, metadata={**batch.metadata, **origin_of(dataset)})
     check_counts(f"batch {name}", batch.n_vertices, batch.n_arcs, dataset)
     return batch

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.datasets.parameters import Weights
 from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
-from relaxometer.datasets.registry import Weights
 
 STEPS, SCALE = 4096, 1 << 16
 """Quantiles of a log-uniform distribution that are worked out, and the resolution between two of them."""

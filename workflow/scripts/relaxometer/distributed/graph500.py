@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators import graph500, graph500_device
-from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout

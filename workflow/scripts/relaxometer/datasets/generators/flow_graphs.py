@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.generators.edge_lists import graph_of_edges
-from relaxometer.datasets.random_bits import Purpose, below, bits, stream
-from relaxometer.datasets.registry import (
-    Dataset,
+from relaxometer.datasets.formats.flow_graphs import (
     FlowRandomParameters,
     LadderParameters,
     ListedArcsParameters,
 )
+from relaxometer.datasets.generators.edge_lists import graph_of_edges
+from relaxometer.datasets.random_bits import Purpose, below, bits, stream
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 Ends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -26,10 +26,12 @@ STEP = 4
 """A vertex has an arc from one of so many before it, so that all are reached."""
 
 
-def build_random(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_random(
+    name: str, dataset: Dataset[FlowRandomParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Make a random flow graph; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
-    p = FlowRandomParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     n = p.vertices
     arcs = [_near(dataset.seed, Purpose.TREE, np.arange(1, n), STEP, back=True)[::-1]]
     arcs.append(
@@ -45,15 +47,19 @@ def build_random(name: str, dataset: Dataset, files: list[Path], base: Graph | N
     return _graph(dataset, n, (tails, heads))
 
 
-def build_ladder(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_ladder(
+    name: str, dataset: Dataset[LadderParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Make a ladder or a ring; see :data:`relaxometer.datasets.build.Reader`."""
-    p = LadderParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     return _graph(dataset, 1 + 2 * p.rungs, ladder_arcs(p.rungs, closed=p.closed))
 
 
-def build_listed(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_listed(
+    name: str, dataset: Dataset[ListedArcsParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Make the graph of the arcs that the entry lists; see :data:`relaxometer.datasets.build.Reader`."""
-    p = ListedArcsParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     ends = np.array(p.arcs, dtype=np.int64).reshape(-1, 2)
     weights = np.ones(len(ends), dtype=np.uint32)
     return Graph.from_arcs(name, p.vertices, ends[:, 0], ends[:, 1], weights, metadata=METADATA)

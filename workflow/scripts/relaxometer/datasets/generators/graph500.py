@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators import mrg
 from relaxometer.datasets.generators.edge_lists import graph_of_edges
-from relaxometer.datasets.registry import Graph500Parameters
 from relaxometer.graphs.graph import Graph
 
 USER_SEEDS = (2, 3)

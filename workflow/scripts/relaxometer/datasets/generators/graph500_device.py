@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
+from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators import graph500, mrg
 from relaxometer.datasets.generators.graph500 import STRIDE, USER_SEEDS, facts, scrambling
-from relaxometer.datasets.registry import Dataset, Graph500Parameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.device import Device, DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
@@ -32,12 +33,12 @@ Edges = tuple[Any, Any, Any]
 """Tails and heads, uint32, and weights from 0 to 1, float32: device arrays of shape (n_edges,)."""
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[Graph500Parameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph that the entry's parameters describe; see :data:`relaxometer.datasets.build.Reader`.
 
     On a GPU if there is one that has room for it, else on the CPU: the bits are the same.
     """
-    parameters = Graph500Parameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     device = get_device("auto")
     if device.kind == "cuda" and arc_bits(parameters) <= SORTED_BITS:
         try:

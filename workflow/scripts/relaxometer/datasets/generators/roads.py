@@ -14,10 +14,11 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.datasets import weights
+from relaxometer.datasets.formats.roads import RoadParameters
 from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.generators.shapes import Ends, grid_edges
 from relaxometer.datasets.random_bits import Purpose, bits, stream
-from relaxometer.datasets.registry import Dataset, RoadParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 CELL = 1 / 1024
@@ -26,10 +27,10 @@ CELL = 1 / 1024
 Degrees = npt.NDArray[np.float64]
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[RoadParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the roads with the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
-    return road_like(RoadParameters.model_validate(dataset.parameters), dataset.seed)
+    return road_like(dataset.parameters, dataset.seed)
 
 
 def road_like(parameters: RoadParameters, seed: int) -> Graph:

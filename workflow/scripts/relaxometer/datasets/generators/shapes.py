@@ -8,42 +8,48 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets import weights
+from relaxometer.datasets.formats.shapes import GridParameters, ShapeParameters
 from relaxometer.datasets.generators.edge_lists import graph_of_edges
-from relaxometer.datasets.registry import Dataset, GridParameters, ShapeParameters, Weights
+from relaxometer.datasets.parameters import Weights
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 Ends = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
 
 
-def build_grid(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_grid(name: str, dataset: Dataset[GridParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make a grid; see :data:`relaxometer.datasets.build.Reader`."""
-    p = GridParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     return _graph(dataset, p.rows * p.columns, grid_edges(p.rows, p.columns), p.weights)
 
 
-def build_chain(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_chain(name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make a chain: as many phases as vertices; see :data:`relaxometer.datasets.build.Reader`."""
-    p = ShapeParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     return _graph(dataset, p.vertices, grid_edges(1, p.vertices), p.weights)
 
 
-def build_star(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_star(name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make a star round vertex 0: one row of all arcs; see :data:`relaxometer.datasets.build.Reader`."""
-    p = ShapeParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     leaves = np.arange(1, p.vertices, dtype=np.uint32)
     return _graph(dataset, p.vertices, (np.zeros_like(leaves), leaves), p.weights)
 
 
-def build_complete(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_complete(
+    name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Join every two vertices; see :data:`relaxometer.datasets.build.Reader`."""
-    p = ShapeParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     tails, heads = np.triu_indices(p.vertices, k=1)
     return _graph(dataset, p.vertices, (tails.astype(np.uint32), heads.astype(np.uint32)), p.weights)
 
 
-def build_binary_tree(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build_binary_tree(
+    name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Make a binary tree, its levels filled in order; see :data:`relaxometer.datasets.build.Reader`."""
-    p = ShapeParameters.model_validate(dataset.parameters)
+    p = dataset.parameters
     children = np.arange(1, p.vertices, dtype=np.uint32)
     return _graph(dataset, p.vertices, ((children - 1) // 2, children), p.weights)
 

@@ -14,18 +14,21 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from relaxometer.datasets import weights
+from relaxometer.datasets.formats.uniform_random import UniformRandomParameters
 from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.random_bits import Purpose, below, number, stream
-from relaxometer.datasets.registry import Dataset, UniformRandomParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 Vertices = npt.NDArray[np.uint32]
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(
+    name: str, dataset: Dataset[UniformRandomParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Make the graph with the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
-    return uniform_random(UniformRandomParameters.model_validate(dataset.parameters), dataset.seed)
+    return uniform_random(dataset.parameters, dataset.seed)
 
 
 def uniform_random(parameters: UniformRandomParameters, seed: int) -> Graph:

@@ -11,7 +11,8 @@ from llvmlite import binding
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
-from relaxometer.datasets.registry import CCfgParameters, Dataset
+from relaxometer.datasets.formats.c_cfgs import CCfgParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 
 # Labels keep their names, by which blocks are told apart; debug records, which LLVM versions write in ways
@@ -19,10 +20,10 @@ from relaxometer.graphs.batch import Arcs, Batch
 OPTIONS = ["-S", "-emit-llvm", "-g0", "-fno-discard-value-names", "-w", "-o", "-"]
 
 
-def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
+def build(name: str, dataset: Dataset[CCfgParameters], files: list[Path]) -> Batch:
     """Make the batch of a C file; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
     (file,) = files
-    parameters = CCfgParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     identity = identify(file, dataset)
     graphs = list(control_flow(compile_to_llvm(file, parameters.options), file))
     metadata = {**identity, "compiler": clang_version(), "functions": len(graphs)}

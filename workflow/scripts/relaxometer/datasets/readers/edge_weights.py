@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from relaxometer.datasets.registry import LogNormal, LogUniform, Unit, Values
+from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit, Values
 from relaxometer.datasets.weights import log_uniform
 from relaxometer.graphs.graph import MAX_WEIGHT
 

@@ -9,19 +9,23 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
+from relaxometer.datasets.formats.graph500_edges import Graph500EdgesParameters
+from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.readers.text import read_bytes
-from relaxometer.datasets.registry import Dataset, Graph500EdgesParameters, Values
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(
+    name: str, dataset: Dataset[Graph500EdgesParameters], files: list[Path], base: Graph | None
+) -> Graph:
     """Make the graph of a file of edges and perhaps one of weights.
 
     See :data:`relaxometer.datasets.build.Reader`.
     """
     metadata: dict[str, object] = dict(identify(files[0], dataset))
-    parameters = Graph500EdgesParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     n_vertices = 1 << parameters.scale
     one, other = read_edges(files[0], n_vertices)
     values = None

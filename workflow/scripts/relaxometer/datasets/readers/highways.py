@@ -12,7 +12,9 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
-from relaxometer.datasets.registry import Box, Dataset, HighwayParameters
+from relaxometer.datasets.formats.highways import HighwayParameters
+from relaxometer.datasets.parameters import Box
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 _MODULE = "scgraph_data.world_highways"
@@ -21,10 +23,10 @@ _INSTALL = "install it with: pip install 'scgraph-data>=2,<3' 'scgraph>=2.15,<3'
 METRES_PER_KM = 1000
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[HighwayParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph inside the entry's box; see :data:`relaxometer.datasets.build.Reader`."""
     identity = identify(data_file(), dataset)
-    graph = read_highways(name, HighwayParameters.model_validate(dataset.parameters).box)
+    graph = read_highways(name, dataset.parameters.box)
     graph.metadata.update(identity)
     return graph
 

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
+from relaxometer.datasets.formats.ksj_n02 import RailwayParameters
 from relaxometer.datasets.readers.contraction import (
     Floats,
     Ints,
@@ -30,7 +31,7 @@ from relaxometer.datasets.readers.contraction import (
     contract,
     milliseconds,
 )
-from relaxometer.datasets.registry import Dataset, RailwayParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 LINE = ("N02_003", "N02_004")
@@ -46,7 +47,7 @@ SEARCHES = 512
 """Stations whose neighbours are searched for at a time, for the sake of memory."""
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of stations and of what joins them; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are groups of stations, in the order of their codes; edges lead to the next ones along a line,
@@ -54,7 +55,7 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     """
     (file,) = files
     identity = identify(file, dataset)
-    parameters = RailwayParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     graph = station_graph(name, read_railways(file), parameters.km_per_hour / 3.6)
     if not graph.n_arcs:
         raise UserError(f"{file}: no track leads from one station to another")

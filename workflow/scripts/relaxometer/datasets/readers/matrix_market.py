@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
+from relaxometer.datasets.formats.matrix_market import MatrixParameters
+from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.readers.text import Column, Header, LineFormat, lines, opened, refuse
-from relaxometer.datasets.registry import Dataset, MatrixParameters, Values
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 _BANNER = "%%MatrixMarket"
@@ -27,14 +29,14 @@ _READABLE = f"'{_BANNER} matrix coordinate pattern|integer|real general|symmetri
 _SIZE = "'<rows> <columns> <entries>'"
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
     An entry in row `i` and column `j` is an arc from `i` to `j`; in a symmetric matrix, an edge.
     """
     (file,) = files
     metadata: dict[str, object] = dict(identify(file, dataset))
-    parameters = MatrixParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     matrix = read_mtx(file, parameters)
     metadata["entries_in_file"] = len(matrix.rows)
     weights = make_weights(parameters.weights, len(matrix.rows), matrix.values)

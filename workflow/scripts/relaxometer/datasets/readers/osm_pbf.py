@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
+from relaxometer.datasets.formats.osm_pbf import OsmParameters
 from relaxometer.datasets.readers.contraction import (
     EARTH_RADIUS_M,
     Flags,
@@ -24,7 +25,7 @@ from relaxometer.datasets.readers.contraction import (
     inside_polygon,
     milliseconds,
 )
-from relaxometer.datasets.registry import Dataset, OsmParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _OPENING = b"\x0a\x09OSMHeader"
 """What follows the first four bytes of a file, the length of its first header."""
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of an extract; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are junctions, in the order of their ids in OpenStreetMap, and weights travel times in
@@ -57,7 +58,7 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     """
     (file,) = files
     identity = identify(file, dataset)
-    parameters = OsmParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     extract = read_extract(file, parameters)
     graph = road_graph(name, extract, parameters)
     if parameters.railways:

@@ -21,7 +21,8 @@ from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 from relaxometer.core.errors import UserError
 from relaxometer.core.progress import Progress
 from relaxometer.core.validation import nearest
-from relaxometer.datasets.registry import Dataset, PythonCfgParameters
+from relaxometer.datasets.formats.python_cfgs import PythonCfgParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 
 PROCESSES = 2
@@ -31,9 +32,9 @@ JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 TEST_FOLDERS = frozenset({"test", "tests", "idle_test"})
 
 
-def build(name: str, dataset: Dataset, files: list[Path]) -> Batch:
+def build(name: str, dataset: Dataset[PythonCfgParameters], files: list[Path]) -> Batch:
     """Make the batch of the standard library; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
-    parameters = PythonCfgParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     library = Path(sysconfig.get_path("stdlib"))
     _check_modules(name, library, parameters.modules or [])
     sources = library_files(library, parameters.modules, tests=parameters.tests)

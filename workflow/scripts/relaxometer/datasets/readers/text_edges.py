@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
+from relaxometer.datasets.formats.text_edges import EdgeListParameters
+from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.readers.text import Column, LineFormat, lines, opened, refuse
-from relaxometer.datasets.registry import Dataset, EdgeListParameters, Values
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 COMMENTS = ("#", "%")
@@ -21,14 +23,14 @@ Ids = npt.NDArray[np.uint32]
 Ints = npt.NDArray[np.int64]
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a list of edges; see :data:`relaxometer.datasets.build.Reader`.
 
     The vertices are those that occur in the list, in the order of their numbers there.
     """
     (file,) = files
     metadata: dict[str, object] = dict(identify(file, dataset))
-    parameters = EdgeListParameters.model_validate(dataset.parameters)
+    parameters = dataset.parameters
     sources, targets, values = read_edge_list(file, parameters)
     metadata["lines_in_file"] = len(sources)
     weights = make_weights(parameters.weights, len(sources), values)

@@ -1,0 +1,59 @@
+"""The formats of datasets: one light module per family of formats.
+
+A module declares its formats in a mapping ``FORMATS``, with a model of their parameters; adding a format is
+adding a module. Snakemake imports all of them each time it parses the workflow. So they import no numerics:
+a format names the module that makes its graph, and that is imported only to make one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from relaxometer.datasets.parameters import NoParameters
+
+
+@dataclass(frozen=True)
+class Format:
+    """What an entry of a format holds, and the function that makes its graph.
+
+    Parameters
+    ----------
+    module, function : str
+        The function is a `build.Reader`, for batches a `build_batch.BatchReader`.
+    needs : {"file", "seed", "extracted_from"}, optional
+        What an entry must give; a file by `path` or `urls`. None if the format needs nothing.
+    parameters : subclass of pydantic.BaseModel
+        Model of the entry's `parameters`.
+    companion : str, optional
+        Key of a second file that an entry may have.
+    batch : bool
+        True if the function makes a batch of small flow graphs instead of a graph.
+    """
+
+    module: str
+    function: str = "build"
+    needs: Literal["file", "seed", "extracted_from"] | None = None
+    parameters: type[BaseModel] = NoParameters
+    companion: Literal["coordinates", "edge_weights"] | None = None
+    batch: bool = False
+
+    def load(self) -> Callable[..., Any]:
+        """Import and return the function that makes the graph or batch."""
+        function: Callable[..., Any] = getattr(importlib.import_module(self.module), self.function)
+        return function
+
+
+@cache
+def all_formats() -> dict[str, Format]:
+    """Return every format by its name, in alphabetical order."""
+    found: dict[str, Format] = {}
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        found |= importlib.import_module(module.name).FORMATS
+    return dict(sorted(found.items()))
