@@ -113,7 +113,7 @@ def test_terms_say_when_nothing_is_stated():
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
         ({**SMALL, "zzz": 1}, "mine.zzz: unknown key (its value is 1); known: urls, file, path, sha256,"),
         ({"path": "x"}, "config: datasets.mine.format: is missing"),
-        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is wrong: should be one of binary-tree, c-cfgs,"),
+        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is wrong: should be one of binary-tree,"),
         ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
         ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is wrong: should be a valid integer"),
         ({**SMALL, "bytes": 0}, "datasets.mine.bytes: 0 is wrong: should be greater than 0"),
