@@ -16,10 +16,11 @@ from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators import graph500
 from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
-from relaxometer.distributed.comm import Ranks, ending_together, share_cores
+from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.graph500 import kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
+from relaxometer.distributed.process import ending_together, share_cores
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.graph import Graph, read_graph
 from sample_graphs import reference_distances

@@ -7,7 +7,8 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.distributed import launch
-from relaxometer.distributed.comm import Ranks, load_mpi
+from relaxometer.distributed.process import load_mpi
+from relaxometer.distributed.transport import connect
 
 
 def test_a_missing_launcher_is_told_in_one_line(monkeypatch, tmp_path):
@@ -46,15 +47,15 @@ def test_ranks_are_not_bound_to_a_core_each(monkeypatch, tmp_path):
 
 def test_a_missing_nccl_is_told_in_one_line(monkeypatch):
     absent = SimpleNamespace(available=False)
-    monkeypatch.setattr("relaxometer.distributed.comm.importlib.import_module", lambda name: absent)
+    monkeypatch.setattr("relaxometer.distributed.transport.importlib.import_module", lambda name: absent)
     with pytest.raises(UserError, match=r"^transport nccl: [^\n]*nvidia-nccl-cu13[^\n]*--transport mpi$"):
-        Ranks._new_nccl(SimpleNamespace())
+        connect(SimpleNamespace())
 
 
 def test_a_missing_mpi_is_told_in_one_line(monkeypatch):
     def absent(name):
         raise ImportError("No module named 'mpi4py'")
 
-    monkeypatch.setattr("relaxometer.distributed.comm.importlib.import_module", absent)
+    monkeypatch.setattr("relaxometer.distributed.process.importlib.import_module", absent)
     with pytest.raises(UserError, match=r"^searches over several ranks need MPI: [^\n]*mpi4py[^\n]*$"):
         load_mpi()

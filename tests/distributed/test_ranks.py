@@ -186,7 +186,8 @@ def test_a_mistake_is_told_in_one_line(tmp_path, capfd, arguments, message):
 def test_an_error_of_one_rank_ends_all(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "from relaxometer.distributed.comm import Ranks, ending_together\n"
+        "from relaxometer.distributed.comm import Ranks\n"
+        "from relaxometer.distributed.process import ending_together\n"
         "with ending_together():\n"
         "    ranks = Ranks('host')\n"
         "    if ranks.rank == 1:\n"

@@ -1,7 +1,8 @@
 """Searches spread over several processes, each with a device of its own and a part of the graph.
 
 ``comm``
-    the ranks of a job, and what they send each other;
+    the ranks of a job and their exchanges; ``transport``: MPI and NCCL; ``peers``: memory that all ranks of a
+    host write to; ``process``: how a rank starts and ends;
 ``partition``
     which rank has which vertices and arcs;
 ``graph500``, ``stored``, ``build``

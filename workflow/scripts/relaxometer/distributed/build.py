@@ -92,7 +92,7 @@ def _routed(ranks: Ranks, layout: Layout, batch: Arcs) -> Arcs:
             columns.append(None)
             continue
         parts = [xp.ascontiguousarray(part) for part in xp.split(column[order], bounds)]
-        columns.append(xp.concatenate(ranks.exchange_sized("arcs", parts, np.uint32)))
+        columns.append(xp.concatenate(ranks.exchange_sized(parts, np.uint32)))
     return Arcs(*columns)
 
 
@@ -159,7 +159,7 @@ def owned_degrees(ranks: Ranks, layout: Layout, partial: Any) -> Any:
         for rank in range(layout.n_ranks):
             if piece in layout.place(rank).tails:
                 receives.append((rank, k, xp.empty(layout.piece, dtype=np.uint32)))
-    ranks.exchange("degrees", sends, [(rank, part) for rank, _, part in receives])
+    ranks.exchange(sends, [(rank, part) for rank, _, part in receives])
     for _, k, part in receives:
         sums[k] += part
     return sums.reshape(-1)

@@ -180,7 +180,7 @@ class Certifier:
             (layout.owner(piece), arrived[slot * size : (slot + 1) * size])
             for slot, piece in enumerate(pieces)
         ]
-        self._ranks.exchange("certificate", sends, receives)
+        self._ranks.exchange(sends, receives)
         return arrived
 
     def reached_heads(self, value: Any) -> Any:

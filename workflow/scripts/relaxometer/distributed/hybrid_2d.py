@@ -379,7 +379,7 @@ class _Routes:
             for group, folded in zip(self._seekers, self._folded, strict=True)
             for message in zip(group, self._pieces(folded), strict=True)
         ]
-        exchange_bitmaps(self._ranks, "fold", sends, receives, compressed=self._compressed)
+        exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
 
     def merge(self) -> None:
         """Merge what came, and decide who sends the parent of each vertex (steps 4 and 6)."""
@@ -394,7 +394,7 @@ class _Routes:
             for reader in readers
         ]
         receives = list(zip(self._read_from, self._pieces(self.arrived), strict=True))
-        exchange_bitmaps(self._ranks, "share", sends, receives, compressed=self._compressed)
+        exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
 
     def send_parents(self, search: _DeviceSearch, found: Any) -> None:
         """Begin to bring the parents of what was merged last from those who are to send them (steps 8 to 11).
@@ -410,7 +410,7 @@ class _Routes:
                 for message in zip(group, self._pieces(folded), strict=True)
             ]
             receives = list(zip(self._owners, self._pieces(winners), strict=True))
-            exchange_bitmaps(self._ranks, "winners", sends, receives, compressed=self._compressed)
+            exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
         through, ends = self._through(winners)
         packed = search.packed_parents(winners, through, ends[-1])  # 8 to 10
         parts = [packed[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
@@ -421,7 +421,7 @@ class _Routes:
             bounds = zip([0, *ends], ends, strict=False)
             receives += [(rank, values[a:b]) for rank, (a, b) in zip(group, bounds, strict=True)]
         sends = list(zip(self._owners, parts, strict=True))
-        self._in_flight = self._ranks.start("parents", sends, receives), counted, arrived  # 11
+        self._in_flight = self._ranks.start(sends, receives), counted, arrived  # 11
 
     def write_parents(self, predecessor: Any) -> None:
         """Wait for the parents that are in flight, if any are, and write them (step 12)."""

@@ -16,6 +16,7 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.hybrid_2d import GROUP, PIECE, Answer
 from relaxometer.distributed.levels import Level, over
 from relaxometer.distributed.partition import WORD, Block
+from relaxometer.distributed.peers import lend
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
 NOWHERE = np.uint32(2**32 - 1)
@@ -61,7 +62,7 @@ class Solver:
         self._ranks, self._block, self._parameters = ranks, block, parameters
         device, xp = ranks.device, ranks.device.xp
         own_words, n_words = block.heads.size // WORD, block.tails.size // WORD
-        self._region = ranks.lend(3 * n_words + 2 * 3 * ranks.size * TOLD + ranks.size)
+        self._region = lend(ranks, 3 * n_words + 2 * 3 * ranks.size * TOLD + ranks.size)
         folder = Path(__file__).parent
         self._kernel = ranks.module(folder / "hybrid_peers.cu", cooperative=True).get_function("hybrid_peers")
         self._threads = BLOCK[device.kind]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from relaxometer.device import Device, Kernel
-from relaxometer.distributed.comm import Message, Ranks
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.transport import Message
 
 WORD_BYTES = 4
 
@@ -134,7 +135,6 @@ def _in_rows(rows: Any, bitmaps: Sequence[Any], lengths: Sequence[int]) -> list[
 
 def exchange_bitmaps(
     ranks: Ranks,
-    kind: str,
     sends: Sequence[Message],
     receives: Sequence[Message],
     *,
@@ -142,7 +142,7 @@ def exchange_bitmaps(
 ) -> None:
     """Exchange bitmaps; as :meth:`Ranks.exchange`, with messages as short as they can be if `compressed`."""
     if compressed is None:
-        ranks.exchange(kind, sends, receives)
+        ranks.exchange(sends, receives)
         return
     # A bitmap that goes to several ranks is compressed once.
     leaving = {id(words): words for peer, words in sends if peer != ranks.rank}
@@ -157,7 +157,7 @@ def exchange_bitmaps(
     bitmaps = [words for _, words, _ in coming]
     arrived = compressed.landing(bitmaps, [length for _, _, length in coming])
     own = [(peer, words) for peer, words in receives if peer == ranks.rank]
-    ranks.exchange(kind, outgoing, [*own, *zip((peer for peer, _, _ in coming), arrived, strict=True)])
+    ranks.exchange(outgoing, [*own, *zip((peer for peer, _, _ in coming), arrived, strict=True)])
     saved = sum(words.nbytes for _, words in sends) - sum(message.nbytes for _, message in outgoing)
-    ranks.traffic.kinds[kind].plain_bytes += saved
+    ranks.traffic.plain_bytes += saved
     compressed.decode(arrived, bitmaps)

@@ -27,11 +27,12 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.distributed.certify import Certifier, reached_totals
-from relaxometer.distributed.comm import Ranks, Transport, ending_together, load_mpi, share_cores
+from relaxometer.distributed.comm import Ranks, TransportKind
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
+from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         execute(parser().parse_args(arguments), Ranks)
 
 
-def execute(options: argparse.Namespace, make_ranks: Callable[[str, Transport], Ranks]) -> None:
+def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> None:
     """Do the run that the arguments ask for, on ranks of a device and a transport."""
     make_block = _graph_maker(options)
     engines = ENGINES[options.problem]

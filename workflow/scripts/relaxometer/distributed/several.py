@@ -15,7 +15,8 @@ import shlex
 import time
 from pathlib import Path
 
-from relaxometer.distributed.comm import Ranks, ending_together, load_mpi
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.process import ending_together, load_mpi
 from relaxometer.distributed.run import execute, parser
 
 

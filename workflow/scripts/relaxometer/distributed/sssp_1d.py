@@ -214,7 +214,7 @@ class Solver:
         self._kernels["write_requests"](*launch, (*bounds, through, *results))
         parts = [requests[a * REQUEST : b * REQUEST] for a, b in zip([0, *ends], ends, strict=False)]
         came = 0
-        for array in self._ranks.exchange_sized("requests", parts, np.uint32):
+        for array in self._ranks.exchange_sized(parts, np.uint32):
             count = len(array) // REQUEST
             came += count
             if count:

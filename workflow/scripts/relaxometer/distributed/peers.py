@@ -1,0 +1,121 @@
+"""Memory on every rank of one host that the kernels of all ranks can write to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxometer.core.errors import UserError
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.distributed.comm import Ranks
+
+GPU_PAGE = 2 << 20
+"""Bytes that a GPU maps at a time."""
+
+HOST_PAGE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Memory of this rank that all ranks can write to, and the addresses of the others' memory.
+
+    Parameters
+    ----------
+    own : device array of shape (n_words,), uint32
+        This rank's memory.
+    addresses : device array of shape (n_ranks,), uint64
+        Each rank's memory in this rank's address space.
+    keep : object
+        Keeps the memory allocated.
+    """
+
+    own: Any
+    addresses: Any
+    keep: Any
+
+
+def lend(ranks: Ranks, n_words: int) -> Region:
+    """Allocate a region of 32-bit words, zeros, on every rank.
+
+    Raises
+    ------
+    UserError
+        If the ranks are on several hosts, share a GPU, or have GPUs that cannot reach each other's memory.
+    """
+    if ranks.local_size != ranks.size:
+        raise UserError("ranks on several hosts cannot write into each other's memory")
+    if ranks.device.kind == "host":
+        return _lend_host(ranks, n_words)
+    if not ranks.have_own_gpus:
+        raise UserError("ranks that write into each other's memory need a GPU each")
+    return _lend_cuda(ranks, n_words)
+
+
+def _lend_host(ranks: Ranks, n_words: int) -> Region:
+    """Allocate shared memory of MPI.
+
+    MPI aligns each part to its elements only. Pages begin at the same place in every process's mapping, so
+    each region begins at the first page of its part.
+    """
+    size = (-(-4 * n_words // HOST_PAGE) + 1) * HOST_PAGE
+    window = ranks.mpi.Win.Allocate_shared(size, 1, comm=ranks.world)
+    parts = [window.Shared_query(rank)[0] for rank in range(ranks.size)]
+    addresses = [-(-part.address // HOST_PAGE) * HOST_PAGE for part in parts]
+    begin = addresses[ranks.rank] - parts[ranks.rank].address
+    own = np.ndarray((n_words,), dtype=np.uint32, buffer=parts[ranks.rank], offset=begin)
+    own[...] = 0
+    ranks.barrier()
+    return Region(own, np.array(addresses, dtype=np.uint64), window)
+
+
+def _lend_cuda(ranks: Ranks, n_words: int) -> Region:
+    """Allocate whole pages outside CuPy's pool, and map those of the other ranks.
+
+    Mapping a part of a page would also expose whatever else lies in it, and a block of the pool cannot be
+    mapped by itself.
+    """
+    cupy = ranks.device.xp
+    runtime = cupy.cuda.runtime
+    size = -(-4 * n_words // GPU_PAGE) * GPU_PAGE
+    # The pool still holds the memory in which the graph was built, which may be all there is.
+    ranks.device.synchronize()
+    cupy.get_default_memory_pool().free_all_blocks()
+    try:
+        pointer = runtime.malloc(size)
+    except runtime.CUDARuntimeError as error:
+        raise DeviceOutOfMemory(f"{size} bytes to lend to other ranks: {error}") from error
+    own = _words_at(ranks, pointer, n_words)
+    own.fill(0)
+    try:
+        handles = ranks.gather(runtime.ipcGetMemHandle(pointer))
+        addresses = [
+            pointer if rank == ranks.rank else runtime.ipcOpenMemHandle(handle)
+            for rank, handle in enumerate(handles)
+        ]
+    except runtime.CUDARuntimeError as error:
+        raise UserError(f"the GPUs of this host cannot write into each other's memory: {error}") from None
+    ranks.barrier()
+    _prove_reach(ranks, own, addresses)
+    return Region(own, cupy.asarray(np.array(addresses, dtype=np.uint64)), own)
+
+
+def _words_at(ranks: Ranks, address: int, n_words: int) -> Any:
+    """Wrap memory that CuPy has not allocated in an array."""
+    cupy = ranks.device.xp
+    memory = cupy.cuda.UnownedMemory(address, 4 * n_words, ranks, cupy.cuda.runtime.getDevice())
+    return cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
+
+
+def _prove_reach(ranks: Ranks, own: Any, addresses: Sequence[int]) -> None:
+    """Write from each rank to all: a search would wait forever for a write that does not arrive."""
+    for address in addresses:
+        _words_at(ranks, address, ranks.size)[ranks.rank] = ranks.rank + 1
+    ranks.barrier()
+    arrived = ranks.device.asnumpy(own[: ranks.size]).tolist() == list(range(1, ranks.size + 1))
+    if not ranks.reduce([int(arrived)], "min")[0]:
+        raise UserError("writes of a GPU of this host into another's memory do not arrive")
+    own.fill(0)
+    ranks.barrier()

@@ -1,0 +1,86 @@
+"""How a rank starts and ends: MPI, a GPU, its part of the cores, and errors that end the whole job."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from relaxometer.core.errors import UserError
+from relaxometer.device import cuda
+
+GRACE_S = 1.0
+"""Seconds that the other ranks wait before they repeat an error that rank 0 reports."""
+
+
+def load_mpi() -> Any:
+    """Import mpi4py's MPI, which starts MPI.
+
+    Raises
+    ------
+    UserError
+        If mpi4py or its MPI library is missing.
+    """
+    try:
+        return importlib.import_module("mpi4py.MPI")
+    except (ImportError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            "searches over several ranks need MPI: install Open MPI (Debian: openmpi-bin libopenmpi-dev) "
+            f"and relaxometer's extra mpi ({reason})"
+        ) from None
+
+
+@contextmanager
+def ending_together() -> Iterator[None]:
+    """End the whole job, with one line on stderr, if the block fails on this rank.
+
+    The other ranks would wait forever for a rank that has failed. A `UserError` prints its message; most of
+    them occur on all ranks, so rank 0 gets the time to report first. Any other exception is a bug and keeps
+    its traceback.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, SystemExit) and not error.code:
+            raise
+        rank, size, abort = 0, 1, None
+        if "mpi4py.MPI" in sys.modules:
+            world = sys.modules["mpi4py.MPI"].COMM_WORLD
+            rank, size, abort = world.rank, world.size, world.Abort
+        if isinstance(error, UserError):
+            line = str(error)
+            time.sleep(GRACE_S if rank else 0)
+        else:
+            line = f"rank {rank} of {size}: {type(error).__name__}: {error}"
+            traceback.print_exc()
+        print(f"error: {line.splitlines()[0] if line else 'no message'}", file=sys.stderr, flush=True)
+        if size > 1 and abort is not None:
+            abort(1)
+        raise SystemExit(1) from None
+
+
+def take_gpu(kind: str, local_rank: int) -> str | None:
+    """Make one of the host's GPUs the current one, before anything is allocated; return its PCI bus id.
+
+    The bus id identifies the GPU also where a scheduler shows each rank a single GPU, as number 0. Return
+    None without a GPU.
+    """
+    if kind == "host" or cuda.obstacle() is not None:
+        return None
+    runtime = importlib.import_module("cupy").cuda.runtime
+    number = local_rank % int(runtime.getDeviceCount())
+    runtime.setDevice(number)
+    return str(runtime.deviceGetPCIBusId(number))
+
+
+def share_cores(local_size: int) -> None:
+    """Divide the cores of a host among its ranks, for loops compiled by Numba."""
+    numba = importlib.import_module("numba")
+    cores = len(os.sched_getaffinity(0))
+    numba.set_num_threads(max(1, min(numba.config.NUMBA_NUM_THREADS, cores // local_size)))

@@ -1,0 +1,139 @@
+"""How arrays travel between ranks: by NCCL from GPU to GPU, or by MPI through host memory."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from relaxometer.core.errors import UserError
+from relaxometer.device import Device
+
+Message = tuple[int, Any]
+"""A rank and a contiguous device array to send to it, or to receive from it."""
+
+
+class Pending:
+    """An exchange in progress.
+
+    Parameters
+    ----------
+    finish : callable
+        Waits for it.
+    keep : object
+        Buffers that must live until then.
+    """
+
+    def __init__(self, finish: Callable[[], None], keep: Any = None) -> None:
+        self._finish, self._keep = finish, keep
+
+    def finish(self) -> None:
+        """Wait until all arrays have been sent and received."""
+        self._finish()
+        self._keep = None
+
+
+class Transport(Protocol):
+    """Sends arrays to other ranks and receives arrays from them."""
+
+    name: str
+
+    def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
+        """Exchange arrays; kernels launched afterwards may use them."""
+
+    def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
+        """Begin an exchange that overlaps with whatever is launched next."""
+
+
+class MpiTransport:
+    """MPI; arrays on a GPU are staged in host memory, since MPI need not support GPUs."""
+
+    name = "mpi"
+
+    def __init__(self, mpi: Any, device: Device) -> None:
+        self._mpi, self._world, self._device = mpi, mpi.COMM_WORLD, device
+
+    def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
+        """Exchange arrays."""
+        self.start(outgoing, incoming).finish()
+
+    def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
+        """Begin an exchange."""
+        staged = self._device.kind == "cuda"
+        landing = [np.empty(array.shape, array.dtype) if staged else array for _, array in incoming]
+        requests = [
+            self._world.Irecv(_bytes(array), source=peer)
+            for (peer, _), array in zip(incoming, landing, strict=True)
+        ]
+        for peer, array in outgoing:
+            requests.append(self._world.Isend(_bytes(self._device.asnumpy(array)), peer))
+
+        def finish() -> None:
+            self._mpi.Request.Waitall(requests)
+            if staged:
+                for (_, array), landed in zip(incoming, landing, strict=True):
+                    array.set(landed)
+
+        return Pending(finish, (outgoing, incoming))
+
+
+class NcclTransport:
+    """NCCL, in the order of the current stream."""
+
+    name = "nccl"
+
+    def __init__(self, world: Any, device: Device) -> None:
+        self._world, self._cuda = world, device.xp.cuda
+        self._nccl, self._communicator = connect(world)
+        self._beside: Any = None
+
+    def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
+        """Exchange arrays."""
+        stream = int(self._cuda.get_current_stream().ptr)
+        self._send(self._communicator, stream, outgoing, incoming)
+
+    def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
+        """Begin an exchange, on a second stream and communicator, after all work of the current stream."""
+        if self._beside is None:
+            self._beside = connect(self._world)[1], self._cuda.Stream(non_blocking=True)
+        communicator, beside = self._beside
+        current = self._cuda.get_current_stream()
+        beside.wait_event(current.record())
+        self._send(communicator, beside.ptr, outgoing, incoming)
+        done = beside.record()
+        return Pending(lambda: current.wait_event(done), (outgoing, incoming))
+
+    def _send(
+        self, communicator: Any, stream: int, outgoing: Sequence[Message], incoming: Sequence[Message]
+    ) -> None:
+        self._nccl.groupStart()
+        for peer, array in outgoing:
+            communicator.send(array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, peer, stream)
+        for peer, array in incoming:
+            communicator.recv(array.data.ptr, array.nbytes, self._nccl.NCCL_UINT8, peer, stream)
+        self._nccl.groupEnd()
+
+
+def connect(world: Any) -> tuple[Any, Any]:
+    """Return CuPy's NCCL module and a new communicator of all ranks.
+
+    Raises
+    ------
+    UserError
+        If CuPy finds no NCCL.
+    """
+    nccl = importlib.import_module("cupy.cuda.nccl")
+    if not nccl.available:
+        raise UserError(
+            "transport nccl: CuPy finds no libnccl; install nvidia-nccl-cu13 (-cu12 for CUDA 12), or use "
+            "--transport mpi"
+        )
+    unique = world.bcast(nccl.get_unique_id() if world.rank == 0 else None)
+    return nccl, nccl.NcclCommunicator(world.size, unique, world.rank)
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """Return the array's bytes; MPI counts them in 32 bits, and no message here reaches 2 GiB."""
+    return array.reshape(-1).view(np.uint8)
