@@ -1,8 +1,6 @@
 // Uses every part of CUDA that the emulation offers; test_device_contract.py compares each result with NumPy.
 
-#include "device/atomics.cuh"
-
-const u32 ALL_LANES = 0xffffffffu;
+#include "device/constants.cuh"
 
 extern "C" __global__ void votes_and_shuffles(const u32* __restrict__ in, u32* out)
 {

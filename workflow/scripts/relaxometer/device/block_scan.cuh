@@ -2,10 +2,7 @@
 
 #pragma once
 
-#include "atomics.cuh"
-
-__device__ const u32 WARP = 32;
-__device__ const u32 ALL_LANES = 0xffffffffu;
+#include "constants.cuh"
 
 __device__ __forceinline__ u64 warp_inclusive_sum(u64 value)
 {

@@ -20,8 +20,14 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.components import component_labels
 
+UNREACHED = np.uint32(2**32 - 1)
+"""Distance or level of a vertex that is not reached."""
+
+NO_PREDECESSOR = np.uint32(2**32 - 1)
+"""Predecessor of a vertex that is not reached; a source is its own predecessor."""
+
 MAX_WEIGHT = 2**32 - 2
-"""Largest weight: 2**32 - 1 stands for "unreached" in distances."""
+"""Largest weight: one less than `UNREACHED`."""
 
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one go."""

@@ -15,8 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-import numpy as np
-
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import Problem
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
@@ -24,12 +23,7 @@ from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-
-UNREACHED = np.uint32(2**32 - 1)
-"""Distance of a vertex that no path reaches."""
-
-NO_PREDECESSOR = np.uint32(2**32 - 1)
-"""Predecessor of a vertex that no path reaches; the source is its own predecessor."""
+__all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
 PROBLEM = Problem(("distance", "predecessor"), tuple(RULES), SsspCertifier)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
 
-NO_ARC = 2**32 - 1
-MORE_ARCS = 2**32 - 2
-"""Marks in the lists of first arcs; see ``_packed_arcs.cuh``."""
-
-FIRST = 4
-"""Arcs of a vertex that lie where its number says."""
+_CONSTANTS = read_source(Path(__file__).with_name("_packed_arcs.cuh")).constants
+FIRST, NO_ARC, MORE_ARCS = (_CONSTANTS[name] for name in ("FIRST", "NO_ARC", "MORE_ARCS"))
 
 
 class PackedArcs:

@@ -6,7 +6,7 @@
 
 #include <cooperative_groups.h>
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
 // The predecessors of vertices that an arc of positive weight leads to. `predecessor` holds the source's own,
 // and UNREACHED for all others. Notes a path that is longer than 32 bits hold.
@@ -15,11 +15,11 @@ __device__ inline void find_predecessors(u32 n, const i64* offsets, const u32* t
 {
     for (u32 u = thread_id(); u < n; u += thread_count()) {
         u32 before = distance[u];
-        if (before == 0xffffffffu) continue;
+        if (before == UNREACHED) continue;
         i64 end = offsets[u + 1];
         for (i64 i = offsets[u]; i < end; ++i) {
             u64 length = static_cast<u64>(before) + weights[i];
-            if (length >= 0xffffffffu) {
+            if (length >= UNREACHED) {
                 store_relaxed(overflowed, 1u);
             } else if (weights[i] != 0 && length == distance[targets[i]]) {
                 store_relaxed(&predecessor[targets[i]], u);
@@ -37,10 +37,10 @@ __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& gr
         if (thread_id() == 0) changed[(round + 1) % 3] = 0;
         for (u32 i = thread_id(); i < n_zero_arcs; i += thread_count()) {
             uint2 arc = zero_arcs[i];
-            if (distance[arc.x] != distance[arc.y] || load_relaxed(&predecessor[arc.x]) == 0xffffffffu)
+            if (distance[arc.x] != distance[arc.y] || load_relaxed(&predecessor[arc.x]) == NO_PREDECESSOR)
                 continue;
-            if (load_relaxed(&predecessor[arc.y]) != 0xffffffffu) continue;
-            atomicCAS(&predecessor[arc.y], 0xffffffffu, arc.x);
+            if (load_relaxed(&predecessor[arc.y]) != NO_PREDECESSOR) continue;
+            atomicCAS(&predecessor[arc.y], NO_PREDECESSOR, arc.x);
             store_relaxed(&changed[round % 3], 1u);
         }
         grid.sync();

@@ -9,9 +9,7 @@
 // Every kernel reports into a pair of words for each rule: how often it is broken, and the smallest vertex at
 // which it is.
 
-#include "device/atomics.cuh"
-
-__device__ const u32 UNREACHED = 0xffffffffu;
+#include "device/constants.cuh"
 
 enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
 

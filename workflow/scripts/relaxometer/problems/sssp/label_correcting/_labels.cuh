@@ -15,9 +15,8 @@
 
 #pragma once
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
-__device__ const u32 UNREACHED = 0xffffffffu;
 __device__ const u64 WAITS = 0x80000000ull;
 
 __device__ __forceinline__ u32 distance_of(u64 label)

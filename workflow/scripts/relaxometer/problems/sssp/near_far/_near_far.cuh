@@ -22,6 +22,7 @@
 
 #pragma once
 
+#include "device/clock.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 
 struct __align__(16) Entry {
@@ -59,8 +60,6 @@ const u32 SLOT = 5;
 const u32 COUNTS = SLOT + SLOTS;
 
 const u32 NO_EPOCH = 0xffffffffu;
-
-const u32 ALL_LANES = 0xffffffffu;
 
 struct State {
     u32 count[COUNTS];
@@ -117,13 +116,13 @@ struct Log {
     }
     __device__ void begin() const
     {
-        if (records != nullptr) records[0].end_ns = clock_ns();
+        if (records != nullptr) records[0].end_ns = nanoseconds();
     }
     __device__ void end(u32 phase, Mode mode) const
     {
         if (records == nullptr) return;
         of(phase)->mode = mode;
-        of(phase)->end_ns = clock_ns();
+        of(phase)->end_ns = nanoseconds();
     }
 };
 

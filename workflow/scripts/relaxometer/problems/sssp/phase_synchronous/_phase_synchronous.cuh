@@ -14,9 +14,7 @@
 
 #pragma once
 
-#include "device/atomics.cuh"
-
-__device__ const u32 UNREACHED = 0xffffffffu;
+#include "device/constants.cuh"
 
 __device__ __forceinline__ u64 settled(u32 distance)
 {

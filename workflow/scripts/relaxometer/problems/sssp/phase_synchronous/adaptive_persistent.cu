@@ -20,8 +20,6 @@
 
 namespace cg = cooperative_groups;
 
-__device__ const u32 ALL_LANES = 0xffffffffu;
-
 struct Counters {
     u32 listed;   // vertices on the list of the next phase
     u32 updated;  // vertices that changed

@@ -36,9 +36,6 @@
 
 namespace cg = cooperative_groups;
 
-const u32 UNREACHED = 0xffffffffu;
-const u32 ALL_LANES = 0xffffffffu;
-const u32 WARP = 32;
 const u32 AHEAD = 8;  // arcs of a lane that are read ahead: ARCS_A_LANE of _hierarchy.py
 
 // What the blocks share.

@@ -30,6 +30,7 @@
 
 #include <cooperative_groups.h>
 
+#include "device/clock.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 #include "problems/sssp/_tight_arcs.cuh"
 
@@ -38,9 +39,7 @@ namespace cg = cooperative_groups;
 const u32 QUEUE = 2048;  // entries of a phase
 const u32 POLL = 4;      // phases from one look at the mail to the next
 const u32 AT_HAND = 3;   // slots that a thread reads ahead of the phases after which it needs them
-const u32 FIRST = 4;     // arcs that lie where their vertex's number says
 const u32 REMOTE = 0x80000000u;
-const u32 ALL_LANES = 0xffffffffu;
 
 // What the blocks share beside the mail.
 struct Board {
@@ -338,9 +337,9 @@ struct Tile {
                 find_mail();
             }
             if (raise == NOTHING_WAITS) {
-                u64 begin = timed ? clock_ns() : 0;
+                u64 begin = timed ? nanoseconds() : 0;
                 bool goes_on = wait();
-                if (timed) waited += clock_ns() - begin;
+                if (timed) waited += nanoseconds() - begin;
                 if (!goes_on) return waited;
             }
             if (shared.count[now] != 0) run_near();
@@ -376,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     cg::grid_group grid = cg::this_grid();
-    u64 start_ns = log_words == nullptr ? 0 : clock_ns();
+    u64 start_ns = log_words == nullptr ? 0 : nanoseconds();
     Board* board = reinterpret_cast<Board*>(board_words);
     u32 begin = begins[blockIdx.x];
     u32 size = begins[blockIdx.x + 1] - begin;
@@ -432,7 +431,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
     grid.sync();
     u64 idle_ns = tile.run(log_words != nullptr);
-    u64 end_ns = log_words == nullptr ? 0 : clock_ns();
+    u64 end_ns = log_words == nullptr ? 0 : nanoseconds();
     for (u32 v = threadIdx.x; v < size; v += blockDim.x) {
         u32 vertex = order[begin + v];
         distance[vertex] = tile.distance[v];
@@ -446,5 +445,5 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
     if (log_words == nullptr) return;
     TileLog* log = reinterpret_cast<TileLog*>(log_words) + blockIdx.x;
-    write_log(log, tile, idle_ns, end_ns - start_ns, clock_ns() - start_ns);
+    write_log(log, tile, idle_ns, end_ns - start_ns, nanoseconds() - start_ns);
 }
