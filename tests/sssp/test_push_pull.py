@@ -1,4 +1,4 @@
-"""Push-pull: windows of every size, both directions, and what it reads."""
+"""Push-pull: windows of every size, both directions, and the arcs it reads."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sample_graphs import reference_distances, undirected
 
 
 def hubs(leaves=5000):
-    """Two hubs that share many neighbours, and chains between leaves: windows from none to thousands."""
+    """Two hubs that share many neighbours, and chains of leaves: windows of 0 to thousands of arcs."""
     rng = np.random.default_rng(5)
     ends = np.arange(2, leaves + 2)
     first = np.stack([np.zeros(leaves, dtype=int), ends], axis=1)
@@ -47,11 +47,11 @@ def test_every_mix_of_pushing_and_pulling_is_right(device, make, delta, beta):
         certificate = certifier.check(source, answer.distance, answer.predecessor)
         assert certificate.holds, certificate.reason
         assert answer.phases == len(phases)
-        if beta < 1 and make is not directed:  # nothing is left when the last bucket ends
+        if beta < 1 and make is not directed:  # the last bucket settles every vertex
             assert not any(phase.updated for phase in phases if phase.mode == "pull")
 
 
-def test_light_arcs_first_reads_fewer_arcs_than_there_are(device):
+def test_most_arcs_are_never_read(device):
     graph = skewed()
     phases = []
     Solver(ResidentGraph.upload(device, graph), Parameters()).solve(0, phases)
@@ -68,8 +68,9 @@ def test_a_search_from_a_vertex_without_arcs_leaves_the_next_one_right(device):
 
 
 def test_a_bucket_in_which_nothing_is_due_does_not_end_the_search(device):
-    # Vertex 1 is reached at 90 and pushed, which leaves an arc due at 110; then reached at 2, where that arc
-    # is in the bucket and the next is due at 1002. The bucket from 110 on has nothing to push.
+    # Vertex 1 is reached at 90 and pushed, which leaves an arc due at 110. Then it is reached at 2, which
+    # moves that arc into the bucket; the next is due at 1002. The bucket that begins at 110 has nothing to
+    # push.
     arcs = np.array([(0, 1, 90), (0, 2, 1), (2, 1, 1), (1, 3, 20), (1, 4, 1000), (4, 5, 1)])
     graph = Graph.from_arcs("stale", 6, *arcs.T)
     solver = Solver(ResidentGraph.upload(device, graph), Parameters(delta=100, beta=1e-9))

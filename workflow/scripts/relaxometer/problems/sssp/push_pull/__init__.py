@@ -1,1 +1,1 @@
-"""Direction-optimising delta-stepping for graphs with hubs."""
+"""Push along light arcs, then pull into the vertices that are left; for skewed graphs."""

@@ -1,4 +1,4 @@
-"""Push near buckets along light arcs, then pull into the few vertices that are left, in one launch."""
+"""Push near buckets along light arcs, then pull into the few vertices that are left."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 BLOCK = 512
 HOST_BLOCK = 64
-"""Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
+"""Threads per block; fewer on the emulated device, where each thread needs a stack of its own."""
 
 MANY_ARCS = 64
-"""A vertex of more arcs is read by a whole warp, and its window cut into tasks."""
+"""A vertex with more arcs than this gets a whole warp."""
 
 TASK_ARCS = 128
-STATE_BYTES = 160
+STATE_BYTES = 168
 LOG_ROWS = 1 << 16
 
 
@@ -35,10 +35,10 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     delta : int or "auto"
-        Width of a bucket, in the graph's weight unit; "auto" is `DELTA_FACTOR` times the mean weight divided
-        by the mean degree of the vertices with arcs.
+        Width of a bucket in the graph's weight unit. "auto" is `DELTA_FACTOR` times the mean weight, divided
+        by the mean degree of the vertices that have arcs.
     beta : float
-        Pull once the arcs of unsettled vertices are fewer than this times the arcs read in the last bucket.
+        Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket.
     """
 
     delta: PositiveInt | Literal["auto"] = "auto"
@@ -49,7 +49,7 @@ DELTA_FACTOR = 2.0
 
 
 class Solver:
-    """SSSP by buckets along arcs sorted by weight, and pulling into what is left.
+    """SSSP that pushes buckets along arcs sorted by weight, then pulls into the vertices that are left.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The bucket's width in force, and when to pull."""
+        """The width of a bucket and the threshold for pulling."""
         return {"delta": self._delta, "beta": self._beta}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
@@ -97,14 +97,14 @@ class Solver:
         distance, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
         rank = int(self._graph.device.item(self._rank[source : source + 1]))
         if rank < self._n:
-            size = np.uint32(self._n), np.uint32(self._n_many), np.int64(self._graph.n_arcs)
+            size = np.uint32(self._n), np.uint32(self._n_many), np.uint64(self._graph.n_arcs)
             numbers = (np.uint32(rank), np.uint64(self._delta), np.float32(self._beta))
             vertices = (self._best, self._due, self._cursor, self._stamp, *self._frontiers)
             log = self._log, np.uint32(LOG_ROWS if phases is not None else 0)
             graph = (*size, *self._out, *self._in, self._ids)
             arguments = (*graph, *numbers, *vertices, self._tasks, self._state, *log)
             self._search(self._blocks, self._block, arguments)
-        else:  # a source without arcs reaches itself alone
+        else:  # a source without arcs reaches only itself
             self._best.fill(2**64 - 1)
             self._state[4:12].fill(0)
         answer = (np.uint32(n), np.uint32(self._n), self._rank, self._best, np.uint32(source))
@@ -115,7 +115,7 @@ class Solver:
         return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
 
     def _logged(self, rows: int) -> list[Phase]:
-        """Return what the kernel has written down of every phase; its first row is the start."""
+        """Return the phases of the kernel's log, whose first row is the start."""
         log = self._graph.device.asnumpy(self._log)[:rows].tolist()
         return [
             Phase("pull" if pulled else "push", improved, read, (end - before[3]) / 1e6)
@@ -124,7 +124,7 @@ class Solver:
 
 
 def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
-    """Renumber the vertices by falling degree, and sort the arcs of each by weight.
+    """Renumber the vertices by falling degree, and sort each vertex's arcs by weight.
 
     Parameters
     ----------
@@ -134,11 +134,11 @@ def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
     -------
     out, into : tuple of device arrays
         Offsets of shape (n_with_arcs + 1,), int64, and arcs of shape (n_arcs,), uint64: weight << 32 | other
-        end. The same arrays twice if the graph is symmetric.
+        end. Both are the same arrays if the graph is symmetric.
     ids : device array of shape (n_with_arcs,), uint32
-        What each vertex was called.
+        Old number of each vertex.
     rank : device array of shape (n_vertices,), uint32
-        What each vertex is called now; those without arcs come last.
+        New number of each vertex; vertices without arcs come last.
     """
     xp = graph.device.xp
     tails = xp.asarray(graph.host.tails)
@@ -157,7 +157,7 @@ def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
 
 
 def _rows(xp: Any, n: int, rows: Any, ends: Any, weights: Any) -> tuple[Any, Any]:
-    """Return offsets and arcs, sorted by row, weight and end."""
+    """Return offsets and arcs, sorted by row, weight and other end."""
     arcs = weights.astype(xp.uint64) << xp.uint64(32) | ends
     order = xp.lexsort(xp.stack([arcs, rows.astype(xp.uint64)]))
     offsets = xp.zeros(n + 1, dtype=xp.int64)
@@ -166,6 +166,6 @@ def _rows(xp: Any, n: int, rows: Any, ends: Any, weights: Any) -> tuple[Any, Any
 
 
 def automatic_delta(graph: ResidentGraph, n_with_arcs: int) -> int:
-    """Return `DELTA_FACTOR` times the mean weight divided by the mean degree, at least 1."""
+    """Return `DELTA_FACTOR` times the mean weight, divided by the mean degree; at least 1."""
     mean_weight = float(graph.weights.mean()) if graph.n_arcs else 1.0
     return max(1, round(DELTA_FACTOR * mean_weight * n_with_arcs / max(graph.n_arcs, 1)))

@@ -1,0 +1,184 @@
+// The state of a push-pull search, its counters and its frontiers; see push_pull.cu.
+
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "device/atomics.cuh"
+#include "device/clock.cuh"
+
+namespace cg = cooperative_groups;
+
+__device__ const u32 ALL_LANES = 0xffffffffu;
+__device__ const u32 GROUP = 4;  // lanes that share a vertex of few arcs
+__device__ const u32 GROUPS_PER_WARP = 32 / GROUP;
+
+__device__ const u64 INFINITE = 0xffffffffu;  // a length
+__device__ const u64 UNREACHED = ~0ull;       // a label: distance << 32 | predecessor
+
+// The arcs of each vertex, weight << 32 | other end, lightest first.
+struct Graph {
+    const i64* offsets;
+    const u64* arcs;
+};
+
+struct Vertices {
+    u32 n;           // vertices that have arcs
+    u32 n_many;      // the first of them, with more than MANY_ARCS arcs each
+    const u32* ids;  // in the graph as it was given
+    u64* best;       // label
+    u32* due;        // least length of a path along the next arc to push
+    u32* cursor;     // arcs pushed
+    u32* stamp;      // last phase that queued the vertex
+};
+
+struct BucketCounters {
+    u64 nearest;  // least length of a path along a pending arc
+    u64 read;     // arcs read
+};
+
+struct PhaseCounters {
+    u64 read;      // arcs read
+    u32 few;       // vertices of few arcs in the next frontier
+    u32 many;      // vertices of many arcs in the next frontier
+    u32 tasks;     // pieces of long windows
+    u32 pulling;   // vertices that pull in the next phase
+    u32 improved;  // vertices that pulling brought nearer
+};
+
+// Counters rotate: one set is in use, the previous one may still be read, the next one is being cleared.
+struct State {
+    u32 phase;  // continues over all searches, so that no old stamp equals a new phase
+    u32 overflow;
+    u32 logged;
+    u64 settled_arcs;  // arcs of reached vertices
+    BucketCounters bucket[3];
+    PhaseCounters phases[3];
+};
+static_assert(sizeof(State) == 168, "STATE_BYTES in push_pull.py");
+
+// Each row: whether the phase pulled, vertices improved, arcs read, nanoseconds at its end.
+struct Log {
+    u64* rows;
+    u32 size;
+};
+
+// Where the search stands; the same in every thread.
+struct Progress {
+    u32 phase;
+    u32 bucket;
+    u64 limit;      // end of the bucket
+    u32* frontier;  // to expand in this phase: few arcs from the front, many arcs from the back
+    u32* next;      // to expand in the next phase
+};
+
+// What a thread has counted since the last barrier.
+struct Tally {
+    u64 nearest;
+    u64 read;
+    u64 settled_arcs;
+};
+
+struct Search {
+    // Constant.
+    Graph out;
+    Graph in;
+    Vertices vertices;
+    u64* tasks;  // vertex << 32 | first of TASK_ARCS arcs
+    State* state;
+    Log log;
+    // Variable.
+    Progress at;
+    Tally tally;
+};
+
+__device__ __forceinline__ u32 lane()
+{
+    return threadIdx.x % 32;
+}
+
+__device__ __forceinline__ u32 end_of(u64 arc)
+{
+    return static_cast<u32>(arc);
+}
+
+__device__ __forceinline__ u32 weight_of(u64 arc)
+{
+    return static_cast<u32>(arc >> 32);
+}
+
+__device__ __forceinline__ u64 distance_of(u64 label)
+{
+    return label >> 32;
+}
+
+__device__ __forceinline__ u64 degree_of(const Graph& graph, u32 v)
+{
+    return graph.offsets[v + 1] - graph.offsets[v];
+}
+
+__device__ __forceinline__ BucketCounters& bucket_counters(const Search& s)
+{
+    return s.state->bucket[s.at.bucket % 3];
+}
+
+__device__ __forceinline__ PhaseCounters& phase_counters(const Search& s)
+{
+    return s.state->phases[s.at.phase % 3];
+}
+
+__device__ __forceinline__ void begin_bucket(Search& s, u64 limit)
+{
+    s.at.limit = limit;
+    ++s.at.bucket;
+    if (thread_id() == 0) s.state->bucket[(s.at.bucket + 1) % 3] = {INFINITE, 0};
+}
+
+__device__ __forceinline__ void begin_phase(Search& s)
+{
+    ++s.at.phase;
+    u32* filled = s.at.next;
+    s.at.next = s.at.frontier;
+    s.at.frontier = filled;
+    if (thread_id() == 0) s.state->phases[(s.at.phase + 1) % 3] = {};
+}
+
+// Adds the tallies of a warp to the counters, with one atomic operation for each.
+__device__ __forceinline__ void add_tally(Search& s)
+{
+    Tally& tally = s.tally;
+    for (u32 other = 16; other > 0; other /= 2) {
+        tally.read += __shfl_xor_sync(ALL_LANES, tally.read, other);
+        tally.settled_arcs += __shfl_xor_sync(ALL_LANES, tally.settled_arcs, other);
+        tally.nearest = min(tally.nearest, __shfl_xor_sync(ALL_LANES, tally.nearest, other));
+    }
+    if (lane() == 0) {
+        BucketCounters& bucket = bucket_counters(s);
+        if (tally.read != 0) atomicAdd(&bucket.read, tally.read);
+        if (tally.read != 0) atomicAdd(&phase_counters(s).read, tally.read);
+        if (tally.settled_arcs != 0) atomicAdd(&s.state->settled_arcs, tally.settled_arcs);
+        if (tally.nearest != INFINITE) atomicMin(&bucket.nearest, tally.nearest);
+    }
+    tally = {INFINITE, 0, 0};
+}
+
+__device__ __forceinline__ void log_phase(const Search& s, bool pulled, u64 improved, u64 read)
+{
+    if (thread_id() != 0) return;
+    u32 row = s.state->logged++;
+    if (row >= s.log.size) return;
+    u64* cells = s.log.rows + 4 * row;
+    cells[0] = pulled;
+    cells[1] = improved;
+    cells[2] = read;
+    cells[3] = nanoseconds();
+}
+
+// Reserves a place for each lane in `chosen`, with one atomic addition per warp.
+__device__ __forceinline__ u32 reserve(u32 chosen, u32* size)
+{
+    u32 begin = 0;
+    if (lane() == 0 && chosen != 0) begin = atomicAdd(size, static_cast<u32>(__popc(chosen)));
+    begin = __shfl_sync(ALL_LANES, begin, 0);
+    return begin + __popc(chosen & ((1u << lane()) - 1));
+}
