@@ -25,9 +25,9 @@ __device__ __forceinline__ void keep_pulling(Search& s, bool chosen, u32 v)
 __device__ __forceinline__ Found examine_arcs(Search& s, u32 v, u64 label, u64 bound)
 {
     Found found = {distance_of(label), static_cast<u32>(label), INFINITE};
-    i64 end = s.in.offsets[v + 1];
-    for (i64 i = s.in.offsets[v] + lane() % GROUP; i < end; i += GROUP) {
-        u64 arc = s.in.arcs[i];
+    i64 end = s.into.offsets[v + 1];
+    for (i64 i = s.into.offsets[v] + lane() % GROUP; i < end; i += GROUP) {
+        u64 arc = s.into.arcs[i];
         found.lightest = min(found.lightest, static_cast<u64>(weight_of(arc)));
         if (found.length != INFINITE && bound + weight_of(arc) >= found.length) break;
         ++s.tally.read;

@@ -24,7 +24,7 @@ struct Graph {
 
 struct Vertices {
     u32 n;           // vertices that have arcs
-    u32 n_many;      // the first of them, with more than MANY_ARCS arcs each
+    u32 n_many;      // the first of them, which have many
     const u32* ids;  // in the graph as it was given
     u64* best;       // label
     u32* due;        // least length of a path along the next arc to push
@@ -55,12 +55,18 @@ struct State {
     BucketCounters bucket[3];
     PhaseCounters phases[3];
 };
-static_assert(sizeof(State) == 168, "STATE_BYTES in push_pull.py");
 
-// Each row: whether the phase pulled, vertices improved, arcs read, nanoseconds at its end.
-struct Log {
-    u64* rows;
-    u32 size;
+// The graph, the rule and the memory of all searches.
+struct Problem {
+    Graph out;
+    Graph into;  // arcs by their heads
+    Vertices vertices;
+    u64 n_arcs;
+    u64 delta;
+    float beta;
+    u32* frontiers[2];
+    u64* tasks;  // vertex << 32 | first of TASK_ARCS arcs
+    State* state;
 };
 
 // Where the search stands; the same in every thread.
@@ -79,15 +85,14 @@ struct Tally {
     u64 settled_arcs;
 };
 
-struct Search {
-    // Constant.
-    Graph out;
-    Graph in;
-    Vertices vertices;
-    u64* tasks;  // vertex << 32 | first of TASK_ARCS arcs
-    State* state;
+// Each row: whether the phase pulled, vertices improved, arcs read, nanoseconds at its end.
+struct Log {
+    u64* rows;
+    u32 size;
+};
+
+struct Search : Problem {
     Log log;
-    // Variable.
     Progress at;
     Tally tally;
 };

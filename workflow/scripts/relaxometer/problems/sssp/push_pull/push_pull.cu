@@ -61,30 +61,24 @@ __device__ __forceinline__ void start(Search& s, u32 source)
     s.state->overflow = s.state->logged = 0;
 }
 
-// `m` is the number of all arcs.
 extern "C" __global__ void __launch_bounds__(512)
-    search(u32 n, u32 n_many, u64 m, const i64* __restrict__ offsets, const u64* __restrict__ arcs,
-           const i64* __restrict__ in_offsets, const u64* __restrict__ in_arcs, const u32* __restrict__ ids,
-           u32 source, u64 delta, float beta, u64* best, u32* due, u32* cursor, u32* stamp, u32* frontier,
-           u32* other_frontier, u64* tasks, u8* state, u64* log, u32 log_size)
+    search(const __grid_constant__ Problem problem, u32 source, u64* log, u32 log_size)
 {
     cg::grid_group grid = cg::this_grid();
-    Search s;
-    s.out = {offsets, arcs}, s.in = {in_offsets, in_arcs};
-    s.vertices = {n, n_many, ids, best, due, cursor, stamp};
-    s.tasks = tasks, s.state = reinterpret_cast<State*>(state), s.log = {log, log_size};
-    s.at = {s.state->phase, 0, 0, frontier, other_frontier};
-    s.tally = {INFINITE, 0, 0};
+    Search s = {problem,
+                {log, log_size},
+                {problem.state->phase, 0, 0, problem.frontiers[0], problem.frontiers[1]},
+                {INFINITE, 0, 0}};
     start(s, source);
     grid.sync();
     log_phase(s, false, 1, 0);
     for (u64 nearest = 0; nearest < INFINITE;) {
-        begin_bucket(s, min(nearest + delta, INFINITE));
+        begin_bucket(s, min(nearest + s.delta, INFINITE));
         push_bucket(s);
         const BucketCounters& bucket = bucket_counters(s);
         nearest = load_relaxed(&bucket.nearest);
-        float unsettled_arcs = static_cast<float>(m - load_relaxed(&s.state->settled_arcs));
-        if (nearest < INFINITE && unsettled_arcs < beta * load_relaxed(&bucket.read)) {
+        float unsettled_arcs = static_cast<float>(s.n_arcs - load_relaxed(&s.state->settled_arcs));
+        if (nearest < INFINITE && unsettled_arcs < s.beta * load_relaxed(&bucket.read)) {
             pull(s);
             break;
         }

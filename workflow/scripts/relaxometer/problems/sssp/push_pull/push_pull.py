@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
 from relaxometer.datasets.build import is_symmetric
+from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -24,9 +25,9 @@ HOST_BLOCK = 64
 MANY_ARCS = 64
 """A vertex with more arcs than this gets a whole warp."""
 
-TASK_ARCS = 128
-STATE_BYTES = 168
 LOG_ROWS = 1 << 16
+
+SOURCE = read_source(Path(__file__).with_name("push_pull.cu"))
 
 
 class Parameters(variants.Parameters):
@@ -66,25 +67,44 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
-        self._out, self._in, self._ids, self._rank = by_degree_and_weight(graph)
-        self._n = int(len(self._out[0]) - 1)
+        out, into, ids, self._rank = by_degree_and_weight(graph)
+        self._n = len(ids)
         given = parameters.delta
         self._delta = automatic_delta(graph, self._n) if given == "auto" else given
         self._beta = parameters.beta
-        u32 = {"dtype": xp.uint32}
         self._best = xp.empty(self._n, dtype=xp.uint64)
-        self._due, self._cursor = xp.empty(self._n, **u32), xp.empty(self._n, **u32)
-        self._stamp = xp.zeros(self._n, **u32)
-        self._frontiers = [xp.empty(self._n, **u32) for _ in range(2)]
-        # A window is cut only if it is longer than one task.
-        self._tasks = xp.empty(2 * (graph.n_arcs // TASK_ARCS) + 1, dtype=xp.uint64)
-        self._n_many = int((xp.diff(self._out[0]) > MANY_ARCS).sum())
-        self._state = xp.zeros(STATE_BYTES, dtype=xp.uint8)
+        self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
-        module = device.module(Path(__file__).with_name("push_pull.cu"), cooperative=True)
+        module = device.module(SOURCE.path, cooperative=True)
+        self._problem = module.struct("Problem", **self._members(out, into, ids))
         self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
         self._block = BLOCK if device.kind == "cuda" else HOST_BLOCK
         self._blocks = device.max_cooperative_blocks(self._search, self._block)
+
+    def _members(self, out: tuple[Any, Any], into: tuple[Any, Any], ids: Any) -> dict[str, Any]:
+        """Return the members of the kernel's `Problem`."""
+        n, n_arcs, xp = self._n, self._graph.n_arcs, self._graph.device.xp
+        vertices = {
+            "n": np.uint32(n),
+            "n_many": np.uint32(int((xp.diff(out[0]) > MANY_ARCS).sum())),
+            "ids": ids,
+            "best": self._best,
+            "due": xp.empty(n, dtype=xp.uint32),
+            "cursor": xp.empty(n, dtype=xp.uint32),
+            "stamp": xp.zeros(n, dtype=xp.uint32),
+        }
+        return {
+            "out": dict(zip(("offsets", "arcs"), out, strict=True)),
+            "into": dict(zip(("offsets", "arcs"), into, strict=True)),
+            "vertices": vertices,
+            "n_arcs": np.uint64(n_arcs),
+            "delta": np.uint64(self._delta),
+            "beta": np.float32(self._beta),
+            "frontiers": [xp.empty(n, dtype=xp.uint32) for _ in range(2)],
+            # A window is cut only if it is longer than one task.
+            "tasks": xp.empty(2 * (n_arcs // SOURCE.constants["TASK_ARCS"]) + 1, dtype=xp.uint64),
+            "state": self._state,
+        }
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -97,13 +117,8 @@ class Solver:
         distance, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
         rank = int(self._graph.device.item(self._rank[source : source + 1]))
         if rank < self._n:
-            size = np.uint32(self._n), np.uint32(self._n_many), np.uint64(self._graph.n_arcs)
-            numbers = (np.uint32(rank), np.uint64(self._delta), np.float32(self._beta))
-            vertices = (self._best, self._due, self._cursor, self._stamp, *self._frontiers)
             log = self._log, np.uint32(LOG_ROWS if phases is not None else 0)
-            graph = (*size, *self._out, *self._in, self._ids)
-            arguments = (*graph, *numbers, *vertices, self._tasks, self._state, *log)
-            self._search(self._blocks, self._block, arguments)
+            self._search(self._blocks, self._block, (self._problem, np.uint32(rank), *log))
         else:  # a source without arcs reaches only itself
             self._best.fill(2**64 - 1)
             self._state[4:12].fill(0)
