@@ -13,7 +13,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.dominators import NO_DOMINATOR
-from relaxometer.problems.variants import load_variant
+from relaxometer.problems.variants import load_solver
 
 NONE = int(NO_DOMINATOR)
 
@@ -262,6 +262,6 @@ def reference_of_batch(batch: Batch) -> np.ndarray:
 
 def semi_nca(device: Device, graph: Graph, root: int) -> np.ndarray:
     """Immediate dominators by the CPU line SEMI-NCA: the second reference."""
-    module = load_variant("dominators", "semi-nca")
+    module = load_solver("dominators", "semi-nca")
     solver = module.Solver(ResidentGraph.upload(device, graph), module.Parameters())
     return np.asarray(solver.solve(root).idom)

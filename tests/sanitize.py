@@ -26,8 +26,8 @@ from relaxometer.device import Device, get_device
 from relaxometer.device.cuda import obstacle
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.problem import NAMES, load_problem
-from relaxometer.problems.variants import Skipped, kernel_names, load_variant
+from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.variants import Skipped, load_solver, solver_names
 from sample_graphs import sample_graphs
 
 ROOT = Path(__file__).parents[1]
@@ -83,9 +83,9 @@ def gpu_variants(wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return (problem, variant) of all that run on a GPU, or of those named as ``problem/variant``."""
     found = [
         (problem, variant)
-        for problem in NAMES
-        for variant in kernel_names(problem)
-        if load_variant(problem, variant).Solver.runs_on == "device"
+        for problem in problem_names()
+        for variant in solver_names(problem)
+        if load_solver(problem, variant).Solver.runs_on == "device"
     ]
     return [pair for pair in found if not wanted or "/".join(pair) in wanted]
 
@@ -98,7 +98,7 @@ def exercise(problem: str, variant: str, device: Device) -> None:
     AssertionError
         If an answer is wrong.
     """
-    module, certifier = load_variant(problem, variant), load_problem(problem).certifier
+    module, certifier = load_solver(problem, variant), load_problem(problem).certifier
     for graph in map(sample_graphs().__getitem__, GRAPHS):
         resident = ResidentGraph.upload(device, graph)
         prover = certifier(resident)

@@ -9,7 +9,7 @@ import pytest
 
 from draw_headline import headline
 from relaxometer.problems import problem as problems
-from relaxometer.problems.variants import kernel_names, load_variant
+from relaxometer.problems.variants import load_solver, solver_names
 from relaxometer.report.figures import style, summary
 
 ROOT = Path(__file__).parents[1]
@@ -49,11 +49,11 @@ def test_the_headline_is_drawn_from_the_results_of_its_suite(tmp_path):
     assert len(kept) > 30
 
 
-@pytest.mark.parametrize("problem", problems.NAMES)
+@pytest.mark.parametrize("problem", problems.problem_names())
 def test_the_configuration_page_has_every_kernel_with_its_parameters(problem):
     lines = (ROOT / "config/README.md").read_text(encoding="utf-8").splitlines()
-    for kernel in kernel_names(problem):
+    for kernel in solver_names(problem):
         rows = [line for line in lines if line.startswith("|") and f"`{kernel}`" in line.split("|")[1]]
         assert rows, kernel
-        names = load_variant(problem, kernel).Parameters.model_fields
+        names = load_solver(problem, kernel).Parameters.model_fields
         assert [name for name in names if not any(f"`{name}`" in row for row in rows)] == [], kernel

@@ -6,7 +6,7 @@ import pytest
 from relaxometer.datasets.readers.topology import read_edges
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs.certify import BfsCertifier
-from relaxometer.problems.variants import kernel_names, load_variant
+from relaxometer.problems.variants import load_solver, solver_names
 from sample_graphs import undirected
 
 pytestmark = pytest.mark.slow
@@ -25,10 +25,10 @@ def city(request, road_file):
     return graph
 
 
-@pytest.mark.parametrize("variant", kernel_names("bfs"))
+@pytest.mark.parametrize("variant", solver_names("bfs"))
 def test_the_last_level(device, variant, city):
     resident = ResidentGraph.upload(device, city)
-    module = load_variant("bfs", variant)
+    module = load_solver("bfs", variant)
     parameters = {"cpu_share": 0.25} if variant == "cooperative" else {}
     answer = module.Solver(resident, module.Parameters(**parameters)).solve(FIRST_VERTEX)
     columns = {name: device.asarray(values) for name, values in answer.columns.items()}

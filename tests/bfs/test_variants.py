@@ -11,10 +11,10 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.bfs.certify import BfsCertifier
-from relaxometer.problems.variants import kernel_names, load_variant
+from relaxometer.problems.variants import load_solver, solver_names
 from sample_graphs import sample_graphs, undirected
 
-VARIANTS = kernel_names("bfs")
+VARIANTS = solver_names("bfs")
 CHANGING = ("hybrid", "hybrid-cpu", "cooperative")
 
 ALWAYS_BOTTOM_UP = {"alpha": 1e12, "beta": 1e12}
@@ -41,7 +41,7 @@ def name_of(value):
 
 
 def make_solver(variant, resident, **parameters):
-    module = load_variant("bfs", variant)
+    module = load_solver("bfs", variant)
     return module.Solver(resident, module.Parameters(**parameters))
 
 

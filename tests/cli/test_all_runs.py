@@ -116,8 +116,8 @@ def test_a_mistake_is_one_line(folder, overlay, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sssp:\n  graphs\n  variants: {}\n", "wrong.yaml:3: no YAML: mapping values are not allowed here"),
-        ("sssp", "wrong.yaml: keys and their values are expected, not 'sssp'"),
+        ("sssp:\n  graphs\n  variants: {}\n", "wrong.yaml:3: invalid YAML: mapping values are not allowed here"),
+        ("sssp", "wrong.yaml: expected keys and values, found 'sssp'"),
     ],
 )
 def test_an_overlay_that_cannot_be_read_is_one_line(folder, text, message):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from relaxometer.core import provenance
-from relaxometer.problems.variants import kernel_modules
+from relaxometer.problems.variants import solver_modules
 
 PHASES = "problems/sssp/phase_synchronous/"
 
@@ -30,7 +30,7 @@ def clear():
 def hashes():
     clear()
     kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra")
-    modules = kernel_modules("sssp")
+    modules = solver_modules("sssp")
     names = {kernel: modules[kernel.replace("_", "-")].removeprefix("relaxometer.") for kernel in kernels}
     return {kernel: provenance.code_hash("measure.variant", name) for kernel, name in names.items()}
 

@@ -23,7 +23,7 @@ from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators import certify as certify_dominators
 from relaxometer.problems.dominators._witnesses import Witnesses
 from relaxometer.problems.dominators.certify import RULES, DominatorsCertifier
-from relaxometer.problems.variants import load_variant
+from relaxometer.problems.variants import load_solver
 
 
 def check(device, graph, root, idom):
@@ -113,7 +113,7 @@ def test_one_wrong_vertex_is_found(host_device, n):
 @pytest.mark.parametrize("batch", [random_batch(), all_graphs_of_four()], ids=lambda batch: batch.name)
 def test_batches_are_checked_graph_by_graph(device, batch):
     resident = ResidentBatch.upload(device, batch)
-    module = load_variant("dominators", "lengauer-tarjan")
+    module = load_solver("dominators", "lengauer-tarjan")
     right = module.Solver(resident, module.Parameters()).solve().idom
     certifier = DominatorsCertifier(resident)
     assert certifier.check(None, device.asarray(right)).holds

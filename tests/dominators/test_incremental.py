@@ -12,11 +12,11 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.variants import load_variant
+from relaxometer.problems.variants import load_solver
 
 
 def solver_of(device, graph, **parameters):
-    module = load_variant("dominators", "incremental")
+    module = load_solver("dominators", "incremental")
     return module.Solver(ResidentGraph.upload(device, graph), module.Parameters(**parameters))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dominator_samples import NONE, reference_by_removal, rooted_graphs
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.variants import load_variant
+from relaxometer.problems.variants import load_solver
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def solve(device):
     """Return a function that runs the source's method on a sample and returns idom and the solver."""
 
     def run(name, root=0, phases=None):
-        module = load_variant("dominators", "persistent-warp")
+        module = load_solver("dominators", "persistent-warp")
         solver = module.Solver(ResidentGraph.upload(device, rooted_graphs()[name]), module.Parameters())
         return device.asnumpy(solver.solve(root, phases).idom), solver
 

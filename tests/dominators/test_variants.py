@@ -27,17 +27,17 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators.certify import DominatorsCertifier
-from relaxometer.problems.variants import Skipped, kernel_names, load_variant
+from relaxometer.problems.variants import Skipped, load_solver, solver_names
 
-VARIANTS = kernel_names("dominators")
-OF_GRAPHS = [name for name in VARIANTS if load_variant("dominators", name).Solver.takes != "batch"]
-OF_BATCHES = [name for name in VARIANTS if load_variant("dominators", name).Solver.takes != "graph"]
-ON_DEVICE = [name for name in VARIANTS if load_variant("dominators", name).Solver.runs_on == "device"]
+VARIANTS = solver_names("dominators")
+OF_GRAPHS = [name for name in VARIANTS if load_solver("dominators", name).Solver.takes != "batch"]
+OF_BATCHES = [name for name in VARIANTS if load_solver("dominators", name).Solver.takes != "graph"]
+ON_DEVICE = [name for name in VARIANTS if load_solver("dominators", name).Solver.runs_on == "device"]
 
 
 def make_solver(variant, resident, **parameters):
     """The solver, or a skipped test where it is not meant for the graph or needs a package."""
-    module = load_variant("dominators", variant)
+    module = load_solver("dominators", variant)
     try:
         return module.Solver(resident, module.Parameters(**parameters))
     except Skipped as reason:
@@ -145,7 +145,7 @@ def test_batches_of_thousands_of_drawn_graphs(device, cases):
     expected = reference_of_batch(batch)
     resident = ResidentBatch.upload(device, batch)
     for variant in OF_BATCHES:
-        module = load_variant("dominators", variant)
+        module = load_solver("dominators", variant)
         try:
             solver = module.Solver(resident, module.Parameters())
         except Skipped:
@@ -206,7 +206,7 @@ class TestBatches:
         assert not parameters.get("streams") or isinstance(solver.solve().idom, np.ndarray)
 
     def test_streams_and_replay_exclude_each_other(self):
-        module = load_variant("dominators", "batch-warp")
+        module = load_solver("dominators", "batch-warp")
         with pytest.raises(ValueError, match="exclude each other"):
             module.Parameters(streams=2, replay=True)
 
@@ -228,7 +228,7 @@ class TestLimits:
 
     def test_a_warp_has_32_lanes(self, host_device):
         graph = graph_of("chain-of-33", 33, [(v, v + 1) for v in range(32)])
-        module = load_variant("dominators", "persistent-warp")
+        module = load_solver("dominators", "persistent-warp")
         with pytest.raises(Skipped, match=r"up to 32 vertices, the graph has 33"):
             module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters())
 
@@ -242,7 +242,7 @@ class TestLimits:
             module.Solver(ResidentGraph.upload(host_device, graph_of("one", 1, [])), module.Parameters())
 
     def test_masks_have_a_limit(self, host_device):
-        module = load_variant("dominators", "multiword")
+        module = load_solver("dominators", "multiword")
         graph = rooted_graphs()["hub"]
         with pytest.raises(Skipped, match=r"masks of 5,003 vertices take 3 MiB, memory_mib is 2"):
             module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters(memory_mib=2))

@@ -7,7 +7,7 @@ import yaml
 
 from relaxometer.core.errors import UserError
 from relaxometer.plan.plan import Plan
-from relaxometer.problems.variants import kernel_names
+from relaxometer.problems.variants import solver_names
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/datasets.yaml"
@@ -158,8 +158,8 @@ def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, pa
 
 
 def test_kernels_are_found_by_their_files():
-    assert "dijkstra-cpu" in kernel_names("sssp")
-    assert not any(name.startswith("-") for name in kernel_names("sssp"))
+    assert "dijkstra-cpu" in solver_names("sssp")
+    assert not any(name.startswith("-") for name in solver_names("sssp"))
 
 
 def test_config_readme_explains_every_key():

@@ -13,7 +13,7 @@ from relaxometer.cli.all_runs import load_plan
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import Graph
 from relaxometer.problems import problem as problems
-from relaxometer.problems.variants import kernel_names
+from relaxometer.problems.variants import solver_names
 from relaxometer.report.figures import maps, style, summary
 from relaxometer.report.papers import adaptive
 from relaxometer.results.gather import summarise
@@ -285,8 +285,8 @@ def test_a_map_without_a_proven_answer_says_so(square):
 
 
 def test_a_variant_looks_the_same_everywhere():
-    for problem in problems.NAMES:
-        looks = [style.LOOKS[name] for name in kernel_names(problem) if name in style.LOOKS]
+    for problem in problems.problem_names():
+        looks = [style.LOOKS[name] for name in solver_names(problem) if name in style.LOOKS]
         assert len({look.colour for look in looks}) == len(looks)
     assert style.look("unheard-of") == style.look("unheard-of")
 
@@ -295,8 +295,8 @@ def test_a_variant_looks_the_same_everywhere():
 def test_no_two_variants_of_a_configuration_look_alike(suite, monkeypatch):
     monkeypatch.chdir(ROOT)
     runs = load_plan([suite] if suite else []).runs.values()
-    for problem in problems.NAMES:
-        names = {run.variant for run in runs if run.problem == problem} & set(kernel_names(problem))
+    for problem in problems.problem_names():
+        names = {run.variant for run in runs if run.problem == problem} & set(solver_names(problem))
         assert len({(style.look(name).colour, style.look(name).marker) for name in names}) == len(names)
 
 

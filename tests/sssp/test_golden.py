@@ -5,7 +5,7 @@ import pytest
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.variants import Skipped, kernel_names, load_variant
+from relaxometer.problems.variants import Skipped, load_solver, solver_names
 
 pytestmark = pytest.mark.slow
 
@@ -32,13 +32,13 @@ def new_york(road_file):
     return Graph.from_arcs("usa-ny", *read_gr(road_file("USA-road-d.NY.gr.gz")))
 
 
-@pytest.mark.parametrize("variant", kernel_names("sssp"))
+@pytest.mark.parametrize("variant", solver_names("sssp"))
 def test_new_york(device, variant, new_york):
     """SciPy and igraph give these distances; the phases are those of any phase-synchronous search."""
     if device.kind == "host" and variant in TOO_SLOW:
         pytest.skip(TOO_SLOW[variant])
     resident = ResidentGraph.upload(device, new_york)
-    module = load_variant("sssp", variant)
+    module = load_solver("sssp", variant)
     parameters = {"to_all_us": 1000} if variant == "adaptive" else {}
     try:
         answer = module.Solver(resident, module.Parameters(**parameters)).solve(FIRST_VERTEX)

@@ -10,14 +10,14 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import UNREACHED
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.label_correcting.delta_stepping import Solver as DeltaStepping
-from relaxometer.problems.variants import Skipped, load_variant
+from relaxometer.problems.variants import Skipped, load_solver
 from sample_graphs import reference_distances, sample_graphs
 
 ORDERS = ["fifo", "slf", "lll", "slf-lll"]
 
 
 def solver_of(variant, resident, **parameters):
-    module = load_variant("sssp", variant)
+    module = load_solver("sssp", variant)
     return module.Solver(resident, module.Parameters(**parameters))
 
 
@@ -135,7 +135,7 @@ class TestBellmanFordQueue:
     @pytest.mark.parametrize("capacity", [16, 100, 8192])
     def test_a_capacity_that_is_no_power_of_two_in_range_is_refused(self, capacity):
         with pytest.raises(ValidationError, match="capacity"):
-            load_variant("sssp", "bellman-ford-queue").Parameters(capacity=capacity)
+            load_solver("sssp", "bellman-ford-queue").Parameters(capacity=capacity)
 
     def test_overflow_is_flagged_by_every_block(self, device):
         graph = Graph.from_arcs("too-far", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
@@ -176,7 +176,7 @@ class TestDeltaStepping:
     def test_light_arcs_come_first_and_none_is_lost(self, device):
         graph = sample_graphs()["random-directed"]
         solver = DeltaStepping(
-            ResidentGraph.upload(device, graph), load_variant("sssp", "delta-stepping").Parameters(delta=20)
+            ResidentGraph.upload(device, graph), load_solver("sssp", "delta-stepping").Parameters(delta=20)
         )
         targets, weights, light_end = map(device.asnumpy, solver._arcs)
         for v in range(graph.n_vertices):

@@ -11,15 +11,15 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.phase_synchronous.adaptive import SOURCE_RATIO, best_thresholds, predicted_us
-from relaxometer.problems.variants import Skipped, kernel_names, load_variant
+from relaxometer.problems.variants import Skipped, load_solver, solver_names
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
-VARIANTS = kernel_names("sssp")
+VARIANTS = solver_names("sssp")
 PHASE_SYNCHRONOUS = ["conventional", "selection", "adaptive", "adaptive-persistent"]
 
 
 def make_solver(variant, resident, **parameters):
-    module = load_variant("sssp", variant)
+    module = load_solver("sssp", variant)
     try:
         return module.Solver(resident, module.Parameters(**parameters))
     except Skipped as reason:

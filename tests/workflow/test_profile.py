@@ -17,6 +17,6 @@ def test_every_rule_that_takes_a_gpu_has_a_node_to_itself():
     timed |= {name for name, base in bases.items() if base in timed}
     profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text(encoding="utf-8"))
     alone = {name for name, set_to in profile["set-resources"].items() if "slurm_extra" in set_to}
-    assert {"run_sssp", "run_bfs", "run_distributed", "run_on_one_rank"} <= timed
+    assert {"run_variant", "run_distributed", "run_on_one_rank"} <= timed
     assert alone == timed
     assert all("--exclusive" in profile["set-resources"][name]["slurm_extra"] for name in alone)

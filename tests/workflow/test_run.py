@@ -125,13 +125,13 @@ def test_an_edit_of_a_kernel_reruns_only_what_is_made_of_it(rerun, kernel, varia
     assert rerun.jobs_to_run() == set()
     path.write_text(text + ("int unused;\n" if is_kernel else "UNUSED = 1\n"), encoding="utf-8")
     jobs = rerun.jobs_to_run()
-    assert {variant for rule, variant in jobs if rule == "run_sssp"} == variants
+    assert {variant for rule, variant in jobs if rule == "run_variant"} == variants
     assert not {rule for rule, _ in jobs} & {"build_graph", "draw_sources"}
 
 
 def test_a_changed_parameter_reruns_only_its_variant(rerun):
     rerun.configure({**TINY, "sssp": {"graphs": ["tiny"], "variants": {"adaptive": {"to_all_us": 50}}}})
-    assert {variant for rule, variant in rerun.jobs_to_run() if rule == "run_sssp"} == {"adaptive"}
+    assert {variant for rule, variant in rerun.jobs_to_run() if rule == "run_variant"} == {"adaptive"}
 
 
 def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):

@@ -8,8 +8,8 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from relaxometer.problems import problem as problems
-from relaxometer.problems.variants import kernel_modules
+from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.variants import solver_modules
 from relaxometer.plan.plan import Plan
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
@@ -54,11 +54,13 @@ def batch_files(batch):
 
 
 def run_inputs(wildcards):
-    """What a variant is run on: a batch, or a graph and its sources."""
+    """The batch, or the graph and its sources, that a variant is run on."""
     if PLAN.datasets[wildcards.graph].is_batch:
         return {"graph": batch_files(wildcards.graph)}
-    sources = f"results/sources/{wildcards.graph}.parquet"
-    return {"graph": graph_files(wildcards.graph), "sources": sources}
+    inputs = {"graph": graph_files(wildcards.graph)}
+    if load_problem(wildcards.problem).has_source:
+        inputs["sources"] = f"results/sources/{wildcards.graph}.parquet"
+    return inputs
 
 
 def file_inputs(entry):
@@ -96,12 +98,12 @@ def dataset_code(name):
     )
 
 
-def run_of(problem, wildcards):
+def run_of(wildcards):
     """The run that a job's wildcards name."""
-    return PLAN.runs[problem, wildcards.graph, wildcards.variant]
+    return PLAN.runs[wildcards.problem, wildcards.graph, wildcards.variant]
 
 
-def run_code(problem, wildcards):
-    """Hash of what runs and proves the variant that a job's wildcards name."""
-    path = kernel_modules(problem)[run_of(problem, wildcards).kernel]
-    return code_hash("measure.variant", path.removeprefix("relaxometer."))
+def run_code(wildcards):
+    """Hash of the code that runs and proves the variant that a job's wildcards name."""
+    solver = solver_modules(wildcards.problem)[run_of(wildcards).kernel]
+    return code_hash("measure.variant", solver.removeprefix("relaxometer."))

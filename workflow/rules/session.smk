@@ -15,7 +15,7 @@ if workflow.nodes is None:
 wildcard_constraints:
     graph="[a-z0-9][a-z0-9-]*",
     variant="[a-z0-9][a-z0-9-]*",
-    problem="|".join(problems.NAMES),
+    problem="|".join(problem_names()),
 
 
 onstart:

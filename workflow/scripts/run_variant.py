@@ -1,27 +1,26 @@
-"""Run one variant on one graph from every source, prove the answers, and write all samples."""
+"""Run one variant on one graph or batch from every source, prove the answers, and write all samples."""
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from relaxometer.core.scripting import job
 from relaxometer.device import get_device
-from relaxometer.graphs.batch import Batch, read_batch
-from relaxometer.graphs.graph import Graph, read_graph
-from relaxometer.measure.variant import measure, write_measurement
+from relaxometer.graphs.batch import read_batch
+from relaxometer.graphs.graph import read_graph
+from relaxometer.measure.jobs import run_variant
 from relaxometer.plan.models import Run
+from relaxometer.problems.problem import add_folders
 
 with job(snakemake):
-    run = Run.model_validate(snakemake.params.run)
+    # Not a parameter of the job: the hash of the code says when a solver has changed.
+    add_folders(snakemake.config.get("kernels", []))
     folder = Path(snakemake.input.graph[0]).parent
-    graph: Graph | Batch
-    if snakemake.input.get("sources"):
-        graph = read_graph(folder)
-        sources = pq.read_table(snakemake.input.sources)["source"].to_numpy()
-        if isinstance(run.timing.sources, int):
-            sources = sources[: run.timing.sources]
-    else:
-        graph, sources = read_batch(folder), np.zeros(1, dtype=np.int64)
-    result = measure(run, graph, sources, get_device(snakemake.params.device))
-    write_measurement(result, run.problem, Path(snakemake.output.runs).parent)
+    sources = snakemake.input.get("sources")
+    run_variant(
+        Run.model_validate(snakemake.params.run),
+        read_batch(folder) if folder.parent.name == "batches" else read_graph(folder),
+        pq.read_table(sources)["source"].to_numpy() if sources else None,
+        get_device(snakemake.params.device),
+        Path(snakemake.output.runs).parent,
+    )

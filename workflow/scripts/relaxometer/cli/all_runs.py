@@ -16,49 +16,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
-import yaml
-from snakemake.utils import update_config
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import write_table
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
 from relaxometer.device import Device, get_device
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.measure.jobs import STUDIES, run_study, run_variant
 from relaxometer.measure.ranks import arguments_of, check_gpus
 from relaxometer.measure.sources import sources_table
-from relaxometer.measure.updates import measure_updates
-from relaxometer.measure.variant import measure, write_measurement
+from relaxometer.plan.load import load_plan
 from relaxometer.plan.models import DistributedRun, Run
 from relaxometer.plan.plan import Plan
-from relaxometer.problems.problem import NAMES
-
-
-def load_plan(overlays: list[Path]) -> Plan:
-    """Check the default configuration with files laid over it, as Snakemake's ``--configfile`` does."""
-    config: dict[str, object] = {}
-    for path in [Path("config/config.yaml"), *overlays]:
-        try:
-            keys = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f"{path}:{mark.line + 1}" if mark else f"{path}"
-            raise UserError(f"{where}: no YAML: {getattr(error, 'problem', None) or error}") from None
-        if not isinstance(keys, dict | None):
-            raise UserError(f"{path}: keys and their values are expected, not {keys!r:.60}")
-        update_config(config, keys or {})
-    origin = " + ".join(["config/config.yaml", *map(str, overlays)])
-    return Plan(config, Path("resources/datasets.yaml"), origin)
+from relaxometer.problems.problem import load_problem, problem_names
 
 
 def graph_of(plan: Plan, name: str) -> Graph | Batch:
@@ -67,7 +46,7 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
     Raises
     ------
     UserError
-        If the workflow has not made it, and it is not generated.
+        If the workflow has not made it and it cannot be generated.
     """
     dataset = plan.datasets[name]
     folder = Path("results/batches" if dataset.is_batch else "results/graphs", name)
@@ -78,10 +57,10 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
     return build_batch(name, dataset, files=[]) if dataset.is_batch else build_graph(name, dataset, files=[])
 
 
-def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
-    """Return the sources that the workflow drew, or draw them; a batch has none and takes a single 0."""
-    if isinstance(graph, Batch):
-        return np.zeros(1, dtype=np.int64)
+def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | None:
+    """Return the sources that the workflow drew, or draw them; None where searches have no source."""
+    if isinstance(graph, Batch) or not load_problem(problem).has_source:
+        return None
     path = Path("results/sources", f"{graph.name}.parquet")
     timing = plan.config.timing
     table = pq.read_table(path) if path.is_file() else sources_table(graph, timing.sources, plan.config.seed)
@@ -90,49 +69,70 @@ def sources_of(plan: Plan, graph: Graph | Batch) -> npt.NDArray[np.int64]:
 
 def inputs_of(plan: Plan) -> list[str]:
     """Return the graphs and batches that some run needs, in the order of the configuration's `graphs`."""
-    named = [name for problem in NAMES for name in getattr(plan.config, problem).graphs]
+    named = [name for problem in problem_names() for name in plan.config.problem(problem).graphs]
     needed = {run.graph for run in plan.runs.values()}
     return [name for name in dict.fromkeys(named) if name in needed]
 
 
-def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, tuple[Path, Callable[[Graph | Batch], str]]]:
-    """Return what is to be done on a graph or a batch, by what it is called: the last file, and how.
+@dataclass(frozen=True)
+class Job:
+    """A job on one graph: its last file, and the function that writes it and returns the statuses."""
 
-    What is done returns the statuses that it led to.
-    """
-    jobs: dict[str, tuple[Path, Callable[[Graph | Batch], str]]] = {
-        f"{run.problem} {name} {run.variant}": (
-            folder_of(run) / "context.json",
-            partial(_run, run, plan, device),
+    path: Path
+    do: Callable[[Any], set[str]]
+
+
+def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, Job]:
+    """Return the jobs on a graph or a batch by name."""
+
+    def variant(run: Run) -> Job:
+        folder = Path("results/runs", run.problem, run.graph, run.variant)
+        return Job(
+            folder / "context.json",
+            lambda graph: run_variant(run, graph, sources_of(plan, run.problem, graph), device, folder),
         )
-        for run in plan.runs.values()
-        if run.graph == name
+
+    jobs = {
+        f"{run.problem} {name} {run.variant}": variant(run) for run in plan.runs.values() if run.graph == name
     }
-    if name in plan.config.updates.graphs:
-        jobs[f"updates {name}"] = Path("results/updates", f"{name}.parquet"), partial(_update, plan, device)
-    return jobs
+    studies = [study for study in STUDIES if name in STUDIES[study].graphs(plan.config)]
+    return jobs | {f"{study} {name}": _study_job(plan, study, device, name) for study in studies}
+
+
+def jobs_without_graph(plan: Plan, device: Device) -> dict[str, Job]:
+    """Return the studies that need no graph, by name."""
+    papers = set(plan.config.report.sources)
+    wanted = [name for name, study in STUDIES.items() if study.papers & papers]
+    return {name: _study_job(plan, name, device) for name in wanted}
+
+
+def _study_job(plan: Plan, study: str, device: Device, graph_name: str = "") -> Job:
+    path = Path(STUDIES[study].path.format(graph=graph_name))
+    parameters = STUDIES[study].parameters(plan.config)
+    return Job(path, lambda graph: run_study(study, parameters, graph, device, path))
 
 
 def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
-    """Run everything, graph by graph, until the limit has passed; return what was left out.
+    """Run everything, graph by graph, until the limit has passed; return the names of the jobs left out.
 
-    With `missing`, what has results already is passed over, whatever made them.
+    With `missing`, jobs whose results exist are passed over, whatever made them.
     """
     device = get_device(plan.config.device)
     start = time.monotonic()
     left = []
-    for name in inputs_of(plan):
+    for graph_name in [None, *inputs_of(plan)]:
         graph = None
-        for job, (path, do) in jobs_of(plan, name, device).items():
-            if missing and path.is_file():
+        jobs = jobs_of(plan, graph_name, device) if graph_name else jobs_without_graph(plan, device)
+        for name, job in jobs.items():
+            if missing and job.path.is_file():
                 continue
             if time.monotonic() - start > limit_s:
-                left.append(job)
+                left.append(name)
                 continue
-            if graph is None:
-                graph = graph_of(plan, name)
-            statuses = do(graph)
-            print(f"{time.monotonic() - start:6.1f} s {job}: {statuses}", flush=True)
+            if graph is None and graph_name:
+                graph = graph_of(plan, graph_name)
+            statuses = ", ".join(sorted(job.do(graph)))
+            print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
     if device.kind == "cuda":
         # Ranks, which are processes of their own, need what CuPy's pool would keep.
         device.xp.get_default_memory_pool().free_all_blocks()
@@ -187,28 +187,6 @@ def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_
 
 def _written(path: Path) -> int | None:
     return path.stat().st_mtime_ns if path.is_file() else None
-
-
-def folder_of(run: Run) -> Path:
-    """Return where the results of a run lie."""
-    return Path("results/runs", run.problem, run.graph, run.variant)
-
-
-def _run(run: Run, plan: Plan, device: Device, graph: Graph | Batch) -> str:
-    """Run a variant on a graph; return the statuses."""
-    sources, count = sources_of(plan, graph), run.timing.sources
-    result = measure(run, graph, sources[:count] if isinstance(count, int) else sources, device)
-    write_measurement(result, run.problem, folder_of(run))
-    return ", ".join(sorted({row["status"] for row in result.runs}))
-
-
-def _update(plan: Plan, device: Device, graph: Graph | Batch) -> str:
-    """Measure updates of a graph; return the statuses."""
-    assert isinstance(graph, Graph), "the plan sees to it"
-    study, seed = plan.config.updates, plan.config.seed
-    table = measure_updates(graph, study.arcs, repetitions=study.repetitions, seed=seed, device=device)
-    write_table(table, Path("results/updates", f"{graph.name}.parquet"))
-    return ", ".join(sorted(set(table["status"].to_pylist())))
 
 
 def main() -> None:

@@ -16,8 +16,8 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import over
 from relaxometer.distributed.partition import Block
 from relaxometer.problems.bfs import certify as certify_bfs
+from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.sssp import certify
-from relaxometer.problems.sssp.certify import Certificate
 
 NONE = np.uint32(2**32 - 1)
 """An unreached vertex, or no predecessor."""

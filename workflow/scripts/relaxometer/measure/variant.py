@@ -25,13 +25,10 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.plan.models import Run
 from relaxometer.problems import variants
+from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import Problem, load_problem
 from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
-from relaxometer.problems.sssp.certify import Certificate
-
-UNREACHED = np.uint32(2**32 - 1)
-"""What stands in the first column of an answer for a vertex that was not reached."""
 
 
 @dataclass
@@ -65,7 +62,7 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: Device)
     run : Run
     graph : Graph or Batch
     sources : ndarray of shape (n_sources,), integers
-        A batch, whose graphs have entries of their own, takes a single 0.
+        A single 0 where searches have no source: on a batch, or in a problem without sources.
     device : Device
 
     Returns
@@ -83,10 +80,10 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: Device)
             f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
         )
     problem = load_problem(run.problem)
-    runs_on = variants.load_variant(run.problem, run.kernel).Solver.runs_on
+    runs_on = variants.load_solver(run.problem, run.kernel).Solver.runs_on
     where = ("cpu", cpu_model()) if runs_on == "cpu" else (device.kind, device.name)
     result = Measurement(context={"device_kind": where[0], "device": where[1], "before": device.context()})
-    result.answer = {column: np.empty(0, dtype=np.uint32) for column in problem.columns}
+    result.answer = {column: np.empty(0, dtype) for column, dtype in problem.columns.items()}
     failure: tuple[str, str] | None = None
     try:
         job = _Job(run, problem, graph, device)
@@ -131,8 +128,9 @@ class _Job:
     def __init__(self, run: Run, problem: Problem, graph: Graph | Batch, device: Device) -> None:
         self._run = run
         self._device = device
-        self._has_source = isinstance(graph, Graph)
-        module = variants.load_variant(run.problem, run.kernel)
+        self._problem = problem
+        self._has_source = problem.has_source and isinstance(graph, Graph)
+        module = variants.load_solver(run.problem, run.kernel)
         parameters = module.Parameters.model_validate(run.parameters)
         with _stopwatch() as upload:
             self._graph: ResidentGraph | ResidentBatch = (
@@ -204,7 +202,7 @@ class _Job:
         key = {"source": source, "repetition": repetition}
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         result.certificates.append(key | {"holds": certificate.holds} | violations)
-        reached = next(iter(columns.values())) != UNREACHED
+        reached = self._problem.reached(columns)
         status, reason = _status(answer, certificate)
         ends = self._input_degrees
         return {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, create_model
+
+from relaxometer.core.errors import UserError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
@@ -191,7 +194,10 @@ class Config(Section):
     datasets : dict of str to Dataset
         Graphs of your own, beside those in ``resources/datasets.yaml``.
     timing : Timing
-    sssp, bfs, dominators : Problem
+    kernels : list of str
+        Folders with variants and problems of your own; see ``docs/adding.md``.
+    sssp, bfs, dominators, ... : Problem
+        One section per problem.
     distributed : dict of str to Series or False
         Series of searches over several ranks by name; False leaves one out that an earlier file names.
     throughput : Throughput
@@ -204,13 +210,39 @@ class Config(Section):
     data_mirrors: list[str] = []
     datasets: dict[Name, dict[str, Any]] = {}
     timing: Timing = Timing()
-    sssp: Problem = Problem()
-    bfs: Problem = Problem()
-    dominators: Problem = Problem()
+    kernels: list[str] = []
     distributed: dict[Name, Series | Literal[False]] = {}
     throughput: Throughput = Throughput()
     updates: Updates = Updates()
     report: Report = Report()
+
+    def problem(self, name: str) -> Problem:
+        """Return the section of a problem."""
+        section: Problem = getattr(self, name)
+        return section
+
+
+def config_model(problems: Iterable[str]) -> type[Config]:
+    """Return `Config` with a section for each of these problems.
+
+    Raises
+    ------
+    UserError
+        If a problem is called like another key.
+    """
+    problems = list(problems)
+    for name in Config.model_fields.keys() & problems:
+        raise UserError(
+            f"problem {name!r}: the configuration has another key of this name; rename the problem"
+        )
+    sections: dict[str, Any] = {name: (Problem, Problem()) for name in problems}
+    return create_model("Config", __base__=Config, **sections)
+
+
+class Folders(BaseModel):
+    """The one key that must be known before the others: it decides which problems there are."""
+
+    kernels: list[str] = []
 
 
 class Run(Section):

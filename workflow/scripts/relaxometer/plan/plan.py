@@ -12,17 +12,17 @@ from relaxometer.core.validation import nearest, validated
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.plan.models import (
-    Config,
     DistributedRun,
+    Folders,
     Problem,
     Run,
     Series,
     Timing,
     TimingOverride,
     Variant,
+    config_model,
 )
-from relaxometer.problems import problem as problems
-from relaxometer.problems import variants
+from relaxometer.problems import problem, variants
 
 
 class Plan:
@@ -54,12 +54,13 @@ class Plan:
 
     def __init__(self, config: Mapping[str, Any], registry: Path, origin: str = "config") -> None:
         self.origin = origin
-        self.config = validated(Config, dict(config), origin)
+        problem.add_folders(validated(Folders, dict(config), origin).kernels, origin)
+        self.config = validated(config_model(problem.problem_names()), dict(config), origin)
         self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
         self.runs = {
             (run.problem, run.graph, run.variant): run
-            for problem in problems.NAMES
-            for run in self._runs_of(problem, getattr(self.config, problem))
+            for name in problem.problem_names()
+            for run in self._runs_of(name, self.config.problem(name))
         }
         self.distributed: dict[str, DistributedRun] = {}
         for name, series in self.config.distributed.items():
@@ -70,8 +71,12 @@ class Plan:
                     )
                 self.distributed[run.name] = run
         for graph in self.config.throughput.graphs:
-            self._one_of(graph, self.config.sssp.graphs, "throughput.graphs", "graph of sssp.graphs")
-        alone = [name for name in self.config.dominators.graphs if not self.datasets[name].is_batch]
+            self._one_of(
+                graph, self.config.problem("sssp").graphs, "throughput.graphs", "graph of sssp.graphs"
+            )
+        alone = [
+            name for name in self.config.problem("dominators").graphs if not self.datasets[name].is_batch
+        ]
         for graph in self.config.updates.graphs:
             self._one_of(graph, alone, "updates.graphs", "graph of dominators.graphs")
         for graph in self.config.report.maps:
@@ -91,25 +96,26 @@ class Plan:
     def _inputs(self) -> list[str]:
         return list(dict.fromkeys(run.graph for run in self.runs.values()))
 
-    def _runs_of(self, name: str, problem: Problem) -> Iterable[Run]:
-        for graph in problem.graphs:
+    def _runs_of(self, name: str, section: Problem) -> Iterable[Run]:
+        takes_batches = problem.load_problem(name).takes_batches if section.graphs else False
+        for graph in section.graphs:
             self._one_of(graph, self.datasets, f"{name}.graphs", "dataset")
-            if self.datasets[graph].is_batch and name not in problems.WITH_BATCHES:
+            if self.datasets[graph].is_batch and not takes_batches:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
                 )
-        for variant, given in problem.variants.items():
+        for variant, given in section.variants.items():
             if given is False:
                 continue
             spec = given or Variant()
             key = f"{name}.variants.{variant}"
             kernel = spec.kernel or variant
-            self._one_of(kernel, variants.kernel_names(name), key, "kernel")
+            self._one_of(kernel, variants.solver_names(name), key, "kernel")
             for graph in spec.graphs or []:
-                self._one_of(graph, problem.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+                self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
             for expanded, parameters in self._expand(variant, spec.model_extra or {}):
                 self._check_parameters(name, kernel, parameters, key)
-                for graph in spec.graphs or problem.graphs:
+                for graph in spec.graphs or section.graphs:
                     if not self._takes(name, kernel, graph):
                         continue
                     yield Run(
@@ -187,12 +193,12 @@ class Plan:
             yield variant + suffix, {**parameters, **dict(zip(swept, values, strict=True))}
 
     def _check_parameters(self, problem: str, kernel: str, parameters: dict[str, Any], key: str) -> None:
-        model = variants.load_variant(problem, kernel).Parameters
+        model = variants.load_solver(problem, kernel).Parameters
         validated(model, parameters, f"{self.origin}: {key}")
 
     def _takes(self, problem: str, kernel: str, graph: str) -> bool:
         """Return whether a kernel is one for graphs or for batches, whichever `graph` is."""
-        takes = getattr(variants.load_variant(problem, kernel).Solver, "takes", "graph")
+        takes = getattr(variants.load_solver(problem, kernel).Solver, "takes", "graph")
         return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
 
     def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:

@@ -1,17 +1,30 @@
-"""What tells one problem from another where variants are run and their answers proven."""
+"""What distinguishes one problem from another, and which problems there are.
+
+A problem is a package inside this one, or inside a folder that the configuration's `kernels` names. It holds
+a `PROBLEM` and the problem's variants (see `variants.py`).
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-NAMES = ("sssp", "bfs", "dominators")
-"""The problems; each is a package of that name, with a `PROBLEM` and a module for each variant."""
+import numpy as np
 
-WITH_BATCHES = ("dominators",)
-"""The problems that are also asked of whole batches of graphs."""
+from relaxometer import problems
+from relaxometer.core.errors import UserError
+
+FIRST = ("sssp", "bfs", "dominators")
+"""The problems that come first in tables and reports; others follow in alphabetical order."""
+
+
+def _is_known(columns: Mapping[str, Any]) -> Any:
+    first = next(iter(columns.values()))
+    return first != np.uint32(2**32 - 1)
 
 
 @dataclass(frozen=True)
@@ -20,22 +33,116 @@ class Problem:
 
     Parameters
     ----------
-    columns : tuple of str
-        Names of an answer's columns, each uint32 with a row a vertex. The first one is 2**32 - 1 where a
-        vertex was not reached.
+    columns : mapping of str to dtype
+        Columns of an answer, one row per vertex.
     rules : tuple of str
         The rules of a certificate.
     certifier : callable
-        Makes what proves answers on one resident graph. Its ``check(source, **columns)`` returns a
-        :class:`relaxometer.problems.sssp.certify.Certificate`.
+        Makes the certifier of one resident graph or batch. Its ``check(source, **columns)`` returns a
+        :class:`relaxometer.problems.certificate.Certificate`; `source` is None where a search has none.
+    has_source : bool, default=True
+        Whether a search of a graph starts from a source. Searches of a batch never do.
+    takes_batches : bool, default=False
+        Whether the problem can be solved for all graphs of a batch at once.
+    reached : callable
+        Maps the columns of an answer to a mask of the vertices that the search reached. By default, those
+        whose first column is not 2**32 - 1.
     """
 
-    columns: tuple[str, ...]
+    columns: Mapping[str, type[np.generic]]
     rules: tuple[str, ...]
     certifier: Callable[[Any], Any]
+    has_source: bool = True
+    takes_batches: bool = False
+    reached: Callable[[Mapping[str, Any]], Any] = _is_known
+
+
+def problem_names() -> tuple[str, ...]:
+    """Return the names of all problems, in the order of reports."""
+    found = {package.name for package in pkgutil.iter_modules(problems.__path__) if package.ispkg}
+    return (*FIRST, *sorted(found - set(FIRST)))
 
 
 def load_problem(name: str) -> Problem:
-    """Return the `PROBLEM` of the package `name`."""
-    problem: Problem = importlib.import_module(f"relaxometer.problems.{name}").PROBLEM
+    """Return the `PROBLEM` of a package.
+
+    Raises
+    ------
+    UserError
+        If the package of a user's own problem cannot be imported or has no `PROBLEM`.
+    """
+    problem: Problem = import_own(f"relaxometer.problems.{name}", "PROBLEM").PROBLEM
     return problem
+
+
+def import_own(module: str, *needed: str) -> Any:
+    """Import a module of a problem.
+
+    Raises
+    ------
+    UserError
+        If it cannot be imported or lacks one of the names `needed`, naming file and line.
+    """
+    try:
+        imported = importlib.import_module(module)
+    except UserError:
+        raise
+    except Exception as error:
+        where = _place(error, module)
+        raise UserError(f"{where}: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+    for name in needed:
+        if not hasattr(imported, name):
+            raise UserError(f"{imported.__file__}: defines no {name}")
+    return imported
+
+
+def _place(error: Exception, module: str) -> str:
+    """Return file and line at which a module failed."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    frame, found = error.__traceback__, module
+    while frame:
+        if "importlib" not in frame.tb_frame.f_code.co_filename:
+            found = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return found
+
+
+def add_folders(folders: Iterable[str], origin: str = "config") -> None:
+    """Find problems and variants in folders outside the package, too.
+
+    A folder holds one folder per problem: ``my_kernels/sssp/my_variant.py`` is a variant of `sssp`, and
+    ``my_kernels/components/__init__.py`` with a `PROBLEM` is a problem of its own.
+
+    Parameters
+    ----------
+    folders : iterable of str
+        Relative to the working directory. Adding a folder twice has no effect.
+    origin : str
+        Where the folders are named, for messages.
+
+    Raises
+    ------
+    UserError
+        If a folder does not exist or holds a folder that is not a problem.
+    """
+    for folder in folders:
+        root = Path(folder).resolve()
+        if not root.is_dir():
+            raise UserError(f"{origin}: kernels: folder {folder!r} does not exist")
+        for inner in sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] not in "._"):
+            if inner.name in problem_names():
+                _extend(f"relaxometer.problems.{inner.name}", inner)
+            elif (inner / "__init__.py").is_file():
+                _extend("relaxometer.problems", root)
+            else:
+                raise UserError(
+                    f"{origin}: kernels: {folder}/{inner.name}: unknown problem {inner.name!r}; known: "
+                    f"{', '.join(problem_names())}; a problem of your own needs an __init__.py with a PROBLEM"
+                )
+
+
+def _extend(package: str, folder: Path) -> None:
+    path = importlib.import_module(package).__path__
+    if str(folder) not in map(str, path):
+        path.append(str(folder))

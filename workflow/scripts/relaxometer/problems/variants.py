@@ -1,19 +1,19 @@
 """Finds the variants of a problem by the names of their modules.
 
-In a problem's package and the packages inside it, every module is a variant except ``certify`` and those
-whose names begin with an underscore: ``sssp/dijkstra/dijkstra_cpu.py`` is ``dijkstra-cpu``.
+In a problem's folder and the folders inside it, every module is a variant except ``certify`` and those whose
+names begin with an underscore: ``sssp/dijkstra/dijkstra_cpu.py`` is ``dijkstra-cpu``.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
-from functools import cache
-from types import ModuleType
+from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from relaxometer.core.errors import UserError
+from relaxometer.problems.problem import import_own
 
 RENAMED = {"batch": "many-sources"}
 """Present names of variants, by their former names."""
@@ -25,16 +25,15 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def wants_arcs(self, n_arcs: int) -> bool:
-        """Return whether `n_arcs` arcs are to be in the device's memory ahead of the first search."""
+        """Return whether `n_arcs` arcs must be in the device's memory before the first search."""
         return True
 
 
 class Skipped(Exception):  # noqa: N818  (a status, not an error)
-    """A variant is not meant for a graph; the message is the reason that the summary gives."""
+    """A variant does not suit a graph; the summary gives the message as the reason."""
 
 
-@cache
-def kernel_modules(problem: str) -> dict[str, str]:
+def solver_modules(problem: str) -> dict[str, str]:
     """Return the variants of a problem.
 
     Parameters
@@ -44,33 +43,44 @@ def kernel_modules(problem: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        The dotted name of each variant's module, by the name of the variant.
+        The dotted name of each variant's module, by the name of the variant, in alphabetical order.
 
     Raises
     ------
     UserError
-        If two modules have the same name.
+        If two modules have the same name, or a file's name is not one that Python can import.
     """
-    package = f"relaxometer.problems.{problem}"
-    found: dict[str, str] = {}
-    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-        name = module.name.rpartition(".")[2]
-        if module.ispkg or name.startswith("_") or name == "certify":
-            continue
-        variant = name.replace("_", "-")
-        if variant in found:
-            raise UserError(
-                f"variant {variant!r} of {problem} is there twice: {found[variant]}, {module.name}"
-            )
-        found[variant] = module.name
-    return dict(sorted(found.items()))
+    package = importlib.import_module(f"relaxometer.problems.{problem}")
+    found: dict[str, Path] = {}
+    modules: dict[str, str] = {}
+    for folder in map(Path, package.__path__):
+        for file in folder.rglob("[!_]*.py"):
+            parts = file.relative_to(folder).with_suffix("").parts
+            if parts == ("certify",):
+                continue
+            if not all(map(str.isidentifier, parts)):
+                raise UserError(
+                    f"{file}: rename it to {file.name.replace('-', '_')}, which Python can import"
+                )
+            name = parts[-1].replace("_", "-")
+            if name in found:
+                raise UserError(f"{problem}: two variants are called {name!r}: {found[name]} and {file}")
+            found[name] = file
+            modules[name] = ".".join([package.__name__, *parts])
+    return dict(sorted(modules.items()))
 
 
-def kernel_names(problem: str) -> list[str]:
+def solver_names(problem: str) -> list[str]:
     """Return the names of the variants of a problem in alphabetical order."""
-    return list(kernel_modules(problem))
+    return list(solver_modules(problem))
 
 
-def load_variant(problem: str, kernel: str) -> ModuleType:
-    """Import the module of a variant."""
-    return importlib.import_module(kernel_modules(problem)[kernel])
+def load_solver(problem: str, name: str) -> Any:
+    """Import the module of a variant.
+
+    Raises
+    ------
+    UserError
+        If the module cannot be imported, or lacks `Parameters` or `Solver`.
+    """
+    return import_own(solver_modules(problem)[name], "Parameters", "Solver")

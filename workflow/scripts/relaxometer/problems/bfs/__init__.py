@@ -31,7 +31,7 @@ UNREACHED = np.uint32(2**32 - 1)
 NO_PREDECESSOR = np.uint32(2**32 - 1)
 """Predecessor of a vertex that no path reaches; the source is its own predecessor."""
 
-PROBLEM = Problem(("level", "predecessor"), tuple(RULES), BfsCertifier)
+PROBLEM = Problem({"level": np.uint32, "predecessor": np.uint32}, tuple(RULES), BfsCertifier)
 
 
 @dataclass(frozen=True)

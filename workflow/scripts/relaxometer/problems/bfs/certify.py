@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relaxometer.problems.sssp.certify import Certificate
+from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph

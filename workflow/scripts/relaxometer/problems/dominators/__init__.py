@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NO_DOMINATOR = np.uint32(2**32 - 1)
 """Immediate dominator of a vertex that no path reaches; the root is its own."""
 
-PROBLEM = Problem(("idom",), tuple(RULES), DominatorsCertifier)
+PROBLEM = Problem({"idom": np.uint32}, tuple(RULES), DominatorsCertifier, takes_batches=True)
 
 
 @dataclass(frozen=True)

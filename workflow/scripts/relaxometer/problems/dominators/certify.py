@@ -34,7 +34,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.problems.sssp.certify import Certificate
+from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
     from relaxometer.graphs.batch import Batch

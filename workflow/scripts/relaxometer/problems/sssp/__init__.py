@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
-PROBLEM = Problem(("distance", "predecessor"), tuple(RULES), SsspCertifier)
+PROBLEM = Problem({"distance": np.uint32, "predecessor": np.uint32}, tuple(RULES), SsspCertifier)
 
 
 @dataclass(frozen=True)

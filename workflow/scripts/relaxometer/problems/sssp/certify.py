@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -21,36 +22,6 @@ RULES = {
 """The rules of an SSSP certificate, in the order of the kernels' report."""
 
 BLOCK = 256
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Outcome of checking one answer.
-
-    Parameters
-    ----------
-    violations : dict of str to int
-        How often each rule is broken.
-    first : dict of str to int
-        The smallest vertex at which each broken rule is broken.
-    """
-
-    violations: dict[str, int]
-    first: dict[str, int]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every rule holds, so that the answer is proven right."""
-        return not any(self.violations.values())
-
-    @property
-    def reason(self) -> str:
-        """The broken rules in words; empty if all hold."""
-        return "; ".join(
-            f"rule {rule} broken {count} times, first at vertex {self.first[rule]}"
-            for rule, count in self.violations.items()
-            if count
-        )
 
 
 class SsspCertifier:

@@ -62,7 +62,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
     )
     for row, race in enumerate(races):
         for column, (name, _) in enumerate(columns):
-            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({SHORT[race[0]]})")
+            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({SHORT.get(race[0], race[0])})")
     for column, (_, rows) in enumerate(columns):
         axes[-1, column].set_xlabel(_time_axis(rows))
         _set_ticks(axes[-1, column])
@@ -174,7 +174,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
     return pd.DataFrame(
         {
-            "Problem": lines["problem"].map(SHORT),
+            "Problem": lines["problem"].map(lambda name: SHORT.get(name, name)),
             "Graph": lines["graph"],
             "Rank": [_whole(rank) for rank in lines["rank"]],
             "Variant": lines["variant"],

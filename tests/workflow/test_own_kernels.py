@@ -1,0 +1,103 @@
+"""Variants and problems from folders outside the package go through the whole workflow."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from relaxometer.graphs.graph import read_graph
+from tiny_workflow import TINY, Workflow
+
+OWN = Path(__file__).parents[1] / "own_kernels"
+COMPONENTS = {
+    **TINY,
+    "kernels": ["my_kernels"],
+    "sssp": {"graphs": []},
+    "components": {"graphs": ["tiny"], "variants": {"label-propagation": {}, "wide": {}}},
+}
+COMPONENTS["components"]["variants"]["wide"] = {"kernel": "label-propagation", "block": 128}
+
+
+@pytest.fixture
+def workflow(tmp_path):
+    shutil.copytree(OWN, tmp_path / "my_kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    made = Workflow(tmp_path)
+    made.configure(COMPONENTS)
+    return made
+
+
+@pytest.mark.slow
+def test_a_problem_of_ones_own_reaches_the_summary_and_the_report(workflow):
+    workflow.run("--", "all")
+    summary = pd.read_csv(workflow.path("results/summary.csv")).set_index(["problem", "variant"])
+    lines = summary.loc["components"]
+    assert lines["status"].to_dict() == {"label-propagation": "ok", "wide": "ok"}
+    assert lines["certified"].to_list() == [1, 1]
+    assert lines["sources"].to_list() == [1, 1]
+    answer = pq.read_table(workflow.path("results/runs/components/tiny/wide/answer.parquet"))
+    assert str(answer.schema.field("depth").type) == "uint16"
+    graph = read_graph(workflow.path("results/graphs/tiny"))
+    matrix = csr_array((np.ones(graph.n_arcs), graph.targets, graph.offsets), shape=(graph.n_vertices,) * 2)
+    _, expected = connected_components(matrix, directed=False)
+    firsts = np.unique(expected, return_index=True)[1]
+    assert np.array_equal(answer["component"].to_numpy(), firsts[expected])
+    assert "components" in workflow.path("results/figures/median-times.svg").read_text(encoding="utf-8")
+
+    kernel = workflow.path("my_kernels/components/label_propagation.cu")
+    text = kernel.read_text(encoding="utf-8")
+    kernel.write_text("// A remark.\n" + text, encoding="utf-8")
+    assert workflow.jobs_to_run() == set()
+    left_out = "if (u % 7 == 3 || v % 7 == 3) continue;"
+    wrong = text.replace("const u64 mine", left_out + " const u64 mine")
+    assert wrong != text
+    kernel.write_text(wrong, encoding="utf-8")
+    assert {job for job in workflow.jobs_to_run() if job[0] == "run_variant"} == {
+        ("run_variant", "label-propagation"),
+        ("run_variant", "wide"),
+    }
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    assert "components wide on tiny: invalid (rule crossing broken" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        (
+            "nothing/x.py",
+            "",
+            "my_kernels/nothing: unknown problem 'nothing'; known: sssp, bfs,",
+        ),
+        ("sssp/conventional.py", "", "sssp: two variants are called 'conventional'"),
+        ("sssp/my-own.py", "", "my-own.py: rename it to my_own.py"),
+        ("components/broken.py", "x =\n", "components/broken.py:1: SyntaxError: invalid syntax"),
+        (
+            "components/broken.py",
+            "import nowhere\n",
+            "components/broken.py:1: ModuleNotFoundError",
+        ),
+        ("components/broken.py", "Parameters = 1\n", "components/broken.py: defines no Solver"),
+        ("components/__init__.py", "", "components/__init__.py: defines no PROBLEM"),
+    ],
+)
+def test_a_mistake_in_a_folder_of_ones_own_is_one_line(workflow, file, text, message):
+    path = workflow.path(f"my_kernels/{file}")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    workflow.configure({**COMPONENTS, "components": {"graphs": ["tiny"], "variants": {"broken": {}}}})
+    done = workflow.run("--dry-run", "--", "all", check=False)
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_folder_that_does_not_exist_is_one_line(workflow):
+    workflow.configure({**COMPONENTS, "kernels": ["my_kernel"]})
+    done = workflow.run("--dry-run", "--", "all", check=False)
+    assert done.returncode != 0
+    assert "kernels: folder 'my_kernel' does not exist" in done.stdout + done.stderr

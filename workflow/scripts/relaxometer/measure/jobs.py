@@ -1,0 +1,139 @@
+"""The timed jobs: one function each, called by the workflow's scripts and by ``relaxometer.cli.all_runs``.
+
+Each writes its results and returns the statuses of their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from relaxometer.core.files import write_json, write_table
+from relaxometer.device import Device
+from relaxometer.device.rates import copy_rate
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.measure.extract_min import time_all
+from relaxometer.measure.throughput import measure_throughput
+from relaxometer.measure.updates import measure_updates
+from relaxometer.measure.variant import measure, write_measurement
+from relaxometer.plan.models import Config, Run
+
+Statuses = set[str]
+
+
+def run_variant(
+    run: Run, graph: Graph | Batch, drawn: npt.NDArray[np.int64] | None, device: Device, folder: Path
+) -> Statuses:
+    """Run a variant on a graph or a batch, prove its answers, and write all samples.
+
+    Parameters
+    ----------
+    run : Run
+    graph : Graph or Batch
+    drawn : ndarray of shape (n_sources,), int64, or None
+        The sources drawn for the graph, of which the run takes the first ``run.timing.sources``. None where
+        searches have no source.
+    device : Device
+    folder : Path
+        Where the results go.
+    """
+    if drawn is None:
+        sources = np.zeros(1, dtype=np.int64)
+    else:
+        count = run.timing.sources
+        sources = drawn[:count] if isinstance(count, int) else drawn
+    result = measure(run, graph, sources, device)
+    write_measurement(result, run.problem, folder)
+    return {row["status"] for row in result.runs}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Something that is timed outside the runs of variants.
+
+    Parameters
+    ----------
+    path : str
+        Where its result goes; holds ``{graph}`` if the study is made once per graph.
+    measure : callable
+        ``measure(parameters, graph, device)`` returns a Table, or a dict for a JSON file. `graph` is None
+        where the study needs none.
+    graphs : callable
+        Returns the graphs that a configuration names for the study.
+    parameters : callable
+        Returns, as plain data, what the study needs of a configuration.
+    papers : frozenset of str
+        A study without graphs is wanted if the report redraws one of these papers.
+    """
+
+    path: str
+    measure: Callable[[Mapping[str, Any], Graph | None, Device], pa.Table | dict[str, Any]]
+    graphs: Callable[[Config], list[str]] = lambda config: []
+    parameters: Callable[[Config], dict[str, Any]] = lambda config: {"seed": config.seed}
+    papers: frozenset[str] = frozenset()
+
+
+def _throughput(given: Mapping[str, Any], graph: Graph | None, device: Device) -> pa.Table:
+    assert graph is not None
+    return measure_throughput(
+        graph, given["searches"], repetitions=given["repetitions"], seed=given["seed"], device=device
+    )
+
+
+def _updates(given: Mapping[str, Any], graph: Graph | None, device: Device) -> pa.Table:
+    assert graph is not None
+    return measure_updates(
+        graph, given["arcs"], repetitions=given["repetitions"], seed=given["seed"], device=device
+    )
+
+
+def _section(name: str) -> Callable[[Config], dict[str, Any]]:
+    """Return the function that reads a study's section and the seed out of a configuration."""
+    return lambda config: {**getattr(config, name).model_dump(exclude={"graphs"}), "seed": config.seed}
+
+
+STUDIES = {
+    "throughput": Study(
+        "results/throughput/{graph}.parquet",
+        _throughput,
+        lambda config: config.throughput.graphs,
+        _section("throughput"),
+    ),
+    "updates": Study(
+        "results/updates/{graph}.parquet",
+        _updates,
+        lambda config: config.updates.graphs,
+        _section("updates"),
+    ),
+    "extract_min": Study(
+        "results/extract_min.parquet",
+        lambda given, graph, device: time_all(device, seed=given["seed"]),
+        papers=frozenset({"survey"}),
+    ),
+    "copy_rate": Study(
+        "results/device_rates.json",
+        lambda given, graph, device: copy_rate(device),
+        parameters=lambda config: {},
+        papers=frozenset({"survey", "edge-bf"}),
+    ),
+}
+"""The studies by name."""
+
+
+def run_study(
+    name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
+) -> Statuses:
+    """Make a study and write its result to `path`."""
+    result = STUDIES[name].measure(parameters, graph, device)
+    if isinstance(result, dict):
+        write_json(result, path)
+        return {"ok"}
+    write_table(result, path)
+    return set(result["status"].to_pylist()) if "status" in result.column_names else {"ok"}
