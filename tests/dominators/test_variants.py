@@ -235,7 +235,7 @@ class TestLimits:
     @pytest.mark.parametrize("library", ["igraph", "rustworkx"])
     def test_a_missing_library_is_named(self, host_device, library, monkeypatch):
         monkeypatch.setitem(sys.modules, library, None)
-        module = load_variant("dominators", library)
+        module = load_solver("dominators", library)
         with pytest.raises(
             Skipped, match=rf"^{library} is not installed: install relaxometer's extra peers$"
         ):
