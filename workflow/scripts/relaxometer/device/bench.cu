@@ -1,6 +1,6 @@
 // Work for relaxometer.device.bench: threads that never wait, and threads that wait at many barriers.
 
-#include "atomics.cuh"
+#include "device/atomics.cuh"
 
 // Harish and Narayanan's shortest paths: every vertex whose mask is set offers its neighbours a distance.
 extern "C" __global__ void relax(u32 n, const u32* __restrict__ offsets, const u32* __restrict__ targets,

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "constants.cuh"
+#include "device/constants.cuh"
 
 __device__ __forceinline__ u64 warp_inclusive_sum(u64 value)
 {

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "atomics.cuh"
+#include "device/atomics.cuh"
 
 #ifdef __CUDA_ON_HOST__
 

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "atomics.cuh"
+#include "device/atomics.cuh"
 
 __device__ const u32 UNREACHED = 0xffffffffu;       // the distance or level of a vertex that is not reached
 __device__ const u32 NO_PREDECESSOR = 0xffffffffu;  // its predecessor

@@ -1,6 +1,6 @@
 // A copy from one array to another, 128 bits a thread: what a device's memory moves at best in practice.
 
-#include "atomics.cuh"
+#include "device/atomics.cuh"
 
 extern "C" __global__ void copy_words(u32 groups, const u32* __restrict__ from, u32* __restrict__ to)
 {
