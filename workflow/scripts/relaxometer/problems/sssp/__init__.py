@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+import numpy as np
+
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import Problem
