@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.sssp.phast import _hierarchy, phast
+from relaxometer.problems.sssp.phast import _cch, _hierarchy, _slices, phast
 from relaxometer.problems.sssp.phast.phast import Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances
@@ -39,7 +38,7 @@ def roads():
     return road_like(RoadParameters(rows=28, columns=33), seed=3)
 
 
-CLIQUE = 42 * _hierarchy.ARCS_A_LANE
+CLIQUE = 42 * _slices.AHEAD
 
 
 def clique_among_islands(side=CLIQUE, seed=2):
@@ -92,18 +91,18 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks):
 
 def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
     hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
-    assert (hierarchy.inside.table[:, 1] >> 24).max() > _hierarchy.ARCS_A_LANE
-    assert np.diff(hierarchy.up_offsets).max() > 32 * _hierarchy.ARCS_A_LANE
+    assert (hierarchy.inside.table[:, 1] >> 24).max() > _slices.AHEAD
+    assert np.diff(hierarchy.up_offsets).max() > 32 * _slices.AHEAD
 
 
 def test_a_clique_is_cut_into_chains():
     """Each level of the clique is one chain; only the last of the top and of the other part may be short."""
     hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
     inside, outside = hierarchy.inside, hierarchy.outside
-    steps, full = range(len(inside.bounds) - 1), CLIQUE // _hierarchy.CHAIN
+    steps, full = range(len(inside.bounds) - 1), CLIQUE // _slices.CHAIN
     assert full <= len(steps) // 2 <= full + 1
     within, across = arcs_in_chains(inside, steps[1::2]), arcs_in_rows(inside, steps[::2])
-    assert len(within) >= (full - 1) * _hierarchy.CHAIN * (_hierarchy.CHAIN - 1) // 2
+    assert len(within) >= (full - 1) * _slices.CHAIN * (_slices.CHAIN - 1) // 2
     assert len(within) + len(across) + len(arcs_in_rows(outside, [0, 1])) == CLIQUE * (CLIQUE - 1) // 2
 
 
@@ -155,7 +154,7 @@ def test_the_same_graph_gets_the_same_hierarchy():
 def test_hierarchies_stay_the_same_bit_for_bit(monkeypatch, make, tasks, digest):
     """Hash every array of hierarchies whose order does not depend on METIS."""
     graph = make()
-    monkeypatch.setattr(_hierarchy, "_dissected", lambda offsets, _: shuffled(len(offsets) - 1))
+    monkeypatch.setattr(_cch, "_dissect", lambda offsets, _: shuffled(len(offsets) - 1))
     hashed = hashlib.sha256()
     for array in arrays_of(_hierarchy.build(graph, tasks, 1000.0)):
         hashed.update(f"{array.dtype} {array.shape}".encode() + array.tobytes())
@@ -301,7 +300,9 @@ def test_a_graph_that_is_no_map_is_skipped(device):
         graph = Graph.from_arcs("random", 1500, *ends, np.ones(arcs, dtype=int))
         Solver(ResidentGraph.upload(device, graph), Parameters(fill=4))
 
-    with pytest.raises(Skipped, match="made for maps; the hierarchy would have more than fill = 4 arcs"):
+    with pytest.raises(
+        Skipped, match="made for maps; the hierarchy would have more than fill = 4 arcs per edge"
+    ):
         prepare(6000)
     with pytest.raises(Skipped, match=r"at most 1024 arcs a vertex, 8 in the mean; here \d+ and 13\.3"):
         prepare(20_000)
@@ -318,19 +319,14 @@ def test_a_map_that_shared_memory_does_not_hold_is_skipped(device, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "message"),
+    ("module", "limit", "value", "message"),
     [
-        ("MOST_ROWS", 100, r"a part would have \d+ vertices, over 100"),
-        ("MOST_IN_A_ROW", 5, r"a vertex would have \d+ arcs upward, over 5"),
-        ("MOST_UPWARD", 500, "the hierarchy would have more than fill = 16 arcs an edge"),
+        (_hierarchy, "MAX_ROWS", 100, r"a part would have \d+ vertices, over 100"),
+        (_cch, "MAX_ROW", 5, r"a vertex would have \d+ upward arcs, over 5"),
+        (_cch, "MAX_UPWARD", 500, "the hierarchy would have more than fill = 16 arcs per edge"),
     ],
 )
-def test_what_slices_cannot_hold_is_skipped(monkeypatch, limit, value, message):
-    monkeypatch.setattr(_hierarchy, limit, value)
+def test_hierarchies_too_large_for_slices_are_skipped(monkeypatch, module, limit, value, message):
+    monkeypatch.setattr(module, limit, value)
     with pytest.raises(Skipped, match=message):
         _hierarchy.build(directed_grid(), 1, 16.0)
-
-
-def test_the_kernel_reads_as_many_arcs_ahead_as_a_lane_has():
-    source = Path(_hierarchy.__file__).with_name("phast.cu").read_text(encoding="utf-8")
-    assert f"const u32 AHEAD = {_hierarchy.ARCS_A_LANE};" in source

@@ -1,0 +1,209 @@
+"""Customizable contraction hierarchies: an order by nested dissection, shortcuts, and their weights.
+
+Vertices are contracted in order: when a vertex is removed, shortcuts join its remaining neighbours. A
+shortest path then climbs to its highest vertex and descends from there, whatever the weights; those of the
+shortcuts follow from triangles. These are the paper's preprocessing and customization; the query is PHAST
+(``phast.cu``).
+
+Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pymetis
+import scipy.sparse as sp
+from numba import njit
+
+from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.problems.sssp.phast._slices import MAX_ROW
+from relaxometer.problems.variants import Skipped
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+MAX_UPWARD = 2**32 - 2**10
+"""Upward arcs that 32 bits can number, less those that a warp may read beyond the end."""
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A contracted graph. The rank of a vertex is its place in the order; higher ranks are contracted later.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_vertices,), int64
+        The vertex of each rank.
+    offsets : ndarray of shape (n_vertices + 1,), int64
+    up : ndarray of shape (n_arcs,), int64
+        The higher neighbours of each rank, ascending. The lowest is its parent in the elimination tree, and
+        all are its ancestors there.
+    upward, downward : ndarray of shape (n_arcs,), uint32
+        Weights of the arc to each of these neighbours and of the arc from it.
+    parent : ndarray of shape (n_vertices,), int64
+        Parent of each rank in the elimination tree; -1 for a root.
+    """
+
+    order: Ints
+    offsets: Ints
+    up: Ints
+    upward: Words
+    downward: Words
+    parent: Ints
+
+
+def contract(graph: Graph, fill: float) -> Contraction:
+    """Order and contract a graph, and find the weights of all arcs.
+
+    Parameters
+    ----------
+    graph : Graph
+    fill : float
+        Maximum arcs of the hierarchy per edge of the graph.
+
+    Raises
+    ------
+    Skipped
+        If the hierarchy would have more arcs, or a vertex more than a slice can hold.
+    """
+    order, offsets, up = _preprocess(graph, fill)
+    upward, downward = _customize(graph, order, offsets, up)
+    parent = np.full(len(order), -1, dtype=np.int64)
+    has_parent = np.diff(offsets) > 0
+    parent[has_parent] = up[offsets[:-1][has_parent]]
+    return Contraction(order, offsets, up, upward, downward, parent)
+
+
+def inverse(permutation: Ints) -> Ints:
+    """Invert a permutation."""
+    inverted = np.empty(len(permutation), dtype=np.int64)
+    inverted[permutation] = np.arange(len(permutation))
+    return inverted
+
+
+def _preprocess(graph: Graph, fill: float) -> tuple[Ints, Ints, Ints]:
+    """Return order, offsets and upper neighbours; weights play no part."""
+    offsets, adjacent = _undirected(graph)
+    order = _dissect(offsets, adjacent)
+    limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
+    up_offsets, up = _add_shortcuts(offsets, adjacent, inverse(order), order, limit)
+    if len(up) > limit:
+        raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
+    longest = int(np.diff(up_offsets).max())
+    if longest > MAX_ROW:
+        raise Skipped(f"made for maps; a vertex would have {longest} upward arcs, over {MAX_ROW}")
+    return order, up_offsets, up
+
+
+def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Words, Words]:
+    """Return the weights of upward and downward arcs: the paper's basic customization."""
+    upward, downward = (np.full(len(up), UNREACHED, dtype=np.uint32) for _ in range(2))
+    rank = inverse(order)
+    _weigh_arcs(rank[graph.tails], rank[graph.targets], graph.weights, offsets, up, upward, downward)
+    _weigh_shortcuts(offsets, up, upward, downward)
+    return upward, downward
+
+
+def _undirected(graph: Graph) -> tuple[Ints, Ints]:
+    """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
+    shape = (graph.n_vertices, graph.n_vertices)
+    is_loop = graph.tails == graph.targets
+    # "Or" merges parallel arcs: a sum of bytes would wrap to 0 for 256 of them.
+    ones = np.ones(graph.n_arcs, dtype=np.bool_)[~is_loop]
+    matrix = sp.csr_matrix((ones, (graph.tails[~is_loop], graph.targets[~is_loop])), shape=shape)
+    matrix = (matrix + matrix.T).tocsr()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+
+
+def _dissect(offsets: Ints, adjacent: Ints) -> Ints:
+    """Order the vertices by nested dissection: a separator comes after both sides.
+
+    METIS (Karypis and Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs",
+    1998) gives the same order in every run.
+    """
+    if len(adjacent) == 0:
+        return np.arange(len(offsets) - 1)
+    order, _ = pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))
+    return np.asarray(order, dtype=np.int64)
+
+
+@njit(cache=True)
+def _add_shortcuts(offsets: Any, adjacent: Any, rank: Any, order: Any, limit: int) -> Any:
+    """Return offsets and heads, by rank and sorted, of the arcs to vertices of higher rank.
+
+    A vertex inherits the arcs of its children in the elimination tree. Stops after more than `limit` arcs.
+    """
+    n = len(order)
+    up_offsets = np.zeros(n + 1, dtype=np.int64)
+    up = np.empty(limit + n, dtype=np.int64)  # one vertex adds at most n to `limit`
+    seen_by = np.full(n, -1, dtype=np.int64)
+    child, sibling = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    size = 0
+    for r in range(n):
+        begin = size
+        seen_by[r] = r
+        for i in range(offsets[order[r]], offsets[order[r] + 1]):
+            t = rank[adjacent[i]]
+            if t > r and seen_by[t] != r:
+                seen_by[t] = r
+                up[size] = t
+                size += 1
+        c = child[r]
+        while c >= 0:
+            for i in range(up_offsets[c], up_offsets[c + 1]):
+                t = up[i]
+                if seen_by[t] != r:
+                    seen_by[t] = r
+                    up[size] = t
+                    size += 1
+            c = sibling[c]
+        if size > limit:
+            up_offsets[r + 1 :] = size
+            return up_offsets, up[:size]
+        up_offsets[r + 1] = size
+        if size > begin:
+            up[begin:size].sort()
+            parent = up[begin]
+            sibling[r] = child[parent]
+            child[parent] = r
+    return up_offsets, up[:size].copy()
+
+
+@njit(cache=True)
+def _weigh_arcs(
+    tails: Any, heads: Any, weights: Any, offsets: Any, up: Any, upward: Any, downward: Any
+) -> None:
+    """Lower the weights of the hierarchy's arcs to those of the graph's."""
+    for i in range(len(tails)):
+        low, high = min(tails[i], heads[i]), max(tails[i], heads[i])
+        if low == high:
+            continue
+        begin = offsets[low]
+        e = begin + np.searchsorted(up[begin : offsets[low + 1]], high)
+        if tails[i] == low:
+            upward[e] = min(upward[e], weights[i])
+        else:
+            downward[e] = min(downward[e], weights[i])
+
+
+@njit(cache=True)
+def _weigh_shortcuts(offsets: Any, up: Any, upward: Any, downward: Any) -> None:
+    """Lower the weight of every arc to that of its lower triangles, the lowest vertex first.
+
+    Lengths beyond 32 bits count as unreached: no part of a path is longer than the path.
+    """
+    for v in range(len(offsets) - 1):
+        end = offsets[v + 1]
+        for one in range(offsets[v], end):
+            e = offsets[up[one]]
+            for other in range(one + 1, end):
+                while up[e] != up[other]:
+                    e += 1
+                by_up = np.int64(downward[one]) + np.int64(upward[other])
+                by_down = np.int64(downward[other]) + np.int64(upward[one])
+                upward[e] = min(np.int64(upward[e]), by_up, np.int64(UNREACHED))
+                downward[e] = min(np.int64(downward[e]), by_down, np.int64(UNREACHED))
