@@ -106,11 +106,11 @@ class Dataset(DataFile, Generic[Parameters]):
     Parameters
     ----------
     format : str
-        Name of the format; see :func:`relaxometer.datasets.formats.all_formats`.
+        Name of the format, which decides what else the entry needs.
     description : str
         One line for the report.
     urls, file, path, sha256, bytes
-        The data file; see :class:`DataFile`.
+        See :class:`DataFile`.
     coordinates : CompanionFile, optional
         File with the coordinates of the vertices.
     edge_weights : CompanionFile, optional
@@ -118,15 +118,15 @@ class Dataset(DataFile, Generic[Parameters]):
     license, attribution : str, optional
         Terms of use, shown with every download and in the report.
     citation, homepage : str, optional
-        Where the data was published.
+        Paper and page to refer to.
     weight_unit : str, optional
         Unit of the weights.
     vertices, arcs : int, optional
         Expected counts of the finished graph, or of the whole batch; other counts are an error.
     seed : int, optional
         Seed of a generator.
-    parameters : pydantic.BaseModel
-        Parameters of the format; read once, into the format's own model.
+    parameters : section
+        Parameters of the format, in the format's own model.
     extracted_from : str, optional
         Name of the dataset that this one is a part of.
     """

@@ -13,7 +13,7 @@ class Graph500EdgesParameters(Section):
     ----------
     scale : int
         Binary logarithm of the number of vertices.
-    weights : Unit, LogUniform, LogNormal or Values
+    weights : distribution
         Distribution of the weights; `values` takes them from the entry's file `edge_weights`.
     """
 

@@ -11,7 +11,7 @@ class MatrixParameters(Section):
 
     Parameters
     ----------
-    weights : Unit, LogUniform, LogNormal or Values
+    weights : distribution
         Distribution of the weights; `values` takes the matrix entries.
     banner : str, optional
         Field and symmetry of a file without a banner line, such as `pattern symmetric`.

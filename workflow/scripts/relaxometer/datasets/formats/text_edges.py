@@ -9,7 +9,7 @@ class EdgeListParameters(Section):
 
     Parameters
     ----------
-    weights : Unit, LogUniform, LogNormal or Values
+    weights : distribution
         Distribution of the weights; `values` takes them from the third column.
     directed : bool
         Each line is an arc instead of an edge.

@@ -9,7 +9,7 @@ class TopologyParameters(Section):
 
     Parameters
     ----------
-    weights : Unit, LogUniform or LogNormal
+    weights : distribution
         Distribution of the weights.
     """
 
