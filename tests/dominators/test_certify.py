@@ -138,7 +138,7 @@ class TestWhatIsKept:
         original = Witnesses.of
 
         def counted(graphs):
-            roots.append(int(graphs.entries[0]))
+            roots.append(int(graphs.roots[0]))
             return original(graphs)
 
         monkeypatch.setattr(Witnesses, "of", counted)

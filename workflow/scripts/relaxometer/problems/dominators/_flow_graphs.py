@@ -1,13 +1,12 @@
-"""What every solver on the CPU begins with: graphs with their predecessors, and a depth-first search.
+"""Arrays and searches that the certificate and the solvers on the CPU share.
 
-A single graph is a batch of one. Compiled functions get the slices of one graph: offsets into arrays of the
-whole batch, vertices by their id within the graph.
+A single graph is a batch of one. The arrays of a batch lie end to end; a graph is a slice of them, and its
+vertices have ids within the graph. Named tuples hold them, since compiled functions take those.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,71 +20,137 @@ if TYPE_CHECKING:
 Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
 
-Arcs = tuple[Offsets, Ids]
-"""Where the arcs of each vertex begin, and their other ends."""
-
 NONE = np.uint32(2**32 - 1)
-"""Number of a vertex that the search has not reached."""
+"""No vertex, or the number of a vertex that the search has not reached."""
 
 
-@dataclass(frozen=True, eq=False)
-class FlowGraphs:
-    """One or more rooted graphs with the arcs of every vertex in both directions.
+class Arcs(NamedTuple):
+    """The arcs of every vertex, in one direction.
 
-    The arrays are taken as ones to be read only: to Numba those are of another type, and it would compile
-    a function again for graphs whose arrays happen to be so.
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        The arcs of ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
+    ends : ndarray of shape (n_arcs,), uint32
+        The other ends of the arcs.
+    """
+
+    offsets: Offsets
+    ends: Ids
+
+
+class FlowGraph(NamedTuple):
+    """One graph with a root.
+
+    Parameters
+    ----------
+    root : int
+    out, into : Arcs
+        The arcs from and to each vertex.
+    """
+
+    root: int
+    out: Arcs
+    into: Arcs
+
+
+class FlowGraphs(NamedTuple):
+    """One or more graphs with roots.
+
+    All arrays are read-only: to Numba those have a type of their own, and a function compiled for one graph
+    must serve every other.
 
     Parameters
     ----------
     first_vertex : ndarray of shape (n_graphs + 1,), int64
-    entries : ndarray of shape (n_graphs,), uint32
-        Roots, as ids within their graphs.
-    offsets, predecessor_offsets : ndarray of shape (n_vertices + 1,), int64
-    targets, predecessors : ndarray of shape (n_arcs,), uint32
-        The other ends of the arcs from and to each vertex, as ids within the graph.
+    roots : ndarray of shape (n_graphs,), uint32
+    out, into : Arcs
+        The arcs from and to each vertex of all graphs.
     """
 
     first_vertex: Offsets
-    entries: Ids
-    offsets: Offsets
-    targets: Ids
-    predecessor_offsets: Offsets
-    predecessors: Ids
-
-    def __post_init__(self) -> None:
-        for name, array in vars(self).items():
-            object.__setattr__(self, name, _read_only(array))
+    roots: Ids
+    out: Arcs
+    into: Arcs
 
     @classmethod
     def of(cls, resident: ResidentGraph | ResidentBatch) -> FlowGraphs:
-        """Collect the arcs into each vertex; a single graph gets vertex 0 as its root for the time being.
+        """Collect the arcs into each vertex; the root of a single graph is 0 until `rooted_at` sets it.
 
-        Those of a graph whose metadata says that it is undirected are the arcs from each vertex.
+        If the graph's metadata says that it is undirected, the arcs into a vertex are those from it.
         """
         host = resident.host
         if isinstance(resident, ResidentBatch):
-            first_vertex, entries = resident.host.first_vertex, resident.host.entries
+            first_vertex, roots = resident.host.first_vertex, resident.host.entries
         else:
-            first_vertex = np.array([0, host.n_vertices], dtype=np.int64)
-            entries = np.zeros(1, dtype=np.uint32)
-        first_vertex, arcs = _read_only(first_vertex), (_read_only(host.offsets), _read_only(host.targets))
-        both_ways = host.metadata.get("directed") is False
-        arcs_in = arcs if both_ways else _predecessors(first_vertex, *arcs)
-        return cls(first_vertex, entries, *arcs, *arcs_in)
+            first_vertex, roots = np.array([0, host.n_vertices]), np.zeros(1, dtype=np.uint32)
+        first_vertex = _read_only(first_vertex)
+        out = Arcs(_read_only(host.offsets), _read_only(host.targets))
+        if host.metadata.get("directed") is False:
+            return cls(first_vertex, _read_only(roots), out, out)
+        into = Arcs(*(_read_only(array) for array in _reversed(first_vertex, out)))
+        return cls(first_vertex, _read_only(roots), out, into)
+
+    @classmethod
+    def one_vertex(cls) -> FlowGraphs:
+        """Return the smallest graph, for the call that compiles a function."""
+        none = Arcs(_read_only(np.zeros(2, dtype=np.int64)), _read_only(np.zeros(0, dtype=np.uint32)))
+        return cls(_read_only(np.array([0, 1])), _read_only(np.zeros(1, dtype=np.uint32)), none, none)
 
     def rooted_at(self, root: int | None) -> FlowGraphs:
-        """Return the same graph with another root; a batch, where `root` is None, stays as it is."""
+        """Return the same graph with another root; a batch, where `root` is None, is returned as it is."""
         if root is None:
             return self
-        entries = np.array([root], dtype=np.uint32)
-        own = (self.offsets, self.targets, self.predecessor_offsets, self.predecessors)
-        return FlowGraphs(self.first_vertex, entries, *own)
+        return self._replace(roots=_read_only(np.array([root], dtype=np.uint32)))
 
     @property
-    def arrays(self) -> tuple[Offsets, Ids, Offsets, Ids, Offsets, Ids]:
-        """The arguments that compiled functions begin with."""
-        ends = (self.offsets, self.targets, self.predecessor_offsets, self.predecessors)
-        return self.first_vertex, self.entries, *ends
+    def n_vertices(self) -> int:
+        """Number of vertices of all graphs."""
+        return len(self.out.offsets) - 1
+
+
+class Search(NamedTuple):
+    """A depth-first search of one graph. Numbers are ranks in pre-order.
+
+    Parameters
+    ----------
+    number : ndarray of shape (n_vertices,), uint32
+        By vertex; `NONE` if the search does not reach it.
+    vertex : ndarray of shape (n_vertices,), uint32
+        By number.
+    parent : ndarray of shape (n_vertices,), uint32
+        By number: the number of the parent in the search tree; 0 for the root.
+    last : ndarray of shape (n_vertices,), uint32
+        By number: the last number in the subtree of the vertex.
+    path : ndarray of shape (n_vertices,), uint32
+        Scratch.
+    """
+
+    number: Ids
+    vertex: Ids
+    parent: Ids
+    last: Ids
+    path: Ids
+
+
+class Forest(NamedTuple):
+    """The forest of Lengauer and Tarjan's LINK and EVAL, by number.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_vertices,), uint32
+        The parent in the search tree, or an ancestor once paths are compressed.
+    label : ndarray of shape (n_vertices,), uint32
+        The vertex of least semidominator on the compressed path.
+    semi : ndarray of shape (n_vertices,), uint32
+    path : ndarray of shape (n_vertices,), uint32
+        Scratch.
+    """
+
+    above: Ids
+    label: Ids
+    semi: Ids
+    path: Ids
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -95,59 +160,51 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 @njit(cache=True)
-def _predecessors(first_vertex: Offsets, offsets: Offsets, targets: Ids) -> tuple[Offsets, Ids]:
+def _reversed(first_vertex: Offsets, out: Arcs) -> tuple[Offsets, Ids]:
     """Sort the arcs by head; the tails of a head ascend."""
-    ends = np.zeros(len(offsets), dtype=np.int64)
-    predecessors = np.empty(len(targets), dtype=np.uint32)
+    offsets = np.zeros(len(out.offsets), dtype=np.int64)
+    tails = np.empty(len(out.ends), dtype=np.uint32)
     for graph in range(len(first_vertex) - 1):
         first, last = first_vertex[graph], first_vertex[graph + 1]
-        for arc in range(offsets[first], offsets[last]):
-            ends[first + targets[arc] + 1] += 1
-    for v in range(1, len(ends)):
-        ends[v] += ends[v - 1]
-    place = ends[:-1].copy()
+        for arc in range(out.offsets[first], out.offsets[last]):
+            offsets[first + out.ends[arc] + 1] += 1
+    for v in range(1, len(offsets)):
+        offsets[v] += offsets[v - 1]
+    place = offsets[:-1].copy()
     for graph in range(len(first_vertex) - 1):
         first = first_vertex[graph]
         for v in range(first, first_vertex[graph + 1]):
-            for arc in range(offsets[v], offsets[v + 1]):
-                head = first + targets[arc]
-                predecessors[place[head]] = v - first
+            for arc in range(out.offsets[v], out.offsets[v + 1]):
+                head = first + out.ends[arc]
+                tails[place[head]] = v - first
                 place[head] += 1
-    return ends, predecessors
+    return offsets, tails
 
 
 @njit(cache=True)
-def depth_first(
-    root: int, offsets: Offsets, targets: Ids, order: Ids, number: Ids, parent: Ids, last: Ids, path: Ids
-) -> int:
-    """Rank the vertices of one graph in pre-order of a depth-first search.
+def graph_at(graphs: FlowGraphs, index: int) -> FlowGraph:
+    """Return one of the graphs; its arrays are views."""
+    first, end = graphs.first_vertex[index], graphs.first_vertex[index + 1]
+    out = Arcs(graphs.out.offsets[first : end + 1], graphs.out.ends)
+    into = Arcs(graphs.into.offsets[first : end + 1], graphs.into.ends)
+    return FlowGraph(graphs.roots[index], out, into)
 
-    Parameters
-    ----------
-    root : int
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    targets : ndarray of shape (n_arcs,), uint32
-    order : ndarray of shape (n_vertices,), uint32
-        Set to the vertices in the order of their numbers.
-    number : ndarray of shape (n_vertices,), uint32
-        Set to the number of every vertex; `NONE` where the search does not come.
-    parent : ndarray of shape (n_vertices,), uint32
-        Set to the number of the parent in the search's tree, by number; the root's is 0.
-    last : ndarray of shape (n_vertices,), uint32
-        Set to the last number below each vertex in the tree, by number.
-    path : ndarray of shape (n_vertices,), uint32
-        Scratch.
 
-    Returns
-    -------
-    int
-        How many vertices were reached.
-    """
-    n = len(offsets) - 1
-    for v in range(n):
+@njit(cache=True)
+def scratch_rows(graphs: FlowGraphs, rows: int) -> Ids:
+    """Return uninitialized rows, each as long as the largest graph."""
+    return np.empty((rows, max(np.max(np.diff(graphs.first_vertex)), 1)), dtype=np.uint32)
+
+
+@njit(cache=True)
+def depth_first(graph: FlowGraph, search: Search) -> int:
+    """Search one graph from its root; fill `search` and return the number of vertices reached."""
+    number, vertex, parent, last, path = search
+    offsets, heads = graph.out
+    for v in range(len(offsets) - 1):
         number[v] = NONE
     next_arc = offsets[:-1].copy()
-    order[0], number[root], parent[0], path[0] = root, 0, 0, root
+    vertex[0], number[graph.root], parent[0], path[0] = graph.root, 0, 0, graph.root
     reached, depth = 1, 1
     while depth:
         v = path[depth - 1]
@@ -155,10 +212,10 @@ def depth_first(
             last[number[v]] = reached - 1
             depth -= 1
             continue
-        head = targets[next_arc[v]]
+        head = heads[next_arc[v]]
         next_arc[v] += 1
         if number[head] == NONE:
-            order[reached], number[head], parent[reached] = head, reached, number[v]
+            vertex[reached], number[head], parent[reached] = head, reached, number[v]
             reached += 1
             path[depth] = head
             depth += 1
@@ -166,25 +223,53 @@ def depth_first(
 
 
 @njit(cache=True)
-def evaluate(v: int, linked: int, ancestor: Ids, label: Ids, semi: Ids, stack: Ids) -> int:
+def begin_forest(forest: Forest, parent: Ids, reached: int) -> None:
+    """Make every vertex its own label and semidominator."""
+    for v in range(reached):
+        forest.label[v] = forest.semi[v] = v
+        forest.above[v] = parent[v]
+
+
+# Inlined, since passing tuples of arrays costs a reference count for each array at every call.
+@njit(cache=True, inline="always")
+def evaluate(v: int, linked: int, forest: Forest) -> int:
     """Find the vertex of least semidominator on the tree path to `v` from below the first unlinked vertex.
 
-    Vertices are numbers of a depth-first search; those from `linked` on are linked to their parents. Paths
-    are compressed on the way.
+    The vertices numbered `linked` or higher are linked to their parents. The path is compressed.
     """
-    if ancestor[v] < linked:
+    above, label, semi, path = forest
+    if above[v] < linked:
         return label[v]
     depth = 0
-    while ancestor[v] >= linked:
-        stack[depth] = v
+    while above[v] >= linked:
+        path[depth] = v
         depth += 1
-        v = ancestor[v]
-    above = v
+        v = above[v]
+    top = v
     while depth:
         depth -= 1
-        v = stack[depth]
-        ancestor[v] = ancestor[above]
-        if semi[label[above]] < semi[label[v]]:
-            label[v] = label[above]
-        above = v
+        v = path[depth]
+        above[v] = above[top]
+        if semi[label[top]] < semi[label[v]]:
+            label[v] = label[top]
+        top = v
     return label[v]
+
+
+@njit(cache=True, inline="always")
+def least_semidominator(v: int, into: Arcs, search: Search, forest: Forest) -> int:
+    """Return the semidominator of `v`, when exactly the vertices of higher numbers are linked."""
+    least = search.parent[v]
+    vertex = search.vertex[v]
+    for arc in range(into.offsets[vertex], into.offsets[vertex + 1]):
+        u = search.number[into.ends[arc]]
+        if u != NONE:
+            least = min(least, forest.semi[evaluate(u, v + 1, forest)])
+    return least
+
+
+@njit(cache=True)
+def dominators_by_vertex(number: Ids, vertex: Ids, dominator: Ids, idom: Ids) -> None:
+    """Write immediate dominators given by number into `idom`, by vertex."""
+    for v in range(len(idom)):
+        idom[v] = NONE if number[v] == NONE else vertex[dominator[number[v]]]

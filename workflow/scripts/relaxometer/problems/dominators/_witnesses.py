@@ -1,23 +1,23 @@
-"""Witnesses of semidominators: what proves, arc by arc, that a vertex has no nearer dominator.
+"""Witnesses of semidominators: they prove, arc by arc, that no vertex has a nearer dominator.
 
-The vertices of all graphs are numbered in pre-order of a depth-first search, those of a graph from its first
-vertex on. A tree path is one in the search's tree F. For every vertex v but a root there are:
+The vertices of all graphs are numbered in pre-order of a depth-first search; the numbers of a graph begin at
+its first vertex. F is the tree of the search. Every vertex v except a root has:
 
 ``semi[v]``
-    A proper ancestor s of v in F from which a path leads to v whose inner vertices all have numbers above v.
+    A proper ancestor s of v in F with a path to v whose inner vertices all have numbers above v.
 ``arc[v]``, ``via[v]``
-    The last arc of that path, as an index into the lists of predecessors: it comes from s itself, where
-    ``via[v]`` is `NONE`, or from below ``via[v]``, a vertex above v whose semidominator is s too.
+    The last arc of that path, as an index into the arcs by head. The arc comes from s itself, and ``via[v]``
+    is `NONE`; or it comes from the subtree of ``via[v]``, a vertex above v with the same semidominator s.
 ``relative[v]``
-    A vertex y on the tree path from s to v, both left out, or `NONE`.
+    A vertex strictly between s and v on their tree path, or `NONE`.
 
-Those of the first two kinds can be checked one vertex at a time, and then, whatever found them, the paths are
-there: follow ``via``, whose numbers grow, until an arc comes from s.
+The first two are checked vertex by vertex. Then the paths exist, whatever found the witnesses: follow
+``via``, whose numbers grow, until an arc comes from s.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,26 +26,31 @@ from numba import njit, prange
 from relaxometer.problems.dominators._flow_graphs import (
     NONE,
     Arcs,
+    FlowGraph,
     FlowGraphs,
+    Forest,
     Ids,
     Offsets,
+    Search,
+    begin_forest,
     depth_first,
     evaluate,
+    graph_at,
+    scratch_rows,
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Witnesses:
+class Witnesses(NamedTuple):
     """Search tree and semidominators of all vertices.
 
     Parameters
     ----------
     number : ndarray of shape (n_vertices,), uint32
-        Of every vertex of the batch; `NONE` where the search of its graph does not come.
+        By vertex of the batch; `NONE` if the search of its graph does not reach it.
     vertex : ndarray of shape (n_vertices,), uint32
-        The vertex of every number; `NONE` where a number stands for none. So in all that follows.
+        By number, like all that follow; `NONE` where no vertex has the number.
     last : ndarray of shape (n_vertices,), uint32
-        The largest number below each vertex in F.
+        The last number in the subtree of the vertex in F.
     semi, via, relative : ndarray of shape (n_vertices,), uint32
     arc : ndarray of shape (n_vertices,), int64
     """
@@ -67,144 +72,124 @@ class Witnesses:
         AssertionError
             If one does not hold.
         """
-        n = len(graphs.offsets) - 1
-        ids = np.full((6, n), NONE, dtype=np.uint32)
-        number, vertex, last, semi, via, relative = ids
+        n = graphs.n_vertices
+        number, vertex, last, semi, via, relative = np.full((6, n), NONE, dtype=np.uint32)
         found = cls(number, vertex, last, semi, via, relative, np.full(n, -1, dtype=np.int64))
-        arguments = (*graphs.arrays, *found.arrays)
-        _find(*arguments)
-        wrong = _unproven(graphs.first_vertex, graphs.predecessor_offsets, graphs.predecessors, *found.arrays)
+        _find(graphs, found)
+        wrong = _unproven(graphs, found)
         assert not wrong, f"{wrong} semidominators are not what their witnesses say"
         return found
 
-    @property
-    def arrays(self) -> tuple[Ids, Ids, Ids, Ids, Ids, Ids, Offsets]:
-        """The arguments of compiled functions."""
-        return self.number, self.vertex, self.last, self.semi, self.via, self.relative, self.arc
-
 
 @njit(cache=True)
-def _find(
-    first_vertex: Offsets,
-    entries: Ids,
-    offsets: Offsets,
-    targets: Ids,
-    into: Offsets,
-    tails: Ids,
-    number: Ids,
-    vertex: Ids,
-    last: Ids,
-    semi: Ids,
-    via: Ids,
-    relative: Ids,
-    arc: Offsets,
-) -> None:
-    scratch = np.empty((6, max(np.max(np.diff(first_vertex)), 1)), dtype=np.uint32)
-    for graph in range(len(entries)):
-        first, end = first_vertex[graph], first_vertex[graph + 1]
-        reached = _find_one(
-            entries[graph],
-            (offsets[first : end + 1], targets),
-            (into[first : end + 1], tails),
-            (number[first:end], vertex[first:end], last[first:end]),
-            (semi[first:end], via[first:end], relative[first:end], arc[first:end]),
-            scratch,
-        )
+def _find(graphs: FlowGraphs, found: Witnesses) -> None:
+    scratch = scratch_rows(graphs, 6)
+    for index in range(len(graphs.roots)):
+        first, end = graphs.first_vertex[index], graphs.first_vertex[index + 1]
+        part = _slice(found, first, end)
+        reached = _find_one(graph_at(graphs, index), part, scratch)
         # From numbers and ids within the graph to those of the batch.
-        for ids in (vertex, last, semi, via, relative):
-            for v in range(first, first + reached):
+        for ids in (part.vertex, part.last, part.semi, part.via, part.relative):
+            for v in range(reached):
                 if ids[v] != NONE:
                     ids[v] += first
-        for v in range(first, end):
-            if number[v] != NONE:
-                number[v] += first
+        for v in range(end - first):
+            if part.number[v] != NONE:
+                part.number[v] += first
 
 
 @njit(cache=True)
-def _find_one(
-    root: int,
-    arcs: Arcs,
-    arcs_in: Arcs,
-    tree: tuple[Ids, Ids, Ids],
-    witnesses: tuple[Ids, Ids, Ids, Offsets],
-    scratch: Ids,
-) -> int:
-    number, order, last = tree
-    semi, via, relative, arc_of = witnesses
-    parent, path, label = scratch[0], scratch[1], scratch[2]
-    above, bucket, next_in_bucket = scratch[3], scratch[4], scratch[5]
-    reached = depth_first(root, *arcs, order, number, parent, last, path)
-    into, tails = arcs_in
+def _slice(found: Witnesses, first: int, end: int) -> Witnesses:
+    return Witnesses(
+        found.number[first:end],
+        found.vertex[first:end],
+        found.last[first:end],
+        found.semi[first:end],
+        found.via[first:end],
+        found.relative[first:end],
+        found.arc[first:end],
+    )
+
+
+@njit(cache=True)
+def _find_one(graph: FlowGraph, found: Witnesses, scratch: Ids) -> int:
+    semi, bucket, next_in_bucket = found.semi, scratch[0], scratch[1]
+    search = Search(found.number, found.vertex, scratch[2], found.last, scratch[3])
+    forest = Forest(scratch[4], scratch[5], semi, search.path)
+    reached = depth_first(graph, search)
+    begin_forest(forest, search.parent, reached)
     for v in range(reached):
-        label[v] = semi[v] = v
-        above[v] = parent[v]
         bucket[v] = NONE
     for v in range(reached - 1, 0, -1):
-        for arc in range(into[order[v]], into[order[v] + 1]):
-            u = number[tails[arc]]
-            if u == NONE:
-                continue
-            through = evaluate(u, v + 1, above, label, semi, path)
-            if semi[through] < semi[v]:
-                semi[v] = semi[through]
-                arc_of[v] = arc
-                via[v] = through if through > v else NONE
+        _witness(v, graph.into, search, forest, found)
         next_in_bucket[v], bucket[semi[v]] = bucket[semi[v]], v
-        waiting = bucket[parent[v]]
+        parent = search.parent[v]
+        waiting = bucket[parent]
         while waiting != NONE:
-            y = evaluate(waiting, v, above, label, semi, path)
+            y = evaluate(waiting, v, forest)
             if semi[y] < semi[waiting]:
-                relative[waiting] = y
+                found.relative[waiting] = y
             waiting = next_in_bucket[waiting]
-        bucket[parent[v]] = NONE
+        bucket[parent] = NONE
     return reached
 
 
 @njit(cache=True)
-def _unproven(
-    first_vertex: Offsets,
-    into: Offsets,
-    tails: Ids,
-    number: Ids,
-    vertex: Ids,
-    last: Ids,
-    semi: Ids,
-    via: Ids,
-    relative: Ids,
-    arc: Offsets,
-) -> int:
+def _witness(v: int, into: Arcs, search: Search, forest: Forest, found: Witnesses) -> None:
+    """Find the semidominator of `v` and its witnesses, when exactly the vertices above `v` are linked."""
+    vertex = found.vertex[v]
+    for arc in range(into.offsets[vertex], into.offsets[vertex + 1]):
+        u = search.number[into.ends[arc]]
+        if u == NONE:
+            continue
+        through = evaluate(u, v + 1, forest)
+        if found.semi[through] < found.semi[v]:
+            found.semi[v] = found.semi[through]
+            found.arc[v] = arc
+            found.via[v] = through if through > v else NONE
+
+
+@njit(cache=True)
+def _unproven(graphs: FlowGraphs, found: Witnesses) -> int:
     """Count the vertices whose witnesses do not hold."""
+    into, last, semi = graphs.into, found.last, found.semi
     wrong = 0
-    for graph in range(len(first_vertex) - 1):
-        first = first_vertex[graph]
-        for v in range(first + 1, first_vertex[graph + 1]):
-            if vertex[v] == NONE:
+    for index in range(len(graphs.roots)):
+        first = graphs.first_vertex[index]
+        for v in range(first + 1, graphs.first_vertex[index + 1]):
+            vertex = found.vertex[v]
+            if vertex == NONE:
                 continue
-            s, u, y = semi[v], via[v], relative[v]
+            s, u, y, arc = semi[v], found.via[v], found.relative[v], found.arc[v]
             holds = first <= s < v <= last[s]
-            holds &= into[vertex[v]] <= arc[v] < into[vertex[v] + 1]
+            holds &= into.offsets[vertex] <= arc < into.offsets[vertex + 1]
             if holds:
-                tail = number[first + tails[arc[v]]]
+                tail = found.number[first + into.ends[arc]]
                 holds &= tail == s if u == NONE else v < u <= tail <= last[u] and semi[u] == s
                 holds &= y == NONE or (s < y < v <= last[y] and y <= last[s])
             wrong += not holds
     return wrong
 
 
-@njit(cache=True)
-def tree_intervals(parent: Ids) -> tuple[Ids, Ids]:
-    """Find the intervals of a forest's own pre-order, where no vertex has a parent above itself.
+class Tree(NamedTuple):
+    """A forest by number, with intervals of its own pre-order.
 
     Parameters
     ----------
     parent : ndarray of shape (n_vertices,), uint32
-        A root is its own; `NONE` where there is no vertex.
-
-    Returns
-    -------
+        A root is its own parent; `NONE` where there is no vertex.
     begin, end : ndarray of shape (n_vertices,), uint32
-        The descendants of v, itself included, are the w with ``begin[v] <= begin[w] < end[v]``.
+        The descendants of v, including v, are the w with ``begin[v] <= begin[w] < end[v]``.
     """
+
+    parent: Ids
+    begin: Ids
+    end: Ids
+
+
+@njit(cache=True)
+def tree_of(parent: Ids) -> Tree:
+    """Find the intervals of a forest in which no parent has a larger number than its child."""
     size = np.ones(len(parent), dtype=np.uint32)
     for v in range(len(parent) - 1, -1, -1):
         if parent[v] != NONE and parent[v] != v:
@@ -220,32 +205,28 @@ def tree_intervals(parent: Ids) -> tuple[Ids, Ids]:
             begin[v] = free[parent[v]]
             free[parent[v]] += size[v]
         free[v] = begin[v] + 1
-    return begin, begin + size
+    return Tree(parent, begin, begin + size)
 
 
 @njit(cache=True, parallel=True)
-def arcs_past_dominators(
-    graph_start: Ids, into: Offsets, tails: Ids, number: Ids, parent: Ids, begin: Ids, end: Ids
-) -> npt.NDArray[np.bool_]:
-    """Mark the vertices into which an arc leads from outside the subtree of their parent.
+def arcs_past_dominators(first: Ids, into: Arcs, number: Ids, tree: Tree) -> npt.NDArray[np.bool_]:
+    """Mark the vertices with an incoming arc from outside the subtree of their parent.
 
     Parameters
     ----------
-    graph_start : ndarray of shape (n_vertices,), uint32
+    first : ndarray of shape (n_vertices,), uint32
         First vertex of the graph of each vertex.
-    into, tails
-        Predecessors of each vertex, as ids within its graph.
+    into : Arcs
     number : ndarray of shape (n_vertices,), uint32
-    parent, begin, end : ndarray of shape (n_vertices,), uint32
-        By number; see :func:`tree_intervals`.
+    tree : Tree
     """
     marked = np.zeros(len(number), dtype=np.bool_)
     for w in prange(len(number)):
-        if number[w] == NONE or parent[number[w]] == number[w]:
+        if number[w] == NONE or tree.parent[number[w]] == number[w]:
             continue
-        above = parent[number[w]]
-        for arc in range(into[w], into[w + 1]):
-            u = number[graph_start[w] + tails[arc]]
-            if u != NONE and not begin[above] <= begin[u] < end[above]:
+        above = tree.parent[number[w]]
+        for arc in range(into.offsets[w], into.offsets[w + 1]):
+            u = number[first[w] + into.ends[arc]]
+            if u != NONE and not tree.begin[above] <= tree.begin[u] < tree.end[above]:
                 marked[w] = True
     return marked

@@ -1,23 +1,22 @@
 """Certificates of dominators: every answer is proven right, whatever found it.
 
-An answer is a tree D. That every vertex is dominated by its parent in D follows from one look at every arc:
-each arc v -> w must come from below the parent of w (the parent property of Georgiadis and Tarjan). That no
-vertex has a nearer dominator follows from witnesses, paths that lead round every vertex between, which
-`_witnesses.py` finds once for each root and checks vertex by vertex. They depend on
-the graph alone. With the tree F of a depth-first search and its numbers:
+An answer is a tree D. Its parents are dominators if every arc v -> w comes from the subtree of the parent of
+w (the parent property of Georgiadis and Tarjan); this takes one pass over the arcs. No vertex has a nearer
+dominator if witnesses hold: paths that avoid every vertex in between. They depend on the graph and the root,
+not on the answer; `_witnesses.py` finds them once for each root and checks them vertex by vertex. Let F be
+the tree of a depth-first search, with its numbers.
 
-- Dominators of v are ancestors of v in F.
-- If the parent of v in D is its semidominator s, the path of s goes round all vertices between s and v.
-- Else let y be a vertex on the tree path from s to v with the same parent in D as v, and proven before.
-  Nothing from below that parent down to s dominates y, so neither does it dominate v, which lies below y; and
-  the path of s goes round the rest.
+- The dominators of v are ancestors of v in F.
+- If the parent of v in D is its semidominator s, the path of s avoids all vertices between s and v.
+- Otherwise let y be a vertex between s and v on their path in F with the same parent in D as v, already
+  proven. No vertex below that parent, down to and including s, dominates y. So none dominates v, which is
+  below y; and the path of s avoids the rest.
 
-Both hold for the tree of dominators (Lengauer and Tarjan, theorems 2 to 4), so no right answer is refused.
+Both hold for the dominator tree (Lengauer and Tarjan, theorems 2 to 4), so no right answer is refused.
 
-This takes the place of a low-high order, which Georgiadis and Tarjan construct from a given tree and which is
-checked likewise: the witnesses need not be constructed anew for each answer. The work for an answer is
-O(n + m), on the processor, and O(n) for one that equals an answer proven before. What is known of a graph is
-kept for as long as the graph is, whichever variant's answers are checked.
+Georgiadis and Tarjan construct a low-high order from a given tree instead. Its check is alike, but witnesses
+need not be constructed again for each answer. An answer takes O(n + m) on the processor, and O(n) if it
+equals an answer proven before. The witnesses are kept as long as the graph, for the answers of all variants.
 
 References
 ----------
@@ -46,22 +45,22 @@ if TYPE_CHECKING:
 
 RULES = {
     "root": "the root is its own immediate dominator",
-    "reached": "exactly the vertices that a path from the root reaches have an immediate dominator",
+    "reached": "exactly the vertices reached from the root have an immediate dominator",
     "tree": "immediate dominators are proper ancestors in a search tree, so they lead back to the root",
-    "parent": "every arc comes from below the immediate dominator of its head",
-    "immediate": "paths lead round every vertex between a vertex and its immediate dominator",
+    "parent": "every arc comes from the subtree of the immediate dominator of its head",
+    "immediate": "paths avoid every vertex between a vertex and its immediate dominator",
 }
 """The rules of a certificate."""
 
 NONE = np.uint32(2**32 - 1)
 
 VERTICES_KEPT = 2**27
-"""Proofs are kept for so many roots that their vertices add up to this; each takes 32 bytes."""
+"""Limit on the vertices of all proofs kept for a graph, at 32 bytes per vertex; the oldest go first."""
 
 
 @dataclass(eq=False)
 class _Proof:
-    """The witnesses of one root, and the answer that they have proven, if there was one."""
+    """The witnesses of one root, and the last answer that they proved."""
 
     witnesses: Witnesses
     proven: npt.NDArray[np.uint32] | None = None
@@ -69,15 +68,15 @@ class _Proof:
 
 @dataclass(eq=False)
 class _Known:
-    """What the certificates of a graph have in common: its arcs both ways, and a proof for each root."""
+    """Shared by all certifiers of a graph: its arcs in both directions, and a proof for each root."""
 
     graphs: FlowGraphs
     proofs: dict[int | None, _Proof] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: ResidentGraph | ResidentBatch) -> _Known:
-        """Return what is known of a graph in host memory, or begin with its arcs."""
-        # Numba is loaded only where answers are checked.
+        """Return the entry of a graph in host memory, made at the first call."""
+        # Imported here so that Numba is loaded only where answers are checked.
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 
         if graph.host not in _KNOWN:
@@ -85,11 +84,11 @@ class _Known:
         return _KNOWN[graph.host]
 
     def proof(self, root: int | None) -> _Proof:
-        """Return the proof for a root; the oldest ones make room."""
+        """Return the proof for a root; drop the oldest ones at the limit."""
         from relaxometer.problems.dominators._witnesses import Witnesses
 
         if root not in self.proofs:
-            n = len(self.graphs.offsets) - 1
+            n = self.graphs.n_vertices
             while self.proofs and (len(self.proofs) + 1) * n > VERTICES_KEPT:
                 del self.proofs[next(iter(self.proofs))]
             self.proofs[root] = _Proof(Witnesses.of(self.graphs.rooted_at(root)))
@@ -97,7 +96,7 @@ class _Known:
 
 
 _KNOWN: WeakKeyDictionary[Graph | Batch, _Known] = WeakKeyDictionary()
-"""By graph in host memory, whose arrays do not change."""
+"""By graph in host memory; its arrays do not change."""
 
 
 class DominatorsCertifier:
@@ -114,26 +113,26 @@ class DominatorsCertifier:
         first = self._known.graphs.first_vertex
         self._start = np.repeat(first[:-1], np.diff(first)).astype(np.uint32)
 
-    def check(self, source: int | None, idom: Any) -> Certificate:
+    def check(self, root: int | None, idom: Any) -> Certificate:
         """Check one answer.
 
         Parameters
         ----------
-        source : int or None
-            The root; None for a batch.
+        root : int or None
+            None for a batch.
         idom : device array of shape (n_vertices,), uint32
             As in :class:`relaxometer.problems.dominators.Answer`.
 
         Returns
         -------
         Certificate
-            Counts vertices; those of a batch by their row in it.
+            Counts vertices; those of a batch are named by their row in the batch.
         """
         answer = np.asarray(self._device.asnumpy(idom))
-        proof = self._known.proof(source)
+        proof = self._known.proof(root)
         if proof.proven is not None and np.array_equal(answer, proof.proven):
             return Certificate(dict.fromkeys(RULES, 0), {})
-        broken = self._broken_rules(source, proof.witnesses, answer)
+        broken = self._broken_rules(root, proof.witnesses, answer)
         counts = {rule: int(vertices.sum()) for rule, vertices in broken.items()}
         first = {rule: int(broken[rule].argmax()) for rule, count in counts.items() if count}
         certificate = Certificate(counts, first)
@@ -142,18 +141,18 @@ class DominatorsCertifier:
         return certificate
 
     def _broken_rules(
-        self, source: int | None, found: Witnesses, idom: npt.NDArray[np.uint32]
+        self, root: int | None, found: Witnesses, idom: npt.NDArray[np.uint32]
     ) -> dict[str, npt.NDArray[np.bool_]]:
-        """Mark for each rule the vertices that break it."""
-        from relaxometer.problems.dominators._witnesses import arcs_past_dominators, tree_intervals
+        """Return for each rule a mask of the vertices that break it."""
+        from relaxometer.problems.dominators._witnesses import arcs_past_dominators, tree_of
 
-        graphs = self._known.graphs.rooted_at(source)
+        graphs = self._known.graphs.rooted_at(root)
         n, start = len(idom), self._start
         reached = found.number != NONE
         is_root = np.zeros(n, dtype=bool)
-        is_root[graphs.first_vertex[:-1] + graphs.entries] = True
+        is_root[graphs.first_vertex[:-1] + graphs.roots] = True
 
-        # The answer by numbers of the search; what is no tree hangs on itself and breaks a rule of its own.
+        # The answer by number. Vertices that break the rule `tree` become their own parents.
         size = np.repeat(np.diff(graphs.first_vertex), np.diff(graphs.first_vertex))
         inside = idom < size
         above = found.number[start + np.where(inside, idom, 0)]
@@ -162,7 +161,7 @@ class DominatorsCertifier:
         is_below = inside & (above < own) & (own <= found.last[np.where(inside, above, 0)])
         parent = np.full(n, NONE, dtype=np.uint32)
         parent[own[reached]] = np.where(is_below & ~is_root, above, own)[reached]
-        begin, end = tree_intervals(parent)
+        tree = tree_of(parent)
 
         v = found.vertex != NONE
         has_relative = found.relative != NONE
@@ -170,11 +169,10 @@ class DominatorsCertifier:
         proven = (parent == found.semi) | (has_relative & (parent[relative] == parent))
         nearest = np.ones(n, dtype=bool)
         nearest[found.vertex[v]] = proven[v]
-        arcs_in = (graphs.predecessor_offsets, graphs.predecessors)
         return {
             "root": is_root & (idom != np.where(is_root, np.arange(n) - start, 0)),
             "reached": reached == (idom == NONE),
             "tree": reached & (idom != NONE) & ~is_root & ~is_below,
-            "parent": arcs_past_dominators(start, *arcs_in, found.number, parent, begin, end),
+            "parent": arcs_past_dominators(start, graphs.into, found.number, tree),
             "immediate": is_below & ~is_root & ~nearest,
         }

@@ -1,1 +1,1 @@
-"""Dominators on CPU cores."""
+"""Dominators on one CPU core."""

@@ -1,8 +1,9 @@
-"""The frame of solvers that call a graph library on the CPU."""
+"""The frame of solvers that call a graph library on one CPU core."""
 
 from __future__ import annotations
 
 import importlib
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class LibrarySolver:
-    """Immediate dominators by a library's function, one graph after the other.
+    """Immediate dominators by a library's function, called once per graph.
 
-    The library's own graphs are built ahead. What is timed is its function and the copy of what it returns
-    into an array.
+    The constructor builds the library's graphs. The time of a search is that of the function and of copying
+    its result into an array.
 
     Parameters
     ----------
@@ -47,20 +48,20 @@ class LibrarySolver:
                 f"{self.package} is not installed: install relaxometer's extra peers"
             ) from None
         self._graphs = graphs = FlowGraphs.of(graph)
-        bounds = list(zip(graphs.first_vertex[:-1], graphs.first_vertex[1:], strict=True))
-        self._built = [self._build_one(int(first), int(end)) for first, end in bounds]
+        self._bounds = list(pairwise(graphs.first_vertex.tolist()))
+        self._built = [self._build_one(first, end) for first, end in self._bounds]
 
     def _build_one(self, first: int, end: int) -> Any:
-        offsets = self._graphs.offsets[first : end + 1]
+        offsets = self._graphs.out.offsets[first : end + 1]
         tails = np.repeat(np.arange(end - first), np.diff(offsets))
-        return self.build(end - first, tails, self._graphs.targets[offsets[0] : offsets[-1]])
+        return self.build(end - first, tails, self._graphs.out.ends[offsets[0] : offsets[-1]])
 
     def build(self, n: int, tails: npt.NDArray[Any], heads: npt.NDArray[Any]) -> Any:
         """Return the library's graph with these arcs."""
         raise NotImplementedError
 
     def dominators(self, built: Any, root: int, idom: npt.NDArray[np.uint32]) -> None:
-        """Enter the immediate dominators of a graph into `idom`, which is preset to "none"."""
+        """Write the immediate dominators of a graph into `idom`, which is filled with `NO_DOMINATOR`."""
         raise NotImplementedError
 
     @property
@@ -68,14 +69,13 @@ class LibrarySolver:
         """The library's version."""
         return {"version": self.library.__version__}
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators; see :class:`relaxometer.problems.dominators.Solver`."""
-        graphs = self._graphs.rooted_at(source)
-        idom = np.full(len(graphs.offsets) - 1, NO_DOMINATOR, dtype=np.uint32)
-        starts = graphs.first_vertex[:-1].tolist()
-        ends = graphs.first_vertex[1:].tolist()
-        for built, root, first, end in zip(self._built, graphs.entries.tolist(), starts, ends, strict=True):
-            self.dominators(built, root, idom[first:end])
+        graphs = self._graphs.rooted_at(root)
+        idom = np.full(graphs.n_vertices, NO_DOMINATOR, dtype=np.uint32)
+        roots = graphs.roots.tolist()
+        for built, own_root, (first, end) in zip(self._built, roots, self._bounds, strict=True):
+            self.dominators(built, own_root, idom[first:end])
         if phases is not None:
-            phases.append(Phase("library", len(idom), len(graphs.targets), 0.0))
+            phases.append(Phase("library", len(idom), len(graphs.out.ends), 0.0))
         return Answer(idom, None)

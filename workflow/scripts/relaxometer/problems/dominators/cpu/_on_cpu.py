@@ -1,4 +1,4 @@
-"""The frame of the solvers on one CPU core: graphs or batches in, immediate dominators out."""
+"""The frame of our own solvers on one CPU core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CpuSolver:
-    """Immediate dominators by a compiled function over the arrays of :class:`FlowGraphs`.
+    """Immediate dominators by a compiled function.
 
     Parameters
     ----------
@@ -28,28 +28,27 @@ class CpuSolver:
     runs_on: ClassVar[Literal["cpu"]] = "cpu"
     takes: ClassVar[Literal["either"]] = "either"
     find: ClassVar[Callable[..., int]]
-    """Compiled: takes the arrays of the graphs and a uint32 array for the answer, returns the most rounds."""
+    """Takes :class:`FlowGraphs` and a uint32 array for the answer; returns the largest number of rounds of a
+    graph, 0 if the algorithm has none."""
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Any) -> None:
         self._graphs = FlowGraphs.of(graph)
-        arcs = (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32))
-        one_vertex = FlowGraphs(np.array([0, 1]), np.zeros(1, dtype=np.uint32), *arcs, *arcs)
         # The first call compiles.
-        type(self).find(*one_vertex.arrays, np.empty(1, dtype=np.uint32))
+        type(self).find(FlowGraphs.one_vertex(), np.empty(1, dtype=np.uint32))
 
     @property
     def resolved(self) -> dict[str, Any]:
         """No parameters."""
         return {}
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators; see :class:`relaxometer.problems.dominators.Solver`.
 
         An instrumented run records the whole search as one phase.
         """
-        graphs = self._graphs.rooted_at(source)
-        idom = np.empty(len(graphs.offsets) - 1, dtype=np.uint32)
-        rounds = type(self).find(*graphs.arrays, idom)
+        graphs = self._graphs.rooted_at(root)
+        idom = np.empty(graphs.n_vertices, dtype=np.uint32)
+        rounds = type(self).find(graphs, idom)
         if phases is not None:
-            phases.append(Phase("cpu", len(idom), len(graphs.targets) * max(rounds, 1), 0.0))
+            phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
         return Answer(idom, rounds or None)

@@ -1,4 +1,4 @@
-"""The function ``dominator`` of igraph (Lengauer and Tarjan, in C): a peer on one CPU core."""
+"""igraph's ``dominator`` (Lengauer and Tarjan, in C) on one CPU core."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Solver(LibrarySolver):
     package = "igraph"
 
     def build(self, n: int, tails: npt.NDArray[Any], heads: npt.NDArray[Any]) -> Any:
-        """Return igraph's graph with these arcs."""
+        """Return an igraph graph with these arcs."""
         return self.library.Graph(n=n, edges=np.column_stack([tails, heads]), directed=True)
 
     def dominators(self, built: Any, root: int, idom: npt.NDArray[np.uint32]) -> None:
-        """Enter the immediate dominators of a graph; igraph gives NaN for what is not reached."""
+        """Write the immediate dominators of a graph; igraph returns NaN for unreached vertices."""
         found = np.array(built.dominator(root, mode="out"), dtype=np.float64)
         reached = ~np.isnan(found)
         found[root] = root

@@ -1,4 +1,4 @@
-"""The function ``immediate_dominators`` of rustworkx (in Rust): a peer on one CPU core."""
+"""rustworkx's ``immediate_dominators`` (in Rust) on one CPU core."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Solver(LibrarySolver):
     package = "rustworkx"
 
     def build(self, n: int, tails: npt.NDArray[Any], heads: npt.NDArray[Any]) -> Any:
-        """Return rustworkx's graph with these arcs."""
+        """Return a rustworkx graph with these arcs."""
         graph = self.library.PyDiGraph()
         graph.add_nodes_from(range(n))
         graph.add_edges_from_no_data(list(zip(tails.tolist(), heads.tolist(), strict=True)))
         return graph
 
     def dominators(self, built: Any, root: int, idom: npt.NDArray[np.uint32]) -> None:
-        """Enter the immediate dominators of a graph; rustworkx leaves out what is not reached."""
+        """Write the immediate dominators of a graph; rustworkx leaves out unreached vertices."""
         found = self.library.immediate_dominators(built, root)
         idom[np.fromiter(found.keys(), dtype=np.int64)] = np.fromiter(found.values(), dtype=np.uint32)
