@@ -1,48 +1,77 @@
-"""What the near-far variants share: the sizes of their piles and the width of their buckets."""
+"""Constants, structs and the width of buckets, shared by the near-far variants."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp._packed_arcs import PackedArcs
 
 if TYPE_CHECKING:
+    from relaxometer.device import Struct
     from relaxometer.graphs.resident import ResidentGraph
 
-QUEUE = 2048
-QUEUE_BYTES = 2 * QUEUE * 16
-"""Near entries of a block's own search, and the shared memory that those of two phases take."""
+SOURCE = read_source(Path(__file__).with_name("near_far.cu"))
 
-PILES = 36
-"""Piles of a search."""
+QUEUE: int = SOURCE.constants["QUEUE"]
+QUEUE_BYTES: int = SOURCE.constants["QUEUE_BYTES"]
+PILES: int = SOURCE.constants["PILES"]
 
 MODES = ("block", "grid")
-"""How wide a phase was run, as the kernels number it."""
+"""Width of a phase, in the order of the kernels' `Mode`."""
 
 SPARSE = 8
-"""Mean degree up to which a graph is sparse."""
+"""Greatest mean degree of a sparse graph."""
 
-LOG_ROOM = 1 << 17
-"""Phases that an instrumented run tells apart."""
+LOG_CAPACITY = 1 << 17
+"""Phases that an instrumented run can record separately."""
+
+
+def packed_graph(graph: ResidentGraph, *, first: bool) -> dict[str, Any]:
+    """Return the members of the kernels' `Graph`.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    first : bool
+        Whether single blocks will search: only they read the lists of first arcs.
+    """
+    packed = PackedArcs(graph.device, graph.offsets, graph.targets, graph.weights)
+    return {
+        "n": np.uint32(graph.n_vertices),
+        "rows": packed.rows,
+        "first": packed.first() if first else None,
+        "arcs": packed.arcs,
+    }
+
+
+def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacity: int, shift: int) -> None:
+    """Give a kernel's `Problem` piles for this many searches at once; the old ones are freed first."""
+    sizes = {"capacity": np.uint32(capacity), "shift": np.uint32(shift)}
+    problem.set(piles=sizes | {"entries": None})
+    entries = graph.device.xp.empty((searches * PILES * capacity, 4), dtype=np.uint32)
+    problem.set(piles=sizes | {"entries": entries})
 
 
 def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
-    """Return the power of two that a bucket is wide.
+    """Return the binary logarithm of a bucket's width.
 
     Parameters
     ----------
     graph : ResidentGraph
     delta : float or None
-        Width of a bucket in mean weights. None stands for a sixth of the near pile's width of Davidson et
-        al., 32 mean weights over the mean degree, since here a phase takes the next buckets along when it
-        has room; for a 24th on graphs that are not sparse. Where the weights' coefficient of variation is
-        above 1 it is divided by that: the mean says little then of the step from a vertex to the next.
+        Width of a bucket in mean weights. None: Davidson et al. make their near pile 32 mean weights over
+        the mean degree wide. Buckets are a sixth of that on sparse graphs and a 24th on others, since here a
+        phase takes further buckets along. A coefficient of variation of the weights above 1 divides the
+        width: then the mean says little about the step from a vertex to the next.
     """
     if graph.n_arcs == 0:
         return 0
-    # A million of the weights tell enough; all of them take seconds on the largest graphs.
+    # A sample of a million weights is enough; all of them take seconds on the largest graphs.
     weights = graph.host.weights[:: 1 + graph.n_arcs // 2**20]
     mean = float(weights.mean())
     if delta is None:
@@ -52,18 +81,18 @@ def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
 
 
 def is_sparse(graph: ResidentGraph) -> bool:
-    """Return whether vertices have 8 arcs on average, or fewer."""
+    """Return whether the mean degree is at most `SPARSE`."""
     return graph.n_arcs <= SPARSE * graph.n_vertices
 
 
 def logged_phases(records: np.ndarray) -> list[Phase]:
-    """Make phases of a kernel's log.
+    """Read the phases of a kernel's log.
 
     Parameters
     ----------
     records : ndarray of shape (n_phases + 1, 4), uint64
-        Mode, vertices expanded, arcs relaxed, and the clock at the end in nanoseconds; the first
-        row is the beginning.
+        Mode, vertices expanded, arcs relaxed, and the clock at the end in nanoseconds; the first row is the
+        start.
     """
     times = np.diff(records[:, 3].astype(np.float64)) / 1e6
     return [

@@ -1,4 +1,4 @@
-"""Many sources at once, each searched by one block alone."""
+"""SSSP from many sources at once, one block per source."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._packed_arcs import PackedArcs, threads_per_block
+from relaxometer.problems.sssp._packed_arcs import threads_per_block
 from relaxometer.problems.sssp.near_far._near_far import (
-    LOG_ROOM,
-    PILES,
+    LOG_CAPACITY,
     QUEUE,
     QUEUE_BYTES,
+    allocate_piles,
     bucket_shift,
     logged_phases,
+    packed_graph,
 )
 
 if TYPE_CHECKING:
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Widths of buckets and of phases, and the searches at once.
+    """Widths of buckets and of phases, and sources per launch.
 
     Parameters
     ----------
     delta : float or "auto"
         As for :mod:`relaxometer.problems.sssp.near_far.near_far`.
     target : int
-        With fewer near entries than this, a phase takes the next buckets along until it has so many.
+        A phase with fewer near entries than this takes further buckets along until it has enough.
     sources : int
-        Sources that :meth:`Solver.solve_many` takes in one launch; their answers are in memory together.
+        Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
     """
 
     delta: PositiveFloat | Literal["auto"] = Field("auto")
@@ -45,7 +46,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by near and far piles, a block for each source.
+    """SSSP by near and far piles, one block per source.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Solver:
     References
     ----------
     Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
-    Paths", IPDPS 2014. ``_near_far.cuh`` says what is different here.
+    Paths", IPDPS 2014. ``_piles.cuh`` lists the deviations.
     """
 
     runs_on = "device"
@@ -66,34 +67,31 @@ class Solver:
         xp = device.xp
         self._sources, self._target = parameters.sources, parameters.target
         self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
-        packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
-        self._packed = (np.uint32(graph.n_vertices), packed.rows, packed.first(), packed.arcs)
         module = device.module(Path(__file__).with_name("many_sources.cu"))
+        self._problem = module.struct("Problem", graph=packed_graph(graph, first=True))
         self._kernel = module.get_function("many_sources")
         self._threads = threads_per_block(device)
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
         self._stride = -(-graph.n_vertices // 4) * 4
         self._next = xp.zeros(1, dtype=xp.uint32)
         self._results = xp.zeros(2, dtype=xp.uint64)
-        self._piles: Any = None
-        self._capacity = 0
-        self._make_piles(1, 2 * QUEUE)
+        self._allocate(1, 2 * QUEUE)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the width of a bucket in the graph's unit, the target, and the sources of a launch."""
+        """Return the width of a bucket in the graph's unit, the target, and the sources per launch."""
         return {"bucket": 1 << self._shift, "target": self._target, "sources": self._sources}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        log = None if phases is None else self._graph.device.xp.zeros((LOG_ROOM, 4), dtype=np.uint64)
+        log = None if phases is None else self._graph.device.xp.zeros((LOG_CAPACITY, 4), dtype=np.uint64)
         distance, predecessor, count, overflowed = self._launch(np.array([source]), log)
         if phases is not None:
             phases += logged_phases(self._graph.device.asnumpy(log)[: count + 1])
         return Answer(distance[0], predecessor[0], count, overflowed)
 
     def solve_many(self, sources: npt.ArrayLike) -> tuple[Any, Any]:
-        """Find the shortest paths from each of up to `Parameters.sources` sources in one launch.
+        """Find the shortest paths from each of at most `Parameters.sources` sources in one launch.
 
         Parameters
         ----------
@@ -102,15 +100,15 @@ class Solver:
         Returns
         -------
         distance, predecessor : device array of shape (n_sources, n_vertices), uint32
-            Row i is the answer for source i, as in `relaxometer.problems.sssp.Answer`. The rows are not
-            contiguous with each other.
+            Row i is the answer for source i, as in `relaxometer.problems.sssp.Answer`. There are gaps
+            between the rows.
 
         Raises
         ------
         ValueError
-            If there is no source or there are too many.
+            If there are no sources or too many.
         OverflowError
-            If some path's length passed 2**32 - 2.
+            If some path is longer than 2**32 - 2.
         """
         array = np.asarray(sources)
         if not 0 < len(array) <= self._sources:
@@ -120,18 +118,14 @@ class Solver:
             raise OverflowError("a path is longer than 2**32 - 2, the largest distance that 32 bits hold")
         return distance, predecessor
 
-    def _make_piles(self, blocks: int, capacity: int) -> None:
-        """Give each of so many blocks piles of this capacity, if they have less."""
-        words = blocks * PILES * capacity
-        if self._piles is None or len(self._piles) < words:
-            self._piles = None
-            self._piles = self._graph.device.xp.empty((words, 4), dtype=np.uint32)
-        self._capacity = capacity
+    def _allocate(self, searches: int, capacity: int) -> None:
+        self._searches, self._capacity = searches, capacity
+        allocate_piles(self._problem, self._graph, searches, capacity, self._shift)
 
     def _launch(self, sources: npt.NDArray[Any], log: Any) -> tuple[Any, Any, int, bool]:
         """Return the trees, the sum of the phases and whether any path was too long.
 
-        Searches whose piles turn out too small are made again with twice the room, which stays.
+        Searches whose piles turn out too small are repeated with twice the capacity, which is kept.
         """
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp
@@ -139,28 +133,26 @@ class Solver:
         predecessor = xp.empty((len(sources), self._stride), dtype=xp.uint32)
         blocks = min(self._blocks, len(sources))
         on_device = device.asarray(sources.astype(np.uint32))
+        if blocks > self._searches:
+            self._allocate(blocks, self._capacity)
         while True:
-            self._make_piles(blocks, self._capacity)
             self._next.fill(0)
             self._results.fill(0)
             arguments = (
-                *self._packed,
+                self._problem,
+                np.uint32(self._target),
                 on_device,
                 np.uint32(len(sources)),
                 distance,
                 predecessor,
                 np.uint32(self._stride),
-                self._piles,
-                np.uint32(self._capacity),
-                np.uint32(self._shift),
-                np.uint32(self._target),
                 self._next,
                 log,
-                np.uint32(LOG_ROOM),
+                np.uint32(LOG_CAPACITY),
                 self._results,
             )
             self._kernel(blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
             flags, phases = device.asnumpy(self._results).tolist()
             if not flags & 2:
                 return distance[:, :n], predecessor[:, :n], phases, bool(flags & 1)
-            self._make_piles(blocks, 2 * self._capacity)
+            self._allocate(blocks, 2 * self._capacity)

@@ -1,8 +1,7 @@
-"""Near and far piles in one launch, at the width that the frontier needs."""
+"""SSSP by near and far piles in one launch, at the width that the frontier needs."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,22 +10,21 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._packed_arcs import PackedArcs, threads_per_block
+from relaxometer.problems.sssp._packed_arcs import threads_per_block
 from relaxometer.problems.sssp.near_far._near_far import (
-    LOG_ROOM,
-    PILES,
+    LOG_CAPACITY,
     QUEUE,
     QUEUE_BYTES,
+    SOURCE,
+    allocate_piles,
     bucket_shift,
     is_sparse,
     logged_phases,
+    packed_graph,
 )
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
-
-SHARED_WORDS = 256
-"""Room for what the blocks tell each other, in words of 32 bits."""
 
 
 class Parameters(variants.Parameters):
@@ -35,18 +33,18 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     delta : float or "auto"
-        Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" goes by
-        the mean degree and the spread of the weights (see `_near_far.bucket_shift`).
+        Width of a bucket in mean weights, rounded down to a power of two in the graph's unit. "auto" depends
+        on the mean degree and the spread of the weights (see `_near_far.bucket_shift`).
     block_target, grid_target : int
-        With fewer near entries than this, a phase of one block or of all takes the next buckets along until
-        it has so many.
+        A phase of one block, or of all blocks, that has fewer near entries than this takes further buckets
+        along until it has enough.
     narrow : int or "auto"
-        With fewer entries to expand, one block goes on alone; 0: never. "auto": 1024, or `wide` if that
-        is less, on graphs of mean degree up to 8, and 0 on others.
+        One block goes on alone with fewer entries to expand than this; 0: never. "auto": 1024, or `wide` if
+        that is less, on graphs of mean degree up to 8, and 0 on others.
     wide : int
-        With more entries to expand, all blocks take over; at least `narrow`.
+        All blocks take over with more entries to expand than this; at least `narrow`.
     crowd : int or "auto"
-        With more near entries, all blocks lower the threshold before they expand any; at least
+        All blocks lower the threshold before they expand more near entries than this; at least
         `grid_target`. "auto": a tenth of the vertices, between 16384 and 131072, on graphs of mean degree up
         to 8, and 32768 on others; or `grid_target` if that is more.
     """
@@ -70,7 +68,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by near and far piles, in one cooperative launch that never asks the host.
+    """SSSP by near and far piles in one cooperative launch, without the host.
 
     Parameters
     ----------
@@ -80,7 +78,7 @@ class Solver:
     References
     ----------
     Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
-    Paths", IPDPS 2014. ``_near_far.cuh`` says what is different here.
+    Paths", IPDPS 2014. ``_piles.cuh`` lists the deviations.
     """
 
     runs_on = "device"
@@ -89,63 +87,56 @@ class Solver:
         self._graph = graph
         device = graph.device
         xp = device.xp
-        delta = None if parameters.delta == "auto" else parameters.delta
-        self._shift = bucket_shift(graph, delta)
+        self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
         self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
-        packed = PackedArcs(device, graph.offsets, graph.targets, graph.weights)
-        # Only a block that goes on alone reads the lists of first arcs.
-        first = packed.first() if self._widths["narrow"] else xp.zeros(4, dtype=xp.uint32)
-        self._packed = (np.uint32(graph.n_vertices), packed.rows, first, packed.arcs)
-        self._state = xp.zeros(SHARED_WORDS, dtype=xp.uint32)
+        module = device.module(SOURCE.path, cooperative=True)
+        self._problem = module.struct("Problem", graph=packed_graph(graph, first=self._widths["narrow"] > 0))
+        self._packed_widths = module.struct(
+            "Widths", **{name: np.uint32(width) for name, width in self._widths.items()}
+        )
+        self._shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
         self._result = xp.zeros(1, dtype=xp.uint64)
-        self._kernel = graph.device.module(
-            Path(__file__).with_name("near_far.cu"), cooperative=True
-        ).get_function("near_far")
+        self._kernel = module.get_function("near_far")
         self._threads = threads_per_block(device)
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
-        self._make_piles(max(2 * QUEUE, graph.n_vertices // 16))
+        self._set_capacity(max(2 * QUEUE, graph.n_vertices // 16))
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the rule in force: the width of a bucket in the graph's unit, and widths in entries."""
+        """Return the width of a bucket in the graph's unit, and the widths of phases in entries."""
         return {"bucket": 1 << self._shift, **self._widths}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
-        A search whose piles turn out too small is made again with twice the room, which stays.
+        A search whose piles turn out too small is repeated with twice the capacity, which is kept.
         """
         while True:
             answer, full = self._search(source, phases)
             if not full:
                 return answer
-            self._make_piles(2 * self._capacity)
+            self._set_capacity(2 * self._capacity)
 
-    def _make_piles(self, capacity: int) -> None:
-        xp = self._graph.device.xp
-        self._piles = None
+    def _set_capacity(self, capacity: int) -> None:
         self._capacity = capacity
-        self._piles = xp.empty((PILES * capacity, 4), dtype=xp.uint32)
+        allocate_piles(self._problem, self._graph, 1, capacity, self._shift)
 
     def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
-        """Run the kernel; return the answer and whether it is void for want of room."""
+        """Run the kernel; return the answer, and whether it is void because a pile was too small."""
         device = self._graph.device
         xp = device.xp
         distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
         predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
-        log = None if phases is None else xp.zeros((LOG_ROOM, 4), dtype=xp.uint64)
+        log = None if phases is None else xp.zeros((LOG_CAPACITY, 4), dtype=xp.uint64)
         arguments = (
-            *self._packed,
+            self._problem,
+            self._packed_widths,
+            np.uint32(source),
             distance,
             predecessor,
-            self._piles,
-            np.uint32(self._capacity),
-            np.uint32(source),
-            np.uint32(self._shift),
-            *map(np.uint32, self._widths.values()),
-            self._state,
+            self._shared,
             log,
-            np.uint32(LOG_ROOM),
+            np.uint32(LOG_CAPACITY),
             self._result,
         )
         self._kernel(self._blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
@@ -157,7 +148,7 @@ class Solver:
 
 
 def _widths(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:
-    """Return the numbers of entries at which phases change, in the order of the kernel's arguments."""
+    """Return the members of the kernel's `Widths`."""
     narrow = min(1024, parameters.wide) if sparse else 0
     crowd = min(max(16384, n_vertices // 10), 131072) if sparse else 32768
     crowd = max(crowd, parameters.grid_target)

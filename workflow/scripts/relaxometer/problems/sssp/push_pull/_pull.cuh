@@ -33,7 +33,7 @@ __device__ __forceinline__ Found examine_arcs(Search& s, u32 v, u64 label, u64 b
         ++s.tally.read;
         u64 tail = load_relaxed(&s.vertices.best[end_of(arc)]);
         u64 length = distance_of(tail) + weight_of(arc);
-        if (tail != UNREACHED && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
+        if (tail != NO_PATH && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
         if (length < found.length) {
             found.length = length;
             found.parent = s.vertices.ids[end_of(arc)];
@@ -91,7 +91,7 @@ __device__ __forceinline__ void pull(Search& s)
     begin_phase(s);
     for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
         u32 v = base + lane();
-        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == UNREACHED, v);
+        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_PATH, v);
     }
     grid.sync();
     u64 bound = 0;

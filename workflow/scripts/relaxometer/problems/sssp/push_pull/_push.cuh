@@ -65,7 +65,7 @@ __device__ __forceinline__ void relax(Search& s, const Tail& tail, const u64 (&a
             }
             if (improved) {
                 queued = atomicExch(&s.vertices.stamp[head], s.at.phase) != s.at.phase;
-                if (before == UNREACHED) s.tally.settled_arcs += degree_of(s.out, head);
+                if (before == NO_PATH) s.tally.settled_arcs += degree_of(s.out, head);
             }
         }
         if (__any_sync(ALL_LANES, queued)) enqueue(s, queued, head);

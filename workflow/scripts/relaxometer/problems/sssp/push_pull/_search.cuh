@@ -4,17 +4,16 @@
 
 #include <cooperative_groups.h>
 
-#include "device/atomics.cuh"
 #include "device/clock.cuh"
+#include "device/constants.cuh"
 
 namespace cg = cooperative_groups;
 
-__device__ const u32 ALL_LANES = 0xffffffffu;
 __device__ const u32 GROUP = 4;  // lanes that share a vertex of few arcs
 __device__ const u32 GROUPS_PER_WARP = 32 / GROUP;
 
-__device__ const u64 INFINITE = 0xffffffffu;  // a length
-__device__ const u64 UNREACHED = ~0ull;       // a label: distance << 32 | predecessor
+__device__ const u64 INFINITE = UNREACHED;  // a length
+__device__ const u64 NO_PATH = ~0ull;       // a label, which is distance << 32 | predecessor
 
 // The arcs of each vertex, weight << 32 | other end, lightest first.
 struct Graph {

@@ -46,7 +46,7 @@ __device__ __forceinline__ void start(Search& s, u32 source)
     Vertices& all = s.vertices;
     for (u32 v = thread_id(); v < all.n; v += thread_count()) {
         bool is_source = v == source;
-        all.best[v] = is_source ? static_cast<u64>(all.ids[v]) : UNREACHED;
+        all.best[v] = is_source ? static_cast<u64>(all.ids[v]) : NO_PATH;
         all.due[v] = is_source ? 0 : static_cast<u32>(INFINITE);
         if (is_source) all.cursor[v] = 0;
     }
@@ -92,7 +92,7 @@ extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict_
                                   u32* __restrict__ predecessor)
 {
     for (u32 v = thread_id(); v < n; v += thread_count()) {
-        u64 label = rank[v] < n_with_arcs ? best[rank[v]] : UNREACHED;
+        u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_PATH;
         if (v == source) label = v;
         distance[v] = static_cast<u32>(distance_of(label));
         predecessor[v] = static_cast<u32>(label);
