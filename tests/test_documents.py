@@ -16,6 +16,8 @@ from relaxometer.report.figures import style, summary
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+ANCHOR = re.compile(r"\]\((?!https?://)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 def tracked_files():
@@ -36,6 +38,24 @@ def test_every_relative_link_leads_to_a_tracked_file():
         f"{page.relative_to(ROOT)}: {link}"
         for page, link in links
         if (page.parent / link).resolve() not in files | folders
+    ]
+    assert not broken
+
+
+def anchors(page):
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_anchor_is_a_heading():
+    pages = [file for file in tracked_files() if file.suffix == ".md"]
+    links = [(page, *link) for page in pages for link in ANCHOR.findall(page.read_text(encoding="utf-8"))]
+    assert len(links) > 5
+    broken = [
+        f"{page.relative_to(ROOT)}: {link}#{anchor}"
+        for page, link, anchor in links
+        if anchor not in anchors((page.parent / link).resolve() if link else page)
     ]
     assert not broken
 
