@@ -120,10 +120,10 @@ def test_solving_again_begins_with_the_graph_as_given(device):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"removed": [(0, 3)]}, "removed: 0 -> 3 is no arc of the graph"),
-        ({"removed": [(4, 0)]}, "removed: 4 -> 0 is no arc of the graph"),
-        ({"added": [(0, 5)]}, "added: 5 is no vertex; expected 0 to 4"),
-        ({"added": [(-1, 0)]}, "added: -1 is no vertex; expected 0 to 4"),
+        ({"removed": [(0, 3)]}, "removed: 0 -> 3 is not an arc of the graph"),
+        ({"removed": [(4, 0)]}, "removed: 4 -> 0 is not an arc of the graph"),
+        ({"added": [(0, 5)]}, "added: 5 is not a vertex; expected 0 to 4"),
+        ({"added": [(-1, 0)]}, "added: -1 is not a vertex; expected 0 to 4"),
     ],
 )
 def test_wrong_changes_are_refused_and_change_nothing(device, change, message):

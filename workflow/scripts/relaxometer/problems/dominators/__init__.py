@@ -1,7 +1,7 @@
-"""Immediate dominators: one module a variant, its kernels in the ``.cu`` beside it.
+"""Immediate dominators: one module per variant, its kernels in the ``.cu`` of the same name.
 
-A vertex d dominates v if every path from the root to v passes d; the immediate dominator of v is the
-dominator nearest to v other than v itself. Immediate dominators form a tree.
+A vertex d dominates v if every path from the root to v passes d. The immediate dominator of v is its nearest
+dominator other than v; immediate dominators form the dominator tree.
 
 A variant module offers
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 
 NO_DOMINATOR = np.uint32(2**32 - 1)
-"""Immediate dominator of a vertex that no path reaches; the root is its own."""
+"""Immediate dominator of an unreached vertex; the root is its own."""
 
 PROBLEM = Problem({"idom": np.uint32}, tuple(RULES), DominatorsCertifier, takes_batches=True)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The tree of immediate dominators.
+    """The dominator tree.
 
     Parameters
     ----------
     idom : array of shape (n_vertices,), uint32
-        Immediate dominator of every vertex; a root is its own, `NO_DOMINATOR` where no path leads. In a
-        batch, ids are those within a vertex's graph.
+        Immediate dominator of every vertex; a root is its own, an unreached vertex has `NO_DOMINATOR`. In a
+        batch, ids are those within the graph.
     phases : int or None
-        Rounds until nothing changed; None where the variant has none or each graph of a batch its own.
+        Rounds until nothing changed. None if the variant has none, or each graph of a batch has its own.
     """
 
     idom: Any
@@ -53,7 +53,7 @@ class Answer:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is kept of the answer and proven."""
+        """The columns that are stored and proven."""
         return {"idom": self.idom}
 
 
@@ -63,15 +63,15 @@ class Solver(Protocol):
     Parameters
     ----------
     graph : ResidentGraph or ResidentBatch
-        What `takes` says; a solver that takes ``"either"`` looks at what it is given.
+        As `takes` says.
     parameters : Parameters
-        Of the variant's own model. What a solver works out ahead of the first root, it works out in its
-        constructor; that time is reported as ``prepare_ms``.
+        Of the variant's own model. Work that does not depend on the root is done in the constructor, and its
+        time is reported as ``prepare_ms``.
 
     Raises
     ------
     Skipped
-        If the variant is not meant for a graph of this size.
+        If the variant does not support a graph of this size.
     """
 
     runs_on: ClassVar[Literal["device", "cpu"]]
@@ -81,18 +81,18 @@ class Solver(Protocol):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The parameters in force, those chosen by the solver itself included."""
+        """The parameters in force, including those that the solver chose."""
         ...
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators.
 
         Parameters
         ----------
-        source : int, optional
-            The root; left out for a batch, whose graphs have entries of their own.
+        root : int, optional
+            None for a batch, whose graphs have entries.
         phases : list, optional
-            If given, the run is instrumented and a `Phase` is appended for each phase; such a run is not for
-            timing.
+            If given, the run is instrumented and appends a `Phase` for each round or step; such a run is not
+            timed.
         """
         ...

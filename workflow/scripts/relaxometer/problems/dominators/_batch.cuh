@@ -1,4 +1,4 @@
-// What the kernels for batches share: the arrays of a batch, and one of its graphs solved by a block.
+// Shared by the kernels for batches: one graph of a batch, and its solution by a block.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 __device__ const u32 NO_PARENT = 0xffffffffu;
 
-// One graph: its vertices are 0 to n - 1 in reverse post-order, 0 is the entry and reaches all.
+// One graph: its vertices are 0 to n - 1 in reverse post-order; all are reached from 0, the entry.
 struct FlowGraph {
     u32 n;
     const i64* offsets;
@@ -22,7 +22,7 @@ __device__ __forceinline__ FlowGraph graph_of_batch(u32 graph, const i64* first_
     return {n, offsets + first, targets, idom + first};
 }
 
-// Takes the next ticket of a queue for the whole block; `ticket` is in shared memory.
+// Takes the next ticket of a queue for the block; `ticket` is in shared memory.
 __device__ __forceinline__ u32 next_ticket(u32* queue, u32* ticket)
 {
     __syncthreads();
@@ -31,9 +31,9 @@ __device__ __forceinline__ u32 next_ticket(u32* queue, u32* ticket)
     return *ticket;
 }
 
-// The tree's fixed point by all threads of a block. Threads take vertices in reverse post-order, so that what
-// a sweep moves shows in its later part, and few sweeps are needed. `parent` holds n words, in shared memory
-// where they fit.
+// Moves vertices up the tree until nothing changes. Threads take vertices in reverse post-order, so later
+// vertices of a sweep see what earlier ones moved, and few sweeps are needed. `parent` holds n words, in
+// shared memory if they fit.
 __device__ __forceinline__ void solve_by_block(const FlowGraph& graph, u32* parent)
 {
     for (u32 v = threadIdx.x; v < graph.n; v += blockDim.x) store_relaxed(&parent[v], v == 0 ? 0 : NO_PARENT);

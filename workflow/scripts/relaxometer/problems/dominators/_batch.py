@@ -1,4 +1,4 @@
-"""The frame of the kernels for batches: one launch, or parts that are moved and solved side by side."""
+"""The frame of the variants for batches: one launch, or parts that are moved and solved in streams."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident_batch import ResidentBatch
 
 THREADS = 128
-"""Of a block."""
+"""Threads per block."""
 
 TREE_WORDS = 8192
-"""Words of shared memory for a tree; larger graphs keep theirs where the answer goes."""
+"""Words of shared memory for a tree; larger trees are built in the array of the answer."""
 
 
 class Parameters(variants.Parameters):
-    """How a batch reaches the device, and how its launch is made.
+    """How a batch is moved and launched.
 
     Parameters
     ----------
     streams : int, default=0
-        0 solves the resident batch in one launch, and nothing is moved. Otherwise the batch is cut into so
-        many parts, and each is uploaded, solved and its answer downloaded in a stream of its own, so that the
-        parts overlap; the time then includes the transfers, and the answer is in host memory, where the next
-        one takes its place. A device without streams takes one part after the other.
+        0 solves the resident batch in one launch. Otherwise the batch is cut into this many parts; each is
+        uploaded, solved and downloaded in a stream of its own, and the parts overlap. The time then includes
+        the transfers, and the answer is in host memory, where the next one overwrites it. A device without
+        streams takes the parts in order.
     replay : bool, default=False
-        Whether the launch is recorded once as a CUDA graph and replayed. A device without them just launches.
+        Record the launch once as a CUDA graph and replay it. A device without CUDA graphs launches as usual.
     """
 
     streams: NonNegativeInt = 0
@@ -53,7 +53,7 @@ class Parameters(variants.Parameters):
 
 
 class BatchSolver:
-    """All graphs of a resident batch in one launch of blocks that take graphs from a queue.
+    """All graphs of a resident batch in one launch of persistent blocks.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class BatchSolver:
     runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["batch"]] = "batch"
     file: ClassVar[str]
-    """The file of kernels."""
+    """The file of the kernel."""
 
     def __init__(self, graph: ResidentBatch, parameters: Parameters) -> None:
         self._batch = graph
@@ -85,14 +85,14 @@ class BatchSolver:
         return self._parameters.model_dump()
 
     def shared_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
-        """Return the dynamic shared memory of a block for graphs of these sizes."""
+        """Return the dynamic shared memory of a block, in bytes, for graphs of these sizes."""
         return 4 * int(min(sizes.max(initial=1), TREE_WORDS))
 
     def sizes_argument(self, part: _Part) -> tuple[np.uint32, ...]:
-        """Return the numbers of graphs that the kernel begins with."""
+        """Return the first arguments of the kernel: numbers of graphs."""
         return (np.uint32(part.n_graphs),)
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators of all graphs; see `relaxometer.problems.dominators.Solver`."""
         if self._streams:
             self._overlap(self._streams)
@@ -121,7 +121,7 @@ class BatchSolver:
         self._kernel(grid, THREADS, arguments, shared_mem=self._shared_bytes)
 
     def _overlap(self, streams: _Streams) -> None:
-        """Move and solve the parts, each in a stream of its own, and wait for them."""
+        """Move and solve each part in a stream of its own; wait for all."""
         with streams.all_begin_and_end():
             for part, stream in zip(self._parts, streams, strict=True):
                 with stream:
@@ -155,7 +155,7 @@ class _Part:
 
 
 def _parts(batch: Batch, count: int) -> Sequence[tuple[int, int]]:
-    """Cut a batch into at most `count` runs of graphs with about as many arcs each."""
+    """Cut a batch into at most `count` runs of graphs with similar numbers of arcs."""
     wanted = np.linspace(0, batch.n_arcs, count + 1)[1:-1]
     cuts = np.searchsorted(batch.first_arc, wanted)
     bounds = np.unique(np.concatenate([[0], cuts, [len(batch)]])).tolist()
@@ -163,7 +163,7 @@ def _parts(batch: Batch, count: int) -> Sequence[tuple[int, int]]:
 
 
 class _Streams:
-    """As many streams as parts, the batch and its answer in pinned memory, and arrays to upload it into.
+    """One stream per part, the batch and its answer in pinned memory, and arrays to upload to.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class _Streams:
         return iter(self._streams if self._on_gpu else (_no_stream() for _ in self._streams))
 
     def _host_array(self, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array in host memory that a GPU can copy from and to without help."""
+        """Return an array in host memory, pinned for a GPU."""
         if not self._on_gpu:
             return np.empty(n, dtype=dtype)
         memory = self._device.xp.cuda.alloc_pinned_memory(max(n, 1) * np.dtype(dtype).itemsize)
@@ -208,7 +208,7 @@ class _Streams:
 
     @contextmanager
     def all_begin_and_end(self) -> Iterator[None]:
-        """Let the streams begin after what the caller did before, and the caller go on after all of them."""
+        """Start the streams after the caller's earlier work; delay its later work until all have finished."""
         if not self._on_gpu:
             yield
             return
@@ -221,7 +221,7 @@ class _Streams:
             main.wait_event(stream.record())
 
     def upload(self, part: _Part) -> list[Any]:
-        """Upload what belongs to a part; return first vertices, offsets and targets, filled there."""
+        """Upload a part; return the arrays of first vertices, offsets and targets, filled for that part."""
         (first, last), (first_vertex, end_vertex) = part.graphs, part.vertices
         bounds = ((first, last + 1), (first_vertex, end_vertex + 1), part.arcs)
         for array, pinned, (begin, end) in zip(self._arrays, self._pinned, bounds, strict=True):
@@ -245,13 +245,13 @@ def _no_stream() -> Iterator[None]:
 
 
 class _Recorded:
-    """A launch recorded as a CUDA graph; where there are none, the launch itself."""
+    """A launch recorded as a CUDA graph; on the host, the launch itself."""
 
     def __init__(self, device: Device, launch: Any) -> None:
         self._launch = launch
         self._graph: Any = None
         if device.kind == "cuda":
-            # What compiles or allocates must not be recorded.
+            # Compilation and allocation must not be recorded.
             launch()
             device.synchronize()
             stream = device.xp.cuda.Stream(non_blocking=True)

@@ -1,20 +1,16 @@
-// Breadth-first order of the vertices that a root reaches, in one cooperative launch.
+// Breadth-first order of the vertices reached from a root, in one cooperative launch.
 //
-// `order` is the queue: vertices by their number, level after level, so that a dominator has a smaller number
-// than what it dominates. `parent` holds, by number, the number of the vertex that found each. Threads expand
-// short lists of arcs alone and longer ones as a warp; the longest are left to the whole grid at the end of a
-// level. A level costs one barrier: counters go round in threes, one that is read, one that is added to and
-// one that is cleared.
+// `order` is the queue: vertices by number, level after level, so a dominator has a smaller number than the
+// vertices it dominates. `parent` holds, by number, the number of the vertex that found each. A thread
+// expands a short list of arcs, a warp a longer one; the whole grid expands the longest at the end of the
+// level. There are three sets of counters: one is read, one is added to, one is cleared, so a level needs one
+// barrier.
 
 #include <cooperative_groups.h>
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
-#define FULL_WARP 0xffffffffu
-
-__device__ const u32 UNSEEN = 0xffffffffu;
 __device__ const u32 CLAIMED = 0xfffffffeu;
-__device__ const u32 WARP = 32;
 __device__ const i64 LONG_LIST = 32;
 __device__ const i64 HUB = 4096;
 
@@ -26,19 +22,19 @@ struct Search {
     u32* parent;
 };
 
-// Numbers the head of an arc from the vertex with number `from`, if it has none yet.
+// Numbers the head of an arc from the vertex numbered `from`, unless it has a number.
 __device__ __forceinline__ void visit(const Search& search, u32 from, i64 arc, u32 end, u32* found)
 {
     u32 w = search.targets[arc];
-    if (load_relaxed(&search.number[w]) != UNSEEN) return;
-    if (atomicCAS(&search.number[w], UNSEEN, CLAIMED) != UNSEEN) return;
+    if (load_relaxed(&search.number[w]) != UNREACHED) return;
+    if (atomicCAS(&search.number[w], UNREACHED, CLAIMED) != UNREACHED) return;
     u32 place = end + atomicAdd(found, 1u);
     search.order[place] = w;
     search.parent[place] = from;
     store_relaxed(&search.number[w], place);
 }
 
-// Expands the vertices with numbers `begin` to `end` - 1, but for hubs, which are listed.
+// Expands the vertices numbered `begin` to `end` - 1; hubs are only listed.
 __device__ __forceinline__ void expand(const Search& search, u32 begin, u32 end, u32* found, u32* hubs,
                                        u32* n_hubs)
 {
@@ -59,17 +55,17 @@ __device__ __forceinline__ void expand(const Search& search, u32 begin, u32 end,
             for (i64 arc = first; arc < last; ++arc) visit(search, from, arc, end, found);
             last = first;
         }
-        u32 lists = __ballot_sync(FULL_WARP, first < last);
+        u32 lists = __ballot_sync(ALL_LANES, first < last);
         for (; lists; lists &= lists - 1) {
             int owner = __ffs(static_cast<int>(lists)) - 1;
-            i64 arc = __shfl_sync(FULL_WARP, first, owner) + lane;
-            i64 stop = __shfl_sync(FULL_WARP, last, owner);
+            i64 arc = __shfl_sync(ALL_LANES, first, owner) + lane;
+            i64 stop = __shfl_sync(ALL_LANES, last, owner);
             for (; arc < stop; arc += WARP) visit(search, i + owner, arc, end, found);
         }
     }
 }
 
-// Begins at `root`, or, where `numbered` vertices have numbers already, at all of them. `counters` are six
+// Starts from `root`, or from the `numbered` vertices that have numbers if there are any. `counters` are six
 // zeros; `reached` and `levels` are set.
 extern "C" __global__ void breadth_first(u32 root, u32 numbered, const i64* __restrict__ offsets,
                                          const u32* __restrict__ targets, u32* number, u32* order,

@@ -1,4 +1,4 @@
-"""Breadth-first order on the device: numbers in which a dominator comes before what it dominates."""
+"""Breadth-first order on the device: dominators have smaller numbers than the vertices they dominate."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.graphs.graph import UNREACHED
+
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 THREADS = 512
 
-NONE = np.uint32(2**32 - 1)
-
 
 class BreadthFirst:
-    """The numbers of the vertices of a graph from one root after the other.
+    """Breadth-first numbers of the vertices of a graph, for one root at a time.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class BreadthFirst:
     Attributes
     ----------
     number : device array of shape (n_vertices,), uint32
-        Of every vertex; `NONE` where the search does not come.
+        By vertex; `UNREACHED` if the search does not reach it.
     order : device array of shape (n_vertices,), uint32
-        The vertices by number; those of the first `reached` count.
+        The vertices by number; only the first `reached` are set.
     parent : device array of shape (n_vertices,), uint32
-        By number, the number of the vertex that found each; the root's is 0.
+        By number: the number of the vertex that found each; 0 for the root.
     reached, longest_chain : device array of shape (1,), uint32
-        How many vertices are reached, and in how many levels.
+        Number of vertices reached, and of levels.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
@@ -50,19 +50,19 @@ class BreadthFirst:
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), -(-n // THREADS))
 
     def search(self, root: int) -> None:
-        """Give numbers to what `root` reaches; the device works on while the caller goes on."""
-        self.number.fill(NONE)
+        """Assign numbers to the vertices reached from `root`; return before the device has finished."""
+        self.number.fill(UNREACHED)
         self._run(root, 0, (self._graph.offsets, self._graph.targets))
 
     def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
-        """Give numbers to what else is reached.
+        """Assign numbers to the vertices reached from those that have numbers.
 
         Parameters
         ----------
         numbered : int
-            So many vertices have numbers, in `number` and `order`; all others have none.
+            Number of vertices that have numbers, in `number` and `order`.
         arcs : tuple of device arrays
-            Offsets and targets of a graph of as many vertices.
+            Offsets and targets of a graph with the same vertices.
         """
         self._run(0, numbered, arcs)
 

@@ -1,24 +1,24 @@
 // Dominators of a graph whose arcs do not fit the device: the rounds of iterative_tree.cu over pieces of the
-// arcs, a launch for each piece that has just been copied.
+// arcs, one launch per piece.
 //
-// The vertices' state stays. Breadth-first levels come of rounds too, since a frontier's arcs may be
-// anywhere: an arc lowers the level of its head, in place, until none does. Numbers are then the order of
-// levels.
+// The arrays of the vertices stay on the device. Breadth-first levels also come from rounds, since the arcs
+// of a frontier may be in any piece: an arc lowers the level of its head, in place, until nothing changes.
+// Vertices are then numbered by level.
 
-#include "_sinking.cuh"
+#include "_rounds.cuh"
 
-// Lowers the levels of the heads of a piece's arcs; `moved` becomes 1 if any was lowered.
+// Lowers the levels of the heads of a piece; sets `moved` to 1 if any changed.
 extern "C" __global__ void lower_levels(u64 n_arcs, const u32* __restrict__ tails,
                                         const u32* __restrict__ heads, u32* level, u32* moved)
 {
     for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
         u32 from = load_relaxed(&level[tails[i]]);
-        if (from == NONE || load_relaxed(&level[heads[i]]) <= from + 1) continue;
+        if (from == UNREACHED || load_relaxed(&level[heads[i]]) <= from + 1) continue;
         if (atomicMin(&level[heads[i]], from + 1) > from + 1) store_relaxed(moved, 1u);
     }
 }
 
-// Gives every vertex the predecessor of the smallest number as its parent; `parent` is preset to `NONE`.
+// Makes the predecessor of the smallest number the parent of every vertex; `parent` is filled with UNREACHED.
 extern "C" __global__ void choose_parents(u64 n_arcs, const u32* __restrict__ tails,
                                           const u32* __restrict__ heads, const u32* __restrict__ number,
                                           u32* parent)
@@ -47,9 +47,9 @@ extern "C" __global__ void stretch_jumps(u32 n, u32* parent, u32* jump)
     double_jumps({parent, jump}, n);
 }
 
-// A round's look at one piece.
-extern "C" __global__ void sink_piece(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
-                                      u32* parent, u32* jump, u32 span, u64* moved, u64* longest)
+// Applies the arcs of one piece.
+extern "C" __global__ void follow_piece(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
+                                        u32* parent, u32* jump, u32 span, u64* moved, u64* longest)
 {
     follow_arcs({parent, jump}, n_arcs, from, to, span, moved, longest);
 }

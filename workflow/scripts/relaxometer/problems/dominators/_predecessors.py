@@ -1,4 +1,4 @@
-"""Lists of predecessors, made on the device: arcs sorted by head, offsets by binary search."""
+"""Lists of predecessors, built on the device: arcs sorted by head, offsets by binary search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Predecessors:
-    """The arcs of a graph, collected by their heads.
+    """The arcs of a graph by head.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Predecessors:
         Raises
         ------
         DeviceOutOfMemory
-            If the lists do not fit beside the graph.
+            If the lists do not fit next to the graph.
         """
         xp = graph.device.xp
         order = xp.argsort(graph.targets, kind="stable")

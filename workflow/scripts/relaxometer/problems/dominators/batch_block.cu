@@ -1,8 +1,7 @@
-// Dominators of all graphs of a batch in one launch, a block for each graph.
+// Dominators of all graphs of a batch in one launch, one block per graph.
 //
-// Blocks stay and take graphs from a queue, the largest first, until it is empty: the work stealing that
-// balances graphs of uneven size. A graph's tree (see _tree.cuh) is in shared memory, or where the answer
-// goes if it does not fit.
+// Persistent blocks take graphs from a queue, the largest first, which balances graphs of uneven size. The
+// tree of a graph (see _tree.cuh) is in shared memory, or in the array of the answer if it does not fit.
 
 #include "_batch.cuh"
 

@@ -1,4 +1,4 @@
-"""All graphs of a batch in one launch, a block for each graph, taken from a queue."""
+"""All graphs of a batch in one launch, one block per graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Parameters(_batch.Parameters):
 
 
 class Solver(_batch.BatchSolver):
-    """Immediate dominators of a batch; blocks let the trees of graphs sink to their fixed points.
+    """Immediate dominators of a batch; blocks take graphs from a queue and move vertices up their trees.
 
     Parameters
     ----------

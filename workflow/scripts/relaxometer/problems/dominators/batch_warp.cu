@@ -1,31 +1,29 @@
-// Dominators of all graphs of a batch in one launch: a warp for each graph of up to 64 vertices, a block for
-// each larger one.
+// Dominators of all graphs of a batch in one launch: one warp per graph of up to 64 vertices, one block per
+// larger graph.
 //
-// Blocks stay and take work from a queue: first a large graph at a time (see _batch.cuh), then small ones,
-// one for each warp, which are sorted by size so that the warps of a block end together.
+// Persistent blocks take work from a queue: first the large graphs, one at a time (see _batch.cuh), then
+// small ones, one per warp, sorted by size so that the warps of a block finish together.
 //
-// A warp keeps a set of dominators, a word of 32 or 64 bits, in the registers of the lanes that own a vertex,
-// and sweeps over the vertices in reverse post-order: all lanes intersect the sets of the predecessors of one
-// vertex in one reduction. Without irreducible loops the first sweep is right, and the second finds nothing
-// to change. In reverse post-order the immediate dominator is the strict dominator with the highest number,
-// as the source has it.
+// The lane that owns a vertex keeps the set of its dominators, a word of 32 or 64 bits, in a register. The
+// warp sweeps over the vertices in reverse post-order: all lanes intersect the sets of the predecessors of
+// one vertex in one reduction. Without irreducible loops the first sweep is right and the second changes
+// nothing. In reverse post-order the immediate dominator is the strict dominator with the highest number, as
+// in the paper.
 
 #include "_batch.cuh"
+#include "device/constants.cuh"
 
-#define FULL_WARP 0xffffffffu
-
-__device__ const u32 WARP = 32;
 __device__ const u32 LARGEST_OF_WARP = 64;
 
-// The AND of the words of all lanes.
+// Returns the AND of the words of all lanes.
 __device__ __forceinline__ u64 intersection(u64 set)
 {
-    u32 low = __reduce_and_sync(FULL_WARP, static_cast<u32>(set));
-    u32 high = __reduce_and_sync(FULL_WARP, static_cast<u32>(set >> 32));
+    u32 low = __reduce_and_sync(ALL_LANES, static_cast<u32>(set));
+    u32 high = __reduce_and_sync(ALL_LANES, static_cast<u32>(set >> 32));
     return static_cast<u64>(high) << 32 | low;
 }
 
-// Collects the predecessors of every vertex as a set; `sets` are LARGEST_OF_WARP words in shared memory.
+// Collects the predecessors of every vertex as a set; `sets` holds LARGEST_OF_WARP words in shared memory.
 __device__ __forceinline__ void collect_predecessors(const FlowGraph& graph, u32 lane, u64* sets)
 {
     sets[lane] = 0;
@@ -41,16 +39,16 @@ __device__ __forceinline__ void collect_predecessors(const FlowGraph& graph, u32
 // Up to 32 vertices: lane v owns vertex v.
 __device__ __forceinline__ void solve_32(const FlowGraph& graph, u32 lane, const u64* predecessors)
 {
-    u32 set = lane == 0 ? 1 : FULL_WARP;
+    u32 set = lane == 0 ? 1 : ALL_LANES;
     bool changed = true;
     while (changed) {
         u32 before = set;
         for (u32 v = 1; v < graph.n; ++v) {
             u32 from = static_cast<u32>(predecessors[v]);
-            u32 met = __reduce_and_sync(FULL_WARP, from >> lane & 1 ? set : FULL_WARP);
+            u32 met = __reduce_and_sync(ALL_LANES, from >> lane & 1 ? set : ALL_LANES);
             if (lane == v) set = met | 1u << v;
         }
-        changed = __any_sync(FULL_WARP, set != before && lane < graph.n);
+        changed = __any_sync(ALL_LANES, set != before && lane < graph.n);
     }
     u32 strict = set & ~(1u << lane);
     if (lane < graph.n) graph.idom[lane] = lane == 0 ? 0 : 31 - __clz(static_cast<int>(strict));
@@ -73,7 +71,7 @@ __device__ __forceinline__ void solve_64(const FlowGraph& graph, u32 lane, const
             if (lane == v) low = met;
             if (lane + WARP == v) high = met;
         }
-        changed = __any_sync(FULL_WARP, low != low_before || high != high_before);
+        changed = __any_sync(ALL_LANES, low != low_before || high != high_before);
     }
     u32 v = lane + WARP;
     graph.idom[lane] = lane == 0 ? 0 : 63 - __clzll(static_cast<i64>(low & ~(1ull << lane)));
@@ -85,7 +83,7 @@ extern "C" __global__ void batch_dominators(u32 n_graphs, u32 n_large, const u32
                                             const i64* __restrict__ offsets, const u32* __restrict__ targets,
                                             u32 capacity, u32* idom, u32* queue)
 {
-    // The trees of large graphs; then, for each warp, the predecessors of a small one.
+    // The tree of a large graph; or for each warp the predecessors of a small one.
     extern __shared__ u64 shared[];
     __shared__ u32 ticket;
     u32 lane = threadIdx.x % WARP;

@@ -1,35 +1,32 @@
-// Dominators of one large graph as a tree that sinks to its fixed point (see _tree.cuh), all arcs at once.
+// Dominators of one large graph: vertices move up a tree until it is the dominator tree (see _tree.cuh).
 //
-// Vertices go by the order of the input where that serves (see `lowest_predecessors`), as a compiler's does,
-// and else by their breadth-first numbers; the first tree has the lowest predecessors as parents, or is that
-// of the search. A round looks at every arc, in place, a thread an arc, so that degrees do not matter; rounds
-// go on within one cooperative launch until one moves nothing. On road maps the tree of the search is
-// hundreds of vertices deep, but it collapses within the first rounds: what remains of a chain of parents is
-// one or two steps, and the many rounds that follow are short. (Working on the tree while the search finds
-// it, level by level, needs a barrier more for each level and saves no rounds.)
+// Vertices are numbered as in the input if that order serves (see `lowest_predecessors`), as a compiler's
+// does, otherwise in breadth-first order. The first tree has the lowest predecessors as parents, or is the
+// tree of the search. A round applies every arc in place, one thread per arc, so degrees do not matter.
+// Rounds follow each other in one cooperative launch until one moves nothing. On road maps the tree of the
+// search is hundreds of vertices deep but collapses in the first rounds; the many rounds that follow climb
+// chains of one or two steps and are short. (Working on the tree during the search, level by level, takes one
+// more barrier per level and saves no rounds.)
 //
-// Where chains stay long, in a deep tree of dominators, `jump` holds an ancestor far up for every vertex,
-// made anew before a round by doubling steps. Their number is chosen so that a jump spans about the square
-// root of the longest chain that the round before climbed. A jump is taken if it does not lead past the other
-// end, and then skips no dominator: what dominates the head of the arc is met by both ends. One that has
-// become stale during its round leads to a parent that is too low at worst, which the next round finds.
+// Where chains stay long, in a deep dominator tree, `jump` holds an ancestor far up for every vertex. It is
+// built before a round by doubling; a jump spans about the square root of the longest chain that the last
+// round climbed. A jump is taken if it does not lead past the other end, and then it skips no dominator: both
+// ends meet every dominator of the head. A jump that became stale during its round leads to a parent that is
+// at worst too low, and the next round corrects it.
 
 #include <cooperative_groups.h>
 
-#include "_sinking.cuh"
+#include "_rounds.cuh"
 
-// Chains up to this are climbed step by step.
-__device__ const u32 SHORT_CHAIN = 48;
-
-// How often jumps are doubled for chains of this length; 0 if they are climbed step by step.
+// Returns how often to double the jumps for chains of this length; 0 to climb them step by step.
 __device__ __forceinline__ u32 doublings_for(u32 longest)
 {
     return longest <= SHORT_CHAIN ? 0 : (33 - __clz(static_cast<int>(longest))) / 2;
 }
 
-// Finds the predecessor of the smallest number of every vertex; `lowest` is preset to `NONE`. If that is
-// below each vertex but 0, the order of the input serves as it is: a path of falling numbers leads from any
-// vertex back to 0, so that all are reached, and a dominator on it has a smaller number.
+// Finds the smallest predecessor of every vertex; `lowest` is filled with UNREACHED. If it is smaller than
+// the vertex everywhere except at 0, the order of the input serves: a path of falling numbers leads from
+// every vertex back to 0, so all are reached, and a dominator lies on that path and has a smaller number.
 extern "C" __global__ void lowest_predecessors(u64 n_arcs, const u32* __restrict__ tails,
                                                const u32* __restrict__ heads, u32* lowest)
 {
@@ -45,13 +42,13 @@ extern "C" __global__ void arcs_by_number(u64 n_arcs, const u32* __restrict__ ta
     number_arcs(n_arcs, tails, heads, number, from, to);
 }
 
-// Rounds until nothing moves, or `most_rounds` of them. `parent` holds the first tree, whose chains are no
-// longer than `*longest_chain`. `tallies` are six zeros: moves and longest climb of a round. They take turns
-// in threes, one that is read, one that is added to and one that is cleared, so that a round needs one
-// barrier. `outcome` becomes the rounds, and the moves and the longest climb of the last.
-extern "C" __global__ void sink(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
-                                const u32* __restrict__ reached, const u32* __restrict__ longest_chain,
-                                u32* parent, u32* jump, u32 most_rounds, u64* tallies, u64* outcome)
+// Runs rounds until nothing moves, at most `max_rounds`. `parent` holds the first tree; no chain is longer
+// than `*longest_chain`. `tallies` are six zeros, for the moves and the longest climb of three rounds: one is
+// read, one is added to, one is cleared, so a round needs one barrier. `outcome` receives the number of
+// rounds, and the moves and the longest climb of the last.
+extern "C" __global__ void run_rounds(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
+                                      const u32* __restrict__ reached, const u32* __restrict__ longest_chain,
+                                      u32* parent, u32* jump, u32 max_rounds, u64* tallies, u64* outcome)
 {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     Tree tree = {parent, jump};
@@ -59,7 +56,7 @@ extern "C" __global__ void sink(u64 n_arcs, const u32* __restrict__ from, const 
     u32 round = 0;
     u64 moved = 1;
     u64 longest = *longest_chain;
-    while (moved != 0 && round < most_rounds) {
+    while (moved != 0 && round < max_rounds) {
         u32 doublings = doublings_for(static_cast<u32>(longest));
         if (doublings) {
             begin_jumps(tree, n);
@@ -87,9 +84,10 @@ extern "C" __global__ void sink(u64 n_arcs, const u32* __restrict__ from, const 
     }
 }
 
-// From numbers to vertices; `idom` is preset to "none".
-extern "C" __global__ void name_dominators(const u32* __restrict__ reached, const u32* __restrict__ order,
-                                           const u32* __restrict__ parent, u32* __restrict__ idom)
+// Converts numbers to vertices; `idom` is filled with NO_DOMINATOR.
+extern "C" __global__ void dominators_by_vertex(const u32* __restrict__ reached,
+                                                const u32* __restrict__ order, const u32* __restrict__ parent,
+                                                u32* __restrict__ idom)
 {
     u32 n = *reached;
     for (u32 v = thread_id(); v < n; v += thread_count()) idom[order[v]] = order[parent[v]];

@@ -1,4 +1,4 @@
-"""A tree that sinks to the tree of dominators: for one graph of up to many millions of vertices."""
+"""One graph of up to many millions of vertices: they move up a tree until it is the dominator tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
 from relaxometer.problems.dominators._out_of_core import OutOfCore
 from relaxometer.problems.dominators._predecessors import arc_tails
-from relaxometer.problems.dominators._sinking import Sinking
+from relaxometer.problems.dominators._rounds import Rounds
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     resident_arcs : int, optional
-        A graph with more arcs is solved out of core: every round streams its arcs from host memory in pieces
-        of this many. Without it, all arcs are kept on the device.
+        A graph with more arcs is solved out of core: every round streams them from host memory in pieces of
+        this many. By default all arcs are kept on the device.
     """
 
     resident_arcs: PositiveInt | None = None
 
     def wants_arcs(self, n_arcs: int) -> bool:
-        """Return whether so many arcs are kept on the device."""
+        """Return whether this many arcs are kept on the device."""
         return self.resident_arcs is None or n_arcs <= self.resident_arcs
 
 
@@ -45,8 +45,8 @@ class Solver:
 
     References
     ----------
-    Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", Rice University TR-06-33870, 2001. The
-    source names large graphs and graphs out of core as open.
+    Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", Rice University TR-06-33870, 2001.
+    "GPUによる超高速Dominator計算 (1)", Qiita 2025, leaves large and out-of-core graphs open.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
@@ -60,46 +60,48 @@ class Solver:
             self._out_of_core = OutOfCore(graph, limit)
         if self._out_of_core is None:
             self._search = BreadthFirst(graph)
-            self._sinking = Sinking(graph.device, graph.n_vertices, graph.n_arcs)
+            self._rounds = Rounds(graph.device, graph.n_vertices, graph.n_arcs)
             self._arcs = arc_tails(graph), graph.targets
-            self._input = InputOrder(graph, self._sinking.lowest_predecessors(self._arcs, graph.n_vertices))
+            self._input = InputOrder(graph, self._rounds.lowest_predecessors(self._arcs, graph.n_vertices))
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The limit in force, whether the graph is out of core, whether the input's order serves root 0."""
+        """The limit in force, whether the graph is out of core, and whether the input order serves root 0."""
         out_of_core = self._out_of_core is not None
         input_order = not out_of_core and self._input.serves
         return {**self._parameters.model_dump(), "out_of_core": out_of_core, "input_order": input_order}
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the dominators from the root `source`; see :class:`relaxometer.problems.dominators.Solver`."""
-        assert source is not None, "a graph has no entry of its own"
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the dominators from `root`; see :class:`relaxometer.problems.dominators.Solver`."""
+        assert root is not None, "a graph needs a root"
         if self._out_of_core:
-            return self._out_of_core.solve(source, phases)
-        order = self._input if self._input.serves and source == 0 else self._search
+            return self._out_of_core.solve(root, phases)
+        order = self._input if self._input.serves and root == 0 else self._search
         if order is self._search:
-            self._find_order(source, phases)
+            self._find_order(root, phases)
         parent = order.parent.copy()
-        rounds = self._sinking.run(
+        rounds = self._rounds.run(
             self._arcs, (order.reached, order.number, parent), order.longest_chain, phases
         )
         n = self._graph.n_vertices
-        return Answer(self._sinking.dominators(n, order.reached, order.order, parent), rounds)
+        return Answer(self._rounds.dominators(n, order.reached, order.order, parent), rounds)
 
-    def _find_order(self, source: int, phases: list[Phase] | None) -> None:
+    def _find_order(self, root: int, phases: list[Phase] | None) -> None:
         """Run the breadth-first search; record it as a phase."""
         if phases is None:
-            self._search.search(source)
+            self._search.search(root)
             return
         device = self._graph.device
         with device.timer() as timer:
-            self._search.search(source)
+            self._search.search(root)
         reached = int(device.item(self._search.reached))
         phases.append(Phase("breadth-first", reached, self._graph.n_arcs, timer.ms))
 
 
 class InputOrder:
-    """The vertices in the order of the input, where it serves: what :class:`BreadthFirst` finds elsewhere.
+    """The order of the input, with the attributes of :class:`BreadthFirst`.
+
+    It serves root 0 if every other vertex has a predecessor with a smaller number.
 
     Parameters
     ----------

@@ -1,21 +1,19 @@
-// Dominators of thousands of vertices by bitmasks of many words: the source's fixed point widened.
+// Dominators of thousands of vertices by bitmasks of many words: the paper's fixed point widened.
 //
-// Bit d of Dom(v) depends on bit d of the sets of v's predecessors alone. So the words of the sets are solved
-// apart from each other: a block takes 64 candidates, keeps for every vertex the word that says which of them
-// dominate it, in shared memory where that fits, and sweeps over the vertices until its own words rest. No
-// block waits for another; blocks stay and take words from a queue.
+// Bit d of Dom(v) depends only on bit d of the sets of v's predecessors, so each word of the sets is solved
+// independently. A block takes 64 candidates and keeps, for every vertex, the word that says which of them
+// dominate it, in shared memory if it fits. It sweeps over the vertices until its words no longer change.
+// Persistent blocks take words from a queue; none waits for another.
 //
-// Vertices go by their breadth-first numbers. Threads intersect in place: sets only shrink, and a word read
-// early is one that a later sweep reads again.
+// Vertices have breadth-first numbers. Threads intersect in place: sets only shrink, and a later sweep reads
+// again what was read too early.
 //
-// Then a second kernel reads the immediate dominators off: dominators of v form a chain, so that the strict
-// dominator with the most dominators is the one that has one less than v.
+// A second kernel finds the immediate dominators. The dominators of v form a chain, so its immediate
+// dominator is the one that has one dominator less than v.
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
-__device__ const u32 UNREACHED = 0xffffffffu;
-
-// Writes the lists of predecessors by numbers: what the root does not reach takes no part.
+// Writes the lists of predecessors by number; unreached ones become UNREACHED.
 extern "C" __global__ void renumber(u32 n, const i64* __restrict__ predecessor_offsets,
                                     const u32* __restrict__ predecessors, const u32* __restrict__ number,
                                     u32* __restrict__ by_number)
@@ -27,8 +25,8 @@ extern "C" __global__ void renumber(u32 n, const i64* __restrict__ predecessor_o
     }
 }
 
-// `capacity` is how many words the dynamic shared memory holds; `masks` holds `reached` words for each 64
-// vertices; `sizes` are zeros.
+// The dynamic shared memory holds `capacity` words; `masks` holds `reached` words for every 64 vertices;
+// `sizes` are zeros.
 extern "C" __global__ void intersect(const u32* __restrict__ reached, const u32* __restrict__ order,
                                      const i64* __restrict__ predecessor_offsets,
                                      const u32* __restrict__ by_number, u32 capacity, u64* masks, u32* sizes,
@@ -77,7 +75,7 @@ extern "C" __global__ void intersect(const u32* __restrict__ reached, const u32*
     }
 }
 
-// One thread for each reached vertex; `idom` is preset to "none".
+// One thread per reached vertex; `idom` is filled with NO_DOMINATOR.
 extern "C" __global__ void nearest_dominators(const u32* __restrict__ reached, const u32* __restrict__ order,
                                               const u64* __restrict__ masks, const u32* __restrict__ sizes,
                                               u32* __restrict__ idom)

@@ -1,4 +1,4 @@
-"""Bitmasks of many words for one graph of thousands of vertices: the source's method widened."""
+"""Bitmasks of many words for one graph of thousands of vertices: the paper's method widened."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 THREADS = 512
 
 SHARED_WORDS = 12_288
-"""Words of 64 bits that a block has in shared memory; larger graphs work in the masks themselves."""
+"""Words of 64 bits in a block's shared memory; larger graphs work in the masks themselves."""
 
 
 class Parameters(variants.Parameters):
@@ -30,14 +30,14 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     memory_mib : int, default=2048
-        A graph whose masks, a bit for every pair of vertices, take more is skipped.
+        A graph whose masks, one bit per pair of vertices, take more is skipped.
     """
 
     memory_mib: PositiveInt = 2048
 
 
 class Solver:
-    """Dominator sets as rows of a bit matrix, 64 columns to a block.
+    """Dominator sets as rows of a bit matrix, 64 columns per block.
 
     Parameters
     ----------
@@ -51,9 +51,7 @@ class Solver:
 
     References
     ----------
-    The source of the bitmasks: "GPUによる超高速Dominator計算 (1)", Qiita 2025;
-    more than 32 vertices are
-    what it leaves open.
+    "GPUによる超高速Dominator計算 (1)", Qiita 2025, has the bitmasks and leaves more than 32 vertices open.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
@@ -88,13 +86,13 @@ class Solver:
         """The limit in force."""
         return self._parameters.model_dump()
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the dominators from the root `source`; see :class:`relaxometer.problems.dominators.Solver`."""
-        assert source is not None, "a graph has no entry of its own"
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the dominators from `root`; see :class:`relaxometer.problems.dominators.Solver`."""
+        assert root is not None, "a graph needs a root"
         device, search = self._graph.device, self._search
         n = self._graph.n_vertices
         over_vertices = (-(-n // THREADS), THREADS)
-        search.search(source)
+        search.search(root)
         lists = (self._predecessors.offsets, self._by_number)
         renumbered = (np.uint32(n), self._predecessors.offsets, self._predecessors.tails)
         self._renumber(*over_vertices, (*renumbered, search.number, self._by_number))

@@ -1,25 +1,24 @@
-// Dominators of up to 32 vertices by one warp: the source's bitmask fixed point in a persistent kernel.
+// Dominators of up to 32 vertices by one warp: the paper's bitmask fixed point in a persistent kernel.
 //
-// Dom(v) is a word whose bit d says that d dominates v. From the full set everywhere but at the root, lane v
-// repeats Dom(v) = {v} | AND of Dom(p) over its predecessors p, until a ballot finds no lane that changed.
-// The sets are in shared memory; `initialize` writes them where `persistent_idom` picks them up, with the
-// labels of the Gray code, as in the source.
+// Dom(v) is a word whose bit d says that d dominates v. All sets except the root's start full. Lane v repeats
+// Dom(v) = {v} | AND of Dom(p) over its predecessors p, until a ballot finds that no lane changed. The sets
+// are in shared memory; as in the paper, `initialize` writes the first ones and the labels of the Gray code
+// to global memory.
 //
-// Deviations from the source, each of them an error there:
-//   - the immediate dominator is the strict dominator with the most dominators of its own. The source takes
-//     the one with the highest number, which is another one unless vertices are numbered in reverse
-//     post-order. Dominators of a vertex form a chain, so the sizes of their sets tell their order.
-//   - vertices that no path reaches keep the full set, which the last vertex of a chain has rightly. So a
-//     second ballot follows what the root reaches. Full sets of unreached predecessors change no
-//     intersection.
-//   - with 32 vertices, (1 << n) - 1 shifts by the width of the word; the full set is made by shifting down.
-//   - the block is a whole warp, however few the vertices; a ballot over the full mask is undefined where
-//     lanes are missing, as they are in a block of n threads.
-//   - a lane reads sets while others write them. Each round computes first and stores after a barrier.
+// Deviations from the paper, each of them an error there:
+//   - The immediate dominator is the strict dominator with the most dominators of its own. The paper takes
+//     the one with the highest number, which is wrong unless vertices are numbered in reverse post-order. The
+//     dominators of a vertex form a chain, so the sizes of their sets give their order.
+//   - Unreached vertices keep the full set, which is also the right set of the last vertex of a chain. So a
+//     second ballot tracks what the root reaches. Full sets of unreached predecessors change no intersection.
+//   - With 32 vertices, (1 << n) - 1 shifts by the width of the word; here the full set is shifted down.
+//   - The block is a whole warp for any number of vertices. The paper's block has n threads, and a ballot
+//   over
+//     the full mask is undefined where lanes are missing.
+//   - The paper's lanes read sets while others write them. Here a round computes, then stores after a
+//   barrier.
 
-#include "device/atomics.cuh"
-
-#define FULL_WARP 0xffffffffu
+#include "device/constants.cuh"
 
 __device__ const u32 NO_DOMINATOR = 0xffffffffu;
 
@@ -65,8 +64,8 @@ extern "C" __global__ void persistent_idom(u32 n, u32 root, const i64* __restric
         }
         __syncwarp();
         sets[v] = smaller;
-        u32 lowered = __ballot_sync(FULL_WARP, smaller != set);
-        u32 entered = __ballot_sync(FULL_WARP, v == root || (before & reached));
+        u32 lowered = __ballot_sync(ALL_LANES, smaller != set);
+        u32 entered = __ballot_sync(ALL_LANES, v == root || (before & reached));
         changed = lowered != 0 || entered != reached;
         set = smaller;
         reached = entered;

@@ -1,4 +1,4 @@
-"""Bitmask fixed point of up to 32 vertices in one warp: the source's method, made right."""
+"""Bitmask fixed point of up to 32 vertices in one warp: the paper's method, corrected."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from relaxometer.problems.phases import Phase
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-LARGEST = 32
-"""A set of vertices is a word, and a vertex is a lane."""
+MAX_VERTICES = 32
+"""A set of vertices is one word, and a vertex is one lane."""
 
 STEPS = ("prepare", "initialize", "persistent")
-"""What the source times, by the modes of the phases of an instrumented run; "total" is all of them."""
+"""The steps that the paper times, as modes of the phases of an instrumented run; "total" is their sum."""
 
 
 class Parameters(variants.Parameters):
@@ -30,9 +30,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """Dominator sets as words, intersected by one warp until nothing changes.
 
-    An instrumented run prepares again and records each step of the source as a phase: sorting the arcs
-    (``prepare``), the first sets and labels (``initialize``), the fixed point (``persistent``), and
-    ``total``.
+    An instrumented run records each step of the paper as a phase: sorting the arcs again (``prepare``), the
+    first sets and labels (``initialize``), the fixed point (``persistent``), and ``total``.
 
     Parameters
     ----------
@@ -42,10 +41,10 @@ class Solver:
     Attributes
     ----------
     dominators : device array of shape (n_vertices,), uint32
-        Dominator sets of the last root: bit d of element v says that d dominates v. All bits where no path
-        leads.
+        Dominator sets for the last root: bit d of element v says that d dominates v. All bits are set if v
+        is unreached.
     gray : device array of shape (n_vertices,), uint32
-        Every vertex's label in the Gray code.
+        Label of every vertex in the Gray code.
 
     Raises
     ------
@@ -54,8 +53,7 @@ class Solver:
 
     References
     ----------
-    The source: "GPUによる超高速Dominator計算 (1)", Qiita 2025.
-    Errata are listed in the kernels' file.
+    "GPUによる超高速Dominator計算 (1)", Qiita 2025. The file of the kernels lists the errata.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
@@ -63,8 +61,8 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         n = graph.n_vertices
-        if n > LARGEST:
-            raise variants.Skipped(f"a warp holds up to {LARGEST} vertices, the graph has {n:,}")
+        if n > MAX_VERTICES:
+            raise variants.Skipped(f"a warp holds up to {MAX_VERTICES} vertices, the graph has {n:,}")
         self._graph = graph
         self._device = graph.device
         module = self._device.module(Path(__file__).with_name("persistent_warp.cu"))
@@ -81,18 +79,18 @@ class Solver:
         """No parameters."""
         return {}
 
-    def solve(self, source: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the dominators from the root `source`; see :class:`relaxometer.problems.dominators.Solver`."""
-        assert source is not None, "a graph has no entry of its own"
-        n, root = np.uint32(self._graph.n_vertices), np.uint32(source)
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the dominators from `root`; see :class:`relaxometer.problems.dominators.Solver`."""
+        assert root is not None, "a graph needs a root"
+        n_and_root = (np.uint32(self._graph.n_vertices), np.uint32(root))
         idom = self._device.xp.empty(self._graph.n_vertices, dtype=np.uint32)
 
         def initialize() -> None:
-            self._initialize(1, LARGEST, (n, root, self.dominators, self.gray))
+            self._initialize(1, MAX_VERTICES, (*n_and_root, self.dominators, self.gray))
 
         def persistent() -> None:
             lists = (self._predecessors.offsets, self._predecessors.tails)
-            self._persistent(1, LARGEST, (n, root, *lists, self.dominators, idom, self._rounds))
+            self._persistent(1, MAX_VERTICES, (*n_and_root, *lists, self.dominators, idom, self._rounds))
 
         if phases is None:
             initialize()

@@ -1,4 +1,4 @@
-"""A tree that sinks to the tree of dominators, on the device: the rounds of ``iterative_tree.cu``."""
+"""The rounds of ``iterative_tree.cu``: vertices move up a tree until it is the dominator tree."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ THREADS = 512
 ALL_ROUNDS = np.uint32(2**32 - 1)
 
 
-class Sinking:
-    """Rounds over the arcs of a graph until parents are immediate dominators.
+class Rounds:
+    """Rounds over the arcs of a graph, until parents are immediate dominators.
 
     Parameters
     ----------
     device : Device
     n_vertices, n_arcs : int
-        The most vertices that a graph has, and how many arcs it usually has.
+        Largest number of vertices, and expected number of arcs.
     """
 
     def __init__(self, device: Device, n_vertices: int, n_arcs: int) -> None:
         self._device = device
         xp = device.xp
         module = device.module(Path(__file__).with_name("iterative_tree.cu"), cooperative=True)
-        self._sink = module.get_function("sink")
+        self._kernel = module.get_function("run_rounds")
         self._arcs_by_number = module.get_function("arcs_by_number")
         self._lowest_predecessors = module.get_function("lowest_predecessors")
-        self._name = module.get_function("name_dominators")
-        self._blocks = device.max_cooperative_blocks(self._sink, THREADS)
+        self._dominators_by_vertex = module.get_function("dominators_by_vertex")
+        self._blocks = device.max_cooperative_blocks(self._kernel, THREADS)
         self._jump = xp.empty(n_vertices, dtype=xp.uint32)
         self._from = xp.empty(n_arcs, dtype=xp.uint32)
         self._to = xp.empty(n_arcs, dtype=xp.uint32)
@@ -51,25 +51,25 @@ class Sinking:
         longest_chain: Any,
         phases: list[Phase] | None = None,
     ) -> int:
-        """Let a tree sink.
+        """Run rounds until nothing moves.
 
         Parameters
         ----------
         arcs : tuple of device arrays of shape (n_arcs,), uint32
             Tails and heads.
         tree : tuple of device arrays, uint32
-            How many vertices are reached, shape (1,); the number of every vertex; the parent by number, which
-            is changed in place. For every vertex, all its strict dominators must be its parent or dominate
-            it, and dominators have smaller numbers.
+            The number of vertices reached, shape (1,); the number of every vertex; the parent by number,
+            changed in place. Each strict dominator of a vertex must be its parent or dominate the parent, and
+            have a smaller number.
         longest_chain : device array of shape (1,), uint32
             No chain of parents is longer.
         phases : list, optional
-            If given, rounds are launched apart from each other, and recorded.
+            If given, each round is a launch of its own and is recorded.
 
         Returns
         -------
         int
-            How many rounds were run; the last one changes nothing.
+            Number of rounds; the last one changes nothing.
         """
         reached, number, parent = tree
         n_arcs = len(arcs[0])
@@ -91,30 +91,30 @@ class Sinking:
         return rounds
 
     def _launch(
-        self, n_arcs: int, reached: Any, parent: Any, longest_chain: Any, most_rounds: np.uint32
+        self, n_arcs: int, reached: Any, parent: Any, longest_chain: Any, max_rounds: np.uint32
     ) -> list[int]:
-        """Run rounds; return how many, and the moves and the longest climb of the last."""
+        """Run rounds; return their number, and the moves and the longest climb of the last."""
         self._tallies.fill(0)
         arcs = (np.uint64(n_arcs), self._from, self._to)
         tree = (reached, longest_chain, parent, self._jump)
-        arguments = (*arcs, *tree, most_rounds, self._tallies, self._outcome)
-        self._sink(self._blocks_for(max(n_arcs, len(parent))), THREADS, arguments)
+        arguments = (*arcs, *tree, max_rounds, self._tallies, self._outcome)
+        self._kernel(self._blocks_for(max(n_arcs, len(parent))), THREADS, arguments)
         outcome: list[int] = self._device.asnumpy(self._outcome).tolist()
         return outcome
 
     def lowest_predecessors(self, arcs: tuple[Any, Any], n_vertices: int) -> Any:
-        """Return the smallest predecessor of every vertex; 2**32 - 1 where there is none."""
+        """Return the smallest predecessor of every vertex; 2**32 - 1 if it has none."""
         lowest = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
         n_arcs = len(arcs[0])
         self._lowest_predecessors(self._blocks_for(n_arcs), THREADS, (np.uint64(n_arcs), *arcs, lowest))
         return lowest
 
     def dominators(self, n_vertices: int, reached: Any, order: Any, parent: Any) -> Any:
-        """Return the immediate dominators by vertex, where `order` holds the vertices by number."""
+        """Return the immediate dominators by vertex; `order` holds the vertices by number."""
         idom = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
-        self._name(self._blocks_for(n_vertices), THREADS, (reached, order, parent, idom))
+        self._dominators_by_vertex(self._blocks_for(n_vertices), THREADS, (reached, order, parent, idom))
         return idom
 
     def _blocks_for(self, items: int) -> int:
-        """Return how many blocks to launch over so many items."""
+        """Return the number of blocks for this many items."""
         return max(1, min(self._blocks, -(-items // THREADS)))
