@@ -11,12 +11,13 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from relaxometer import problems
 from relaxometer.core.errors import UserError
+from relaxometer.problems.phases import Phase
 
 FIRST = ("sssp", "bfs", "dominators")
 """The problems that come first in tables and reports; others follow in alphabetical order."""
@@ -55,6 +56,63 @@ class Problem:
     has_source: bool = True
     takes_batches: bool = False
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
+
+
+class Answer(Protocol):
+    """The answer of one search."""
+
+    @property
+    def phases(self) -> int | None:
+        """Phases, levels or rounds until the search ended; None where the variant has none."""
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The problem's `columns`, arrays of shape (n_vertices,) on the device or in host memory."""
+
+
+class Solver(Protocol):
+    """One way to solve a problem on a resident graph or batch.
+
+    A variant's module holds a class `Solver` of this interface and a model `Parameters`
+    (:class:`relaxometer.problems.variants.Parameters`): what a configuration may set, with defaults.
+
+    Parameters
+    ----------
+    graph : ResidentGraph or ResidentBatch
+    parameters : Parameters
+        Work that serves every search belongs in the constructor, whose time is reported as ``prepare_ms``.
+
+    Attributes
+    ----------
+    runs_on : {"device", "cpu"}
+        A CPU program is timed by the host's clock.
+    takes : {"graph", "batch", "either"}, optional
+        "graph" if left out.
+
+    Raises
+    ------
+    Skipped
+        If the variant does not suit the graph.
+    """
+
+    runs_on: ClassVar[Literal["device", "cpu"]]
+
+    def __init__(self, graph: Any, parameters: Any) -> None: ...
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The parameters in force, including those that the solver chose."""
+
+    def solve(self, source: Any, phases: list[Phase] | None = None) -> Answer:
+        """Solve the problem from one source.
+
+        Parameters
+        ----------
+        source : int or None
+            None where searches have no source.
+        phases : list, optional
+            If given, the run is instrumented: a `Phase` is appended for each phase. Such a run is not timed.
+        """
 
 
 def problem_names() -> tuple[str, ...]:

@@ -1,29 +1,19 @@
-"""Breadth-first search (BFS): one module a variant, its kernels in the ``.cu`` beside it.
+"""Breadth-first search (BFS): one module per variant, with its kernels in a ``.cu`` file of the same name.
 
-A variant module offers
-
-``Parameters``
-    a :class:`~relaxometer.problems.variants.Parameters` model: what a config may set, with its defaults;
-``Solver``
-    a class with the interface of :class:`Solver` below.
-
-Modules whose names begin with an underscore are shared parts, not variants.
+``problems/problem.py`` defines the interface of variants, ``problems/variants.py`` where they lie.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import Any
 
 import numpy as np
 
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.problem import Problem
+from relaxometer.problems.problem import Problem, Solver
 
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-
+__all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
 UNREACHED = np.uint32(2**32 - 1)
 """Level of a vertex that no path reaches."""
@@ -63,36 +53,3 @@ class Answer:
     def columns(self) -> dict[str, Any]:
         """What is kept of the answer and proven."""
         return {"level": self.level, "predecessor": self.predecessor}
-
-
-class Solver(Protocol):
-    """One way to search one resident graph breadth first.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-        Of the variant's own model. What a solver works out ahead of the first source, it works out
-        in its constructor; that time is reported as ``prepare_ms``.
-    """
-
-    runs_on: ClassVar[Literal["device", "cpu"]]
-
-    def __init__(self, graph: ResidentGraph, parameters: Any) -> None: ...
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The parameters in force, those chosen by the solver itself included."""
-        ...
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels of all vertices from `source`.
-
-        Parameters
-        ----------
-        source : int
-        phases : list, optional
-            If given, the run is instrumented and a :class:`Phase` is appended for each level, of mode
-            ``"top-down"`` or ``"bottom-up"``; such a run is not for timing.
-        """
-        ...
