@@ -1,4 +1,4 @@
-"""Bellman-Ford over a list of edges: every way to order and deal out the edges, and what a race may cost."""
+"""Bellman-Ford over a list of edges: every order and mapping of the edges, and the cost of races."""
 
 import itertools
 
@@ -83,7 +83,7 @@ def diamond():
     return undirected("diamond", 4, np.array([[0, 1], [0, 2], [1, 3], [2, 3]]), np.array([1, 1, 1, 5]))
 
 
-def test_a_lost_improvement_costs_a_phase_and_no_more(host_device):
+def test_a_lost_improvement_costs_only_a_phase(host_device):
     """A thread of four edges reads all distances before it writes: 6 replaces 2 at vertex 3."""
     phases = []
     answer, resident = solve(edge_bf, diamond(), 0, host_device, phases, blocked=False, edges_per_thread=4)
@@ -112,7 +112,7 @@ def test_an_instrumented_run_counts_every_arc_in_every_phase(device, module):
 
 
 @pytest.mark.parametrize("module", [edge_bf, edge_bf_atomic])
-def test_the_flag_may_be_read_now_and_then(device, module):
+def test_the_flag_may_be_read_every_few_phases(device, module):
     graph = sample_graphs()["grid"]
     answer, resident = solve(module, graph, 0, device, check_every=5)
     assert answer.phases % 5 == 0
@@ -123,7 +123,7 @@ def test_the_flag_may_be_read_now_and_then(device, module):
     ("name", "both_ways"),
     [("grid", True), ("zero-weights", True), ("hub", True), ("one-way", False), ("random-directed", False)],
 )
-def test_pairs_of_arcs_are_one_edge_where_all_have_one(device, name, both_ways):
+def test_pairs_of_arcs_are_single_edges(device, name, both_ways):
     graph = sample_graphs()[name]
     edges = _edge_list.EdgeList(ResidentGraph.upload(device, graph), np.uint32, None)
     assert edges.both_ways == both_ways
@@ -156,7 +156,7 @@ def test_edges_are_sorted_by_pairs_of_blocks(device, block):
 
 
 @pytest.mark.parametrize(("module", "parameters"), SETTINGS, ids=str)
-def test_overflow_is_told_from_a_detour(device, module, parameters):
+def test_overflow_differs_from_a_detour(device, module, parameters):
     too_far = Graph.from_arcs("too-far", 4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT, 1, 0])
     answer, _ = solve(module, too_far, 0, device, **parameters)
     assert answer.overflowed
@@ -168,7 +168,7 @@ def test_overflow_is_told_from_a_detour(device, module, parameters):
 
 
 @pytest.mark.parametrize(
-    ("module", "parameters", "bytes_an_edge", "bytes_a_vertex"),
+    ("module", "parameters", "bytes_per_edge", "bytes_per_vertex"),
     [
         (edge_bf, {}, 16, 8),
         (edge_bf, {"distance": "uint32"}, 12, 4),
@@ -176,11 +176,11 @@ def test_overflow_is_told_from_a_detour(device, module, parameters):
     ],
 )
 def test_the_bytes_of_a_phase_are_edges_and_distances(
-    host_device, module, parameters, bytes_an_edge, bytes_a_vertex
+    host_device, module, parameters, bytes_per_edge, bytes_per_vertex
 ):
     graph = sample_graphs()["grid"]
     resident = ResidentGraph.upload(host_device, graph)
     resolved = module.Solver(resident, module.Parameters(**parameters)).resolved
-    expected = graph.n_arcs // 2 * bytes_an_edge + graph.n_vertices * bytes_a_vertex
+    expected = graph.n_arcs // 2 * bytes_per_edge + graph.n_vertices * bytes_per_vertex
     assert resolved["bytes_per_phase"] == expected
     assert resolved["block"] == 1 << 14

@@ -1,4 +1,4 @@
-"""Bellman-Ford as a matrix-vector product: every mapping of rows, the same phases in any order of threads."""
+"""Bellman-Ford as a matrix-vector product: every mapping of rows, and any order of threads."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ SETTINGS = [
 
 
 def caterpillar():
-    """Rows from 0 to 5,000 arcs, so that tiles end within rows, between them and in empty ones."""
+    """Rows of 0 to 5,000 arcs: tiles end within rows, between them and in empty ones."""
     rng = np.random.default_rng(8)
     n = 6000
     heads = np.concatenate(
@@ -68,7 +68,7 @@ def test_answers_do_not_depend_on_the_order_of_threads(module, parameters, seed)
 
 @pytest.mark.parametrize("rows", ["scalar", "vector", "merge"])
 def test_arcs_may_be_counted_in_64_bits(monkeypatch, device, rows):
-    monkeypatch.setattr(spmv_csr, "MOST_NARROW", 0)
+    monkeypatch.setattr(spmv_csr, "MIN_WIDE", 0)
     for graph in (caterpillar(), sample_graphs()["hub"]):
         solver, _ = make(spmv_csr, graph, device, rows=rows)
         answer = solver.solve(1)
@@ -79,7 +79,7 @@ def test_arcs_may_be_counted_in_64_bits(monkeypatch, device, rows):
 
 
 @pytest.mark.parametrize(("module", "parameters"), SETTINGS, ids=str)
-def test_the_flag_may_be_read_now_and_then(device, module, parameters):
+def test_the_flag_may_be_read_every_few_phases(device, module, parameters):
     graph = sample_graphs()["detour"]
     solver, _ = make(module, graph, device, check_every=4, **parameters)
     answer = solver.solve(0)
@@ -89,7 +89,7 @@ def test_the_flag_may_be_read_now_and_then(device, module, parameters):
 
 
 @pytest.mark.parametrize(("module", "parameters"), SETTINGS, ids=str)
-def test_overflow_is_told_from_a_detour(device, module, parameters):
+def test_overflow_differs_from_a_detour(device, module, parameters):
     too_far = Graph.from_arcs("too-far", 4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT, 1, 0])
     answer = make(module, too_far, device, **parameters)[0].solve(0)
     assert answer.overflowed

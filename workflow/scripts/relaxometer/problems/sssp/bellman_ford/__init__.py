@@ -1,1 +1,1 @@
-"""Bellman-Ford over all edges, as an edge list or a sparse matrix."""
+"""Bellman-Ford over all arcs in every phase, as an edge list or a sparse matrix."""

@@ -1,9 +1,8 @@
-// What the edge list and the transposed matrix are made of: the tail of every arc, and whether every arc has
-// a mirror image.
+// The tail of every arc, and whether every arc has a mirror image: for the edge list and the transpose.
 
 #include "device/atomics.cuh"
 
-// Write the tail of every arc; a warp takes a vertex, so that its stores are coalesced.
+// Writes the tail of every arc, one warp per vertex, so that stores are coalesced.
 extern "C" __global__ void write_tails(u32 n, const i64* __restrict__ offsets, u32* __restrict__ tails)
 {
     u32 v = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -14,7 +13,7 @@ extern "C" __global__ void write_tails(u32 n, const i64* __restrict__ offsets, u
     }
 }
 
-// Set `unmirrored` if some arc u -> v has no arc v -> u of the same weight. Targets ascend within a vertex.
+// Sets `unmirrored` if some arc u -> v has no arc v -> u of the same weight. Targets ascend within a vertex.
 extern "C" __global__ void find_unmirrored(i64 m, const i64* __restrict__ offsets,
                                            const u32* __restrict__ targets, const u32* __restrict__ weights,
                                            const u32* __restrict__ tails, u32* unmirrored)

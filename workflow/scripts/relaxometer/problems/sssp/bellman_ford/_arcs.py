@@ -1,4 +1,4 @@
-"""Arcs by their heads: the tail of every arc, whether a graph is its own transpose, and the transpose."""
+"""The tail of every arc, and the arcs by their heads: the transpose of a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 WARPS = BLOCK // 32
-"""Warps a block."""
+"""Warps per block."""
 
 
 def tails_of_arcs(graph: ResidentGraph) -> Any:
@@ -27,7 +27,7 @@ def tails_of_arcs(graph: ResidentGraph) -> Any:
 
 
 def is_mirrored(graph: ResidentGraph, tails: Any) -> bool:
-    """Tell whether every arc of a graph has one of the same weight in the other direction.
+    """Return whether every arc of a graph has one of the same weight in the other direction.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class IncomingArcs:
 
     @classmethod
     def of(cls, graph: ResidentGraph) -> IncomingArcs:
-        """Return the incoming arcs of `graph`; its own arrays where it is its own transpose."""
+        """Return the incoming arcs of `graph`: its own arrays if it is its own transpose."""
         tails = tails_of_arcs(graph)
         if is_mirrored(graph, tails):
             return cls(graph.offsets, graph.targets, graph.weights)

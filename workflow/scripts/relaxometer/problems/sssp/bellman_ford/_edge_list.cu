@@ -1,20 +1,18 @@
-// The tree of predecessors, out of the distances that a search over a list of edges has found.
+// The predecessors that shortest distances imply.
 //
-// An edge is tight if the distances of its ends differ by exactly its weight. Along tight edges of positive
-// weight distances grow, so any choice among them is free of circles. A vertex that only tight edges of
-// weight zero lead to joins a neighbour that has joined before: a compare-and-swap lets it join once, after
-// its predecessor did, so that these too form a tree.
+// An edge is tight if the distances of its ends differ by exactly its weight. Distances grow along tight
+// edges of positive weight, so any choice among them is free of cycles. A vertex that only tight edges of
+// weight zero reach joins a neighbour that has joined before. A compare-and-swap lets it join only once,
+// after its predecessor, so these edges form a tree, too.
 
 #include "_edge_list.cuh"
 
-__device__ const u32 NONE = 0xffffffffu;  // no predecessor, and the distance of an unreached vertex
-
-// Of several tight edges the smallest tail wins, whatever the order of threads.
+// Among several tight edges the smallest tail wins, whatever the order of threads.
 __device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_distance, u32 head_distance,
                                        u32* predecessor, u32* overflow)
 {
-    if (tail_distance == NONE) return;
-    if (head_distance == NONE) {
+    if (tail_distance == UNREACHED) return;
+    if (head_distance == UNREACHED) {
         store_relaxed(overflow, 1u);
     } else if (weight > 0 && tail_distance + weight == head_distance &&
                tail < load_relaxed(predecessor + head)) {
@@ -22,8 +20,8 @@ __device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_
     }
 }
 
-// Find predecessors along edges of positive weight. An edge from a reached vertex to an unreached one is
-// where a length did not fit 32 bits.
+// Finds predecessors along edges of positive weight. An edge from a reached vertex to an unreached one means
+// that a length did not fit 32 bits.
 template <typename W>
 __global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
                              const W* __restrict__ weights, bool both_ways, const u32* __restrict__ distance,
@@ -47,8 +45,9 @@ __global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u
 
 __device__ __forceinline__ bool join(u32 tail, u32 head, u32* predecessor)
 {
-    return load_relaxed(predecessor + tail) != NONE && load_relaxed(predecessor + head) == NONE &&
-           atomicCAS(predecessor + head, NONE, tail) == NONE;
+    return load_relaxed(predecessor + tail) != NO_PREDECESSOR &&
+           load_relaxed(predecessor + head) == NO_PREDECESSOR &&
+           atomicCAS(predecessor + head, NO_PREDECESSOR, tail) == NO_PREDECESSOR;
 }
 
 // One round along edges of weight zero; `joined` is set if any vertex found a predecessor.

@@ -1,11 +1,11 @@
-// How the kernels over a list of edges read it.
+// Loads of a list of edges.
 
 #pragma once
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
-// A thread's one or four edges out of an array, 128 bits at a time where there are four. __ldcs tells the
-// caches that nobody will ask for them again in this phase, so that they do not drive out the distances.
+// A thread loads one edge, or four with 128-bit loads. __ldcs marks the lines for early eviction, so that
+// they do not displace the distances: no phase reads an edge twice.
 
 __device__ __forceinline__ void stream(const u32* array, u32 group, u32 (&edges)[1])
 {

@@ -1,4 +1,4 @@
-"""A graph as a list of edges (COO), each to be relaxed by one thread, and the tree over such a list."""
+"""A graph as a list of edges (COO), and the predecessors that distances imply on it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 GROUP = 4
-"""Edges that one thread reads in 128-bit loads; lists are filled up to a multiple of it."""
+"""Edges that one thread reads with 128-bit loads; lists are padded to a multiple of it."""
 
 PIECE = 1 << 30
-"""Most edges of one launch, a multiple of `GROUP`: kernels count them in 32 bits."""
+"""Maximum number of edges per launch, a multiple of `GROUP`: kernels count them in 32 bits."""
 
 
 class EdgeList:
-    """The edges of a graph, made and ordered on its device.
+    """The edges of a graph, listed and sorted on its device.
 
-    If every arc has one of the same weight in the other direction, a pair of arcs is one edge, to be relaxed
-    both ways; otherwise every arc is an edge, to be relaxed one way. Self-loops are left out.
+    If every arc has one of the same weight in the other direction, each pair of arcs is one edge, relaxed
+    both ways. Otherwise every arc is an edge, relaxed one way. Self-loops are left out.
 
     Parameters
     ----------
@@ -34,17 +34,17 @@ class EdgeList:
     weight_type : dtype
         uint32 or float64.
     block : int, optional
-        Sort the edges by (block of the end, block of the start), a block being so many vertices that follow
-        each other; within a pair of blocks, and without this, they have the order of the CSR arrays.
+        Sort the edges by (block of the end, block of the start), with this many consecutive vertices per
+        block. Within a pair of blocks, and without `block`, edges keep the order of the CSR arrays.
 
     Attributes
     ----------
-    starts, ends : device array of shape (n_filled,), uint32
-        Ends of each edge; the smaller one is the start where edges are relaxed both ways. Filled up to a
-        multiple of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
-    weights : device array of shape (n_filled,), `weight_type`
+    starts, ends : device array of shape (n_padded,), uint32
+        Ends of each edge; the smaller one is the start if edges are relaxed both ways. Padded to a multiple
+        of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
+    weights : device array of shape (n_padded,), `weight_type`
     n_edges : int
-        Without the filling.
+        Without the padding.
     both_ways : bool
     """
 
@@ -61,8 +61,8 @@ class EdgeList:
         if block is not None:
             order = xp.argsort(_tiles(starts, ends, block, graph.n_vertices), kind="stable")
             starts, ends, weights = starts[order], ends[order], weights[order]
-        self.starts, self.ends = _filled_up(xp, starts), _filled_up(xp, ends)
-        self.weights = _filled_up(xp, weights.astype(weight_type))
+        self.starts, self.ends = _padded(xp, starts), _padded(xp, ends)
+        self.weights = _padded(xp, weights.astype(weight_type))
         self._name = "double" if self.weights.dtype == np.float64 else "u32"
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._joined = xp.zeros(1, dtype=np.uint32)
@@ -72,12 +72,12 @@ class EdgeList:
 
     @property
     def arcs(self) -> int:
-        """Number of arcs that a phase over all edges looks at."""
+        """Arcs examined by a phase."""
         return self.n_edges * (2 if self.both_ways else 1)
 
     @property
     def bytes(self) -> int:
-        """Bytes of all edges: what a phase reads at least, beside distances."""
+        """Bytes of all edges."""
         return self.n_edges * (8 + int(self.weights.dtype.itemsize))
 
     def launch(self, kernel: Any, edges_per_thread: int, *arguments: Any) -> None:
@@ -86,10 +86,10 @@ class EdgeList:
         Parameters
         ----------
         kernel : Kernel
-            Its parameters begin with: groups of edges, starts, ends, weights, both_ways.
+            Its first parameters are: groups of edges, starts, ends, weights, both_ways.
         edges_per_thread : {1, 4}
         *arguments
-            The other arguments.
+            The remaining arguments.
         """
         for starts, ends, weights in self._pieces():
             groups = len(starts) // edges_per_thread
@@ -114,7 +114,7 @@ class EdgeList:
         -------
         predecessor : device array of shape (n_vertices,), uint32
         overflowed : bool
-            Whether a vertex counts as unreached only because its distance does not fit 32 bits.
+            Whether some vertex counts as unreached only because its distance does not fit 32 bits.
         """
         predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
         predecessor[source] = source
@@ -129,12 +129,12 @@ class EdgeList:
 
 
 def _tiles(starts: Any, ends: Any, block: int, n_vertices: int) -> Any:
-    """Return the pair of blocks of each edge as a number, the block of the end first; (n_edges,), uint64."""
+    """Return each edge's pair of blocks as one number, the block of the end first; (n_edges,), uint64."""
     block = min(block, n_vertices)
     blocks = -(-n_vertices // block)
     return (ends // np.uint32(block)).astype(np.uint64) * np.uint64(blocks) + starts // np.uint32(block)
 
 
-def _filled_up(xp: Any, array: Any) -> Any:
-    """Append zeros up to a multiple of `GROUP`."""
+def _padded(xp: Any, array: Any) -> Any:
+    """Append zeros up to a multiple of `GROUP` elements."""
     return xp.concatenate([array, xp.zeros(-len(array) % GROUP, dtype=array.dtype)])

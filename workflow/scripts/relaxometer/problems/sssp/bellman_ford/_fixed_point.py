@@ -1,4 +1,4 @@
-"""The loop of the Bellman-Ford variants that look at every arc in every phase, and its instruments."""
+"""The main loop of the Bellman-Ford variants, which examine every arc in every phase."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class FixedPoint:
     ----------
     graph : ResidentGraph
     arcs : int
-        Arcs that a phase looks at.
+        Arcs examined by a phase.
     check_every : int
-        The host asks whether anything still changes after so many phases. Each question costs a wait for
-        the device; up to ``check_every - 1`` phases at the end are run for nothing.
+        Phases between two checks for a change. A check makes the host wait for the device; between checks,
+        up to ``check_every - 1`` phases may run in vain at the end.
 
     Attributes
     ----------
     last_phase : device array of shape (1,), uint32
-        The last phase that changed a distance; kernels write it (``report_change``).
+        The last phase that changed a distance, written by the kernels (``report_change``).
     """
 
     def __init__(self, graph: ResidentGraph, arcs: int, check_every: int) -> None:
@@ -41,21 +41,21 @@ class FixedPoint:
     def run(
         self, relax: Callable[[np.uint32], None], distance: Callable[[], Any], phases: list[Phase] | None
     ) -> int:
-        """Run `relax` with the number of the phase, from 1 on, until it changes nothing.
+        """Run `relax` with the number of each phase, starting at 1, until a phase changes nothing.
 
         Parameters
         ----------
         relax : callable
             Launches the kernels of one phase.
         distance : callable
-            Gives the array of distances that the next phase reads.
+            Returns the distances that the next phase reads.
         phases : list or None
             If given, a :class:`Phase` is appended for each phase.
 
         Returns
         -------
         int
-            How many phases were run, the last one that changed nothing included.
+            Phases that were run, including the last one, which changed nothing.
         """
         self.last_phase.fill(0)
         phase = 0
@@ -70,7 +70,7 @@ class FixedPoint:
                 return phase
 
     def _observed(self, phase: int, relax: Callable[[np.uint32], None], distance: Callable[[], Any]) -> Phase:
-        """Run one phase with the clock and compare the distances before and after."""
+        """Time one phase, and compare the distances before and after."""
         before = distance().copy()
         self._device.synchronize()
         begin = time.perf_counter()

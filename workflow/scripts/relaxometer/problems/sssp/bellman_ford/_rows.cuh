@@ -1,26 +1,26 @@
-// What the min-plus matrix-vector products share: y = min(x, A^T x), where A holds the weights, multiplying
-// is adding a weight and adding is taking the minimum. Row v of A^T lists the arcs that end at v.
+// One row of the min-plus matrix-vector product y = min(x, A^T x). A holds the weights; the product adds a
+// weight, the sum takes the minimum. Row v of A^T lists the arcs into v.
 
 #pragma once
 
 #include "_fixed_point.cuh"
 
-// The shortest length found so far, and the tail that it comes by.
+// The shortest path to a row's vertex so far: its length and its last arc's tail.
 struct Nearest {
     u32 distance = UNREACHED;
     u32 tail = 0;
 
-    __device__ __forceinline__ void offer(u32 length, u32 by)
+    __device__ __forceinline__ void offer(u32 length, u32 from)
     {
         if (length < distance) {
             distance = length;
-            tail = by;
+            tail = from;
         }
     }
 };
 
-// Write the result of row v. The predecessor changes only where the distance falls, and what it falls to was
-// read from the phase before: so predecessors form a tree, along arcs of weight zero too.
+// Writes the result of row v. The predecessor changes only if the distance falls, and its own distance is
+// from the phase before. Predecessors therefore form a tree, even along arcs of weight zero.
 __device__ __forceinline__ bool settle(u32 v, Nearest nearest, const u32* x, u32* y, u32* predecessor)
 {
     u32 before = x[v];

@@ -25,7 +25,7 @@ class Vectors:
         Distances that a product reads, and those that it writes.
     predecessor : device array of shape (n_vertices,), uint32
     overflow : device array of shape (1,), uint32
-        Set where a length did not fit 32 bits.
+        Not 0 if a length did not fit 32 bits.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
@@ -42,7 +42,7 @@ class Vectors:
         return int(self.x.nbytes + self.y.nbytes)
 
     def start(self, source: int) -> None:
-        """Set the vectors for a search from `source`; a product writes all of y."""
+        """Initialize the vectors for a search from `source`, except y, which a product overwrites."""
         self.x.fill(UNREACHED)
         self.predecessor.fill(NO_PREDECESSOR)
         self.overflow.fill(0)
@@ -50,10 +50,10 @@ class Vectors:
         self.predecessor[source] = source
 
     def swap(self) -> None:
-        """Let the next product read what the last one wrote."""
+        """Make the output of the last product the input of the next one."""
         self.x, self.y = self.y, self.x
 
     def answer(self, phases: int) -> Answer:
-        """Return copies of distances and predecessors, so that the next search leaves them alone."""
+        """Return copies of distances and predecessors, which later searches do not change."""
         overflowed = bool(self._device.item(self.overflow))
         return Answer(self.x.copy(), self.predecessor.copy(), phases, overflowed)

@@ -1,43 +1,40 @@
 // Bellman-Ford over a list of edges, as in "GPU SSSP implementation" (an article on a GTX Titan, Kepler).
 //
-// Every edge of an undirected graph is listed once. A phase is one launch in which a thread owns an edge and
-// relaxes it both ways; a word holds the last phase that changed anything, and the host stops when a phase
-// did not. Nothing is skipped, so that all accesses but those of the distances are to consecutive words; the
-// two optimisations of the source are for the distances: to read them through the read-only cache, and to
-// sort the edges by pairs of blocks of vertices, so that what the threads of a time ask for fits a cache.
+// Every edge of an undirected graph is listed once. A phase is one launch in which each thread relaxes one
+// edge both ways. A word holds the last phase that changed anything; the host stops after a phase that
+// changed nothing. Since no edge is skipped, all accesses except those to the distances are to consecutive
+// words. The paper's two optimizations are for the distances: reading them through the read-only cache, and
+// sorting the edges by pairs of blocks of vertices, so that the distances in use at any time fit a cache.
 //
-// Racy by design. Several threads may improve a vertex in the same phase, each by a plain store of its own
-// length, and the last one wins though another was shorter. Yet the search ends, and ends right:
-//   - Words are written whole, so each distance is at all times the length of some walk from the source, or
-//     infinite, and never too small.
-//   - A thread writes less than it read. What it read is the distance at the beginning of the phase or was
-//     written in the phase: also through the read-only cache, which a launch begins with empty, so that it
-//     may be behind within a phase but not by more than the phase. So at the end of a phase every vertex that
-//     was written is nearer than at its beginning: a longer length may replace a shorter one, never the
-//     distance from before. Lengths of walks cannot fall for ever, so the search ends.
-//   - Whoever writes sets the flag to the same number, so that the race for the flag has one outcome. If the
-//     flag is not set, nobody wrote; then every thread saw the distances of now, and found no arc
-//     over-stretched. With the source at zero that makes every distance the shortest.
-// A lost improvement costs a phase, and how many are lost is up to the order of threads: the number of phases
-// changes from run to run.
+// The races are intended. Several threads may improve a vertex in the same phase, each by a plain store, and
+// the last store wins even if another length was shorter. The search still ends with the right answer:
+//   - Words are written whole, so each distance is at all times infinite or the length of some walk from the
+//     source, and never too small.
+//   - A thread writes less than it read. The value read is from the beginning of the phase or later, even in
+//     the read-only cache, which is empty when a launch begins. So after a phase every vertex that was
+//     written is nearer than before it: a longer length may replace a shorter one of the same phase, but
+//     never the distance from before. Lengths of walks cannot fall forever, so the search ends.
+//   - All writers set the flag to the same number. If the flag is not set, nobody wrote; then every thread
+//     read the present distances and found no over-stretched arc. With the source at zero, every distance is
+//     then the shortest.
+// A lost improvement costs one phase. The order of threads decides how many are lost, so the number of phases
+// varies from run to run.
 //
-// Deviations from the source:
-//   - It keeps no predecessors; here they are found when the distances are (see _edge_list.cu).
-//   - A directed graph, or one whose weights differ between the directions, is a list of arcs that are
-//   relaxed
-//     one way.
-//   - Where the read-only cache is off, distances are read past the first-level cache (relaxed loads). That
-//   is
-//     what plain loads were on Kepler; today plain loads and those of the read-only cache share a cache.
-//   - A block sets the flag once, not every thread that changed something.
-//   - Edges are read with a hint that they are not needed again. Four edges a thread (edges_per_thread) and
-//     32-bit distances are ours. Weights have the type of the distances, as there.
+// Deviations from the paper:
+//   - It keeps no predecessors; here the final distances imply them (see _edge_list.cu).
+//   - A directed graph, or one whose weights differ between directions, is a list of arcs, relaxed one way.
+//   - With the read-only cache off, relaxed loads bypass the first-level cache. Plain loads did so on Kepler;
+//     today they share a cache with those of the read-only cache.
+//   - A block sets the flag once; in the paper every thread that changed something does.
+//   - Edges are loaded with a hint to evict them early.
+//   - Four edges per thread (edges_per_thread) and 32-bit distances are additions. Weights have the type of
+//     the distances, as in the paper.
 //
-// A phase moves at least 16 bytes an edge (12 with 32-bit distances) and every distance once. Which of the
-// two distances that an edge needs come from a cache decides its time: the list is in order of its starts, so
-// that a warp often reads one start, and 32 ends all over the place. Up to 2^22 vertices (32 MB in double)
-// they lie in the second-level cache of a GPU of 2022 or later; a block of 2^14 vertices (128 KB) fits its
-// first level.
+// A phase moves at least 16 bytes per edge (12 with 32-bit distances) and every distance once. Its time
+// depends on how many of an edge's two distances come from a cache. Unsorted edges are in the order of their
+// starts, so a warp often reads one start and 32 scattered ends. The distances of up to 2^22 vertices (32 MB
+// in double) fit the second-level cache of a GPU of 2022 or later; those of a block of 2^14 vertices (128 KB)
+// fit its first level.
 
 #include "_edge_list.cuh"
 #include "_fixed_point.cuh"

@@ -1,4 +1,4 @@
-"""Bellman-Ford over a list of edges with plain, racy stores, in the form of an article on a GTX Titan."""
+"""Bellman-Ford over a list of edges with plain, racy stores, after a paper on a GTX Titan."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """The source's two optimisations, and what has changed since.
+    """The paper's two optimizations, and later additions.
 
     Parameters
     ----------
     read_only_cache : bool
-        Read distances through the read-only cache, though other threads write them in the same phase.
+        Read distances through the read-only cache, although other threads write them in the same phase.
     blocked : bool
         Sort the edges by the blocks of their ends.
     block : int
-        Vertices in such a block, P in the source, which does not say how many it took.
+        Vertices per block: P in the paper, which does not state its value.
     distance : {"float64", "uint32"}
-        Type of distances and weights; "float64" in the source.
+        Type of distances and weights; "float64" in the paper.
     edges_per_thread : {1, 4}
-        1 in the source; 4 are read by 128-bit loads.
+        1 in the paper; 4 edges are read with 128-bit loads.
     check_every : int
-        Phases after which the host reads the flag that ends the search; 1 in the source.
+        Phases between two reads of the flag that ends the search; 1 in the paper.
     """
 
     read_only_cache: bool = True
@@ -46,7 +46,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by a thread for every edge in every phase, and a race for the distances.
+    """SSSP with one thread per edge in every phase, and races for the distances.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the bytes that a phase moves at least: edges and distances once each."""
+        """Return the parameters, and the minimum bytes moved by a phase: edges and distances once each."""
         moved = self._edges.bytes + self._distance.nbytes
         return self._parameters.model_dump() | {"bytes_per_phase": moved}
 
@@ -84,7 +84,7 @@ class Solver:
         self._distance.fill(np.inf if self._distance.dtype == np.float64 else UNREACHED)
         self._distance[source] = 0
         count = self._fixed_point.run(self._relax, lambda: self._distance, phases)
-        # What is too far for 32 bits counts as unreached; `tree` notices.
+        # Distances that do not fit 32 bits become unreached; `tree` detects them.
         distance = self._xp.minimum(self._distance, UNREACHED).astype(np.uint32)
         predecessor, overflowed = self._edges.tree(source, distance)
         return Answer(distance, predecessor, count, overflowed)

@@ -1,15 +1,14 @@
-// Bellman-Ford over a list of edges, as edge_bf.cu, without its race: a distance is only ever replaced by a
-// shorter one, by an atomic minimum.
+// Bellman-Ford over a list of edges as in edge_bf.cu, but without its races: an atomic minimum replaces a
+// distance only by a shorter one.
 //
-// A thread reads both distances first, since most edges improve nothing and a read is cheaper than an atomic.
-// What it reads may be behind; then the atomic minimum changes nothing, and whether it did is told by the
-// value that it returns. The loads are relaxed, so they pass by the first-level cache: an atomic in another
-// multiprocessor would not show there.
+// A thread reads both distances first, since most edges improve nothing and a load is cheaper than an atomic.
+// The loads are relaxed: they bypass the first-level cache, where atomics of other multiprocessors would not
+// show. If a value is outdated, the atomic minimum changes nothing, and its return value says so.
 //
-// When a phase has changed nothing, all threads have read the distances of now and no arc is over-stretched.
-// The number of phases still depends on the order of threads, since a phase sees its own improvements.
+// If a phase changed nothing, all threads read the present distances and no arc is over-stretched. The number
+// of phases still depends on the order of threads, since a phase sees its own improvements.
 //
-// A phase moves at least 12 bytes an edge and every distance once.
+// A phase moves at least 12 bytes per edge and every distance once.
 
 #include "_edge_list.cuh"
 #include "_fixed_point.cuh"

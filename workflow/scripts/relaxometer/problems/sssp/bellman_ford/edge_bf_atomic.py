@@ -1,4 +1,4 @@
-"""Bellman-Ford over a list of edges, as ``edge-bf``, with an atomic minimum in place of racy stores."""
+"""Bellman-Ford over a list of edges, like ``edge-bf``, with an atomic minimum in place of racy stores."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """The order of the edges, and how they are dealt out.
+    """The order of the edges, and their number per thread.
 
     Parameters
     ----------
     blocked : bool
         Sort the edges by the blocks of their ends.
     block : int
-        Vertices in such a block.
+        Vertices per block.
     edges_per_thread : {1, 4}
-        4 are read by 128-bit loads.
+        4 edges are read with 128-bit loads.
     check_every : int
-        Phases after which the host reads the flag that ends the search.
+        Phases between two reads of the flag that ends the search.
     """
 
     blocked: bool = True
@@ -40,7 +40,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by a thread for every edge, or four, in every phase, with an atomic minimum for every improvement.
+    """SSSP with one thread per edge or four edges in every phase, and an atomic minimum per improvement.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the bytes that a phase moves at least: edges and distances once each."""
+        """Return the parameters, and the minimum bytes moved by a phase: edges and distances once each."""
         moved = self._edges.bytes + self._distance.nbytes
         return self._parameters.model_dump() | {"bytes_per_phase": moved}
 

@@ -1,26 +1,21 @@
 // Bellman-Ford as a min-plus sparse matrix-vector product on CSR, y = min(x, A^T x), repeated until y = x.
 //
-// The survey that names the method gives no kernel. This is the product in its usual three mappings of rows,
-// after Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-// Processors" (SC 2009), and Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication"
-// (SC 2016):
-//   scalar  a thread a row: its neighbours read far-off arcs, so that loads are not coalesced;
-//   vector  a warp a row: coalesced, but rows shorter than 32 leave lanes idle, and a hub is one warp's;
-//   merge   the arcs and the ends of rows, merged into one list, are cut into equal shares.
+// The survey names the method but gives no kernel. These are the three usual mappings of rows, after Bell and
+// Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors" (SC 2009),
+// and Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (SC 2016):
+//   scalar  one thread per row: neighbouring threads read distant arcs, so loads are not coalesced;
+//   vector  one warp per row: coalesced, but short rows leave lanes idle, and a hub occupies a single warp;
+//   merge   the arcs and the ends of rows are merged into one list, which is cut into equal tiles.
 //
-// The product pulls: a row gathers from the tails of the arcs that enter its vertex, so that one writer owns
-// each vertex and no atomics are needed. It is the transpose of the graph's own CSR, made ahead; an
-// undirected graph is its own transpose. Two vectors take turns, so that a phase reads only what held when it
-// began: distances, predecessors and phases do not depend on the order of threads, and x may truly be read
-// through the read-only cache.
+// The product pulls: a row gathers from the tails of the arcs into its vertex, so each vertex has one writer
+// and needs no atomics. The rows are those of the transpose, built beforehand; an undirected graph is its own
+// transpose. Two vectors alternate, so a phase reads only values of the phase before: distances, predecessors
+// and phases do not depend on the order of threads, and x may be read through the read-only cache.
 //
-// A phase moves at least 8 bytes an arc, an offset a row, and x and y once each. What x is gathered from
-// decides the rest: 4 bytes a vertex, 16 MB at 2^22 vertices, which a second-level cache of 50 MB holds.
+// A phase moves at least 8 bytes per arc, one offset per row, and x and y once each. The gathers from x
+// decide the rest: 4 bytes per vertex, 16 MB at 2^22 vertices, which a second-level cache of 50 MB holds.
 
 #include "_rows.cuh"
-
-const u32 WARP = 32;
-const u32 ALL = 0xffffffffu;
 
 template <typename Index>
 __global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
@@ -57,16 +52,16 @@ __global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32
             u32 u = __ldcs(tails + i);
             nearest.offer(extended(x[u], __ldcs(weights + i)), u);
         }
-        u32 least = __reduce_min_sync(ALL, nearest.distance);
-        u32 holders = __ballot_sync(ALL, nearest.distance == least);
-        nearest.tail = __shfl_sync(ALL, nearest.tail, __ffs(holders) - 1);
+        u32 least = __reduce_min_sync(ALL_LANES, nearest.distance);
+        u32 holders = __ballot_sync(ALL_LANES, nearest.distance == least);
+        nearest.tail = __shfl_sync(ALL_LANES, nearest.tail, __ffs(holders) - 1);
         nearest.distance = least;
         if (lane == 0) changed = settle(v, nearest, x, y, predecessor);
     }
     report_change(changed, phase, last_phase);
 }
 
-// Items of the merged list that a thread takes; odd, so that threads beside each other read different banks.
+// Items of the merged list per thread; odd, so that neighbouring threads access different banks.
 const u32 ITEMS = 7;
 const u32 THREADS = 256;
 const u32 TILE = ITEMS * THREADS;
@@ -84,8 +79,7 @@ __device__ __forceinline__ Nearest unpacked(u64 pair)
     return nearest;
 }
 
-// How many of these ascending ends of rows come before item `item` of the merged list: end i is item
-// ends[i] + i.
+// The number of rows that end before item `item` of the merged list: end i is item ends[i] + i.
 __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
 {
     u32 low = 0;
@@ -101,10 +95,10 @@ __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
     return low;
 }
 
-// One block a tile of TILE items, which begins in row tile_rows[tile]. All threads read the tile's arcs side
-// by side and leave the lengths in shared memory; then each goes through its own items, an arc or the end of
-// a row. A row that several threads share is put together by atomic minima in shared memory. The tile settles
-// the rows that end in it; of the row that goes on it leaves its share in carry[tile].
+// One block per tile of TILE items; a tile begins in row tile_rows[tile]. The threads first read the tile's
+// arcs with coalesced loads and put the lengths into shared memory. Then each goes through its own items,
+// arcs and ends of rows. Atomic minima in shared memory combine a row that several threads share. The tile
+// settles the rows that end in it, and puts its part of the unfinished row into carry[tile].
 template <typename Index>
 __global__ void __launch_bounds__(THREADS)
     relax_merge(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
@@ -121,7 +115,7 @@ __global__ void __launch_bounds__(THREADS)
     Index arcs_left = offsets[n] - first_arc;
     u32 arcs = arcs_left < TILE - rows ? static_cast<u32>(arcs_left) : TILE - rows;
     u64* length_of = pairs;
-    u64* best = pairs + arcs;  // of the rows that end here, then of the one that goes on
+    u64* best = pairs + arcs;  // of the rows that end here, then of the unfinished one
 #pragma unroll 4
     for (u32 i = threadIdx.x; i < arcs; i += THREADS) {
         u32 u = __ldcs(tails + first_arc + i);
@@ -137,20 +131,20 @@ __global__ void __launch_bounds__(THREADS)
     u32 last_item = min(item + ITEMS, rows + arcs);
     u32 row = ends_before(item, ends, rows);
     u64 nearest = NOTHING;
-    bool alone = false;  // whether this thread has seen the row begin
+    bool whole = false;  // whether the row began in this thread
     for (; item < last_item; ++item) {
         u32 arc = item - row;
         if (row == rows || arc < ends[row]) {
             nearest = min(nearest, length_of[arc]);
             continue;
         }
-        if (alone) {
+        if (whole) {
             best[row] = nearest;
         } else {
             atomicMin(best + row, nearest);
         }
         nearest = NOTHING;
-        alone = true;
+        whole = true;
         ++row;
     }
     if (nearest != NOTHING) atomicMin(best + row, nearest);
@@ -164,8 +158,8 @@ __global__ void __launch_bounds__(THREADS)
     report_change(changed, phase, last_phase);
 }
 
-// Put together the rows that tiles share. The thread of the tile in which a row first goes on takes what all
-// tiles before the row's end have left of it; the tile of its end has settled it already.
+// Combines the rows that several tiles share. The thread of the first tile after the row's begin takes the
+// carries of all tiles before the row's end; the tile of the end has settled the row with its own part.
 extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restrict__ tile_rows,
                                           const u64* __restrict__ carry, u32* __restrict__ y,
                                           u32* __restrict__ predecessor, u32 phase, u32* last_phase)
@@ -188,7 +182,7 @@ extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restric
     report_change(changed, phase, last_phase);
 }
 
-// Whether an arc leads from a reached vertex to an unreached one: there a length did not fit 32 bits.
+// Sets `overflow` if an arc leads from a reached vertex to an unreached one: its length did not fit 32 bits.
 template <typename Index>
 __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
                               const u32* __restrict__ distance, u32* overflow)

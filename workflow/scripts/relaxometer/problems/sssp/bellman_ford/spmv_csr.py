@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -19,22 +20,24 @@ from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-TILE = 7 * BLOCK
-"""Items that a block takes of the merged list of arcs and ends of rows, as in ``spmv_csr.cu``."""
+SOURCE = read_source(Path(__file__).with_name("spmv_csr.cu"))
 
-MOST_NARROW = 2**31
-"""With fewer arcs, kernels count them in 32 bits."""
+TILE: int = SOURCE.constants["TILE"]
+"""Items per block of the merged list of arcs and ends of rows."""
+
+MIN_WIDE = 2**31
+"""With this many arcs or more, kernels count them in 64 bits."""
 
 
 class Parameters(variants.Parameters):
-    """How rows are dealt out to threads.
+    """The mapping of rows to threads.
 
     Parameters
     ----------
     rows : {"scalar", "vector", "merge"}
-        A thread a row, a warp a row, or equal shares of arcs and rows.
+        One thread per row, one warp per row, or equal tiles of arcs and rows.
     check_every : int
-        Phases after which the host reads the flag that ends the search.
+        Phases between two reads of the flag that ends the search.
     """
 
     rows: Literal["scalar", "vector", "merge"] = "merge"
@@ -42,7 +45,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by products of the transposed adjacency matrix and the vector of distances.
+    """SSSP by products of the transposed adjacency matrix with the vector of distances.
 
     Parameters
     ----------
@@ -61,14 +64,14 @@ class Solver:
         self._parameters = parameters
         self._n = np.uint32(graph.n_vertices)
         arcs = IncomingArcs.of(graph)
-        narrow = graph.n_arcs < MOST_NARROW
+        narrow = graph.n_arcs < MIN_WIDE
         offsets = arcs.offsets.astype(np.uint32) if narrow else arcs.offsets
         self._matrix = (self._n, offsets, arcs.tails, arcs.weights)
         self._vectors = Vectors(graph)
         self._fixed_point = FixedPoint(graph, graph.n_arcs, parameters.check_every)
         index = "u32" if narrow else "i64"
         kernels = [f"relax_{parameters.rows}<{index}>", f"find_overflow<{index}>"]
-        module = graph.device.module(Path(__file__).with_name("spmv_csr.cu"), name_expressions=kernels)
+        module = graph.device.module(SOURCE.path, name_expressions=kernels)
         self._relax_rows, self._find_overflow = map(module.get_function, kernels)
         self._bytes = 8 * graph.n_arcs + offsets.nbytes + self._vectors.bytes
         self._relax = self._relax_tiles if parameters.rows == "merge" else self._relax_all_rows
@@ -79,7 +82,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the bytes that a phase moves at least: the matrix, and x and y once."""
+        """Return the parameters, and the minimum bytes moved by a phase: the matrix, x and y once each."""
         return self._parameters.model_dump() | {"bytes_per_phase": self._bytes}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:

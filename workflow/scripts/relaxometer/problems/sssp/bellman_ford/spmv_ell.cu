@@ -1,19 +1,18 @@
-// Bellman-Ford as a min-plus sparse matrix-vector product on ELLPACK, y = min(x, A^T x), repeated until y =
-// x.
+// Bellman-Ford as a min-plus product with a matrix in ELLPACK, y = min(x, A^T x), repeated until y = x.
 //
-// ELLPACK stores as many columns as the longest row has entries, each column with a place for every row, so
-// that a thread a row reads words beside those of its neighbours (Bell and Garland, SC 2009). Shorter rows
-// are padded; a thread stops at its first padding, which is at the end of its row. One hub makes the matrix
-// as wide as it has arcs: a graph with hubs does not fit.
+// ELLPACK stores as many columns as the longest row has entries, and each column has a place for every row.
+// With one thread per row, neighbouring threads read neighbouring words (Bell and Garland, SC 2009). Shorter
+// rows are padded at the end; a thread stops at the first padding. The matrix is as wide as the largest hub
+// has arcs, so graphs with hubs do not fit.
 //
-// As on CSR (spmv_csr.cu) the product pulls from the tails of the arcs that enter a vertex, and two vectors
-// take turns. A phase moves at least 8 bytes an arc, and x and y once each.
+// As on CSR (spmv_csr.cu), the product pulls along incoming arcs, and two vectors alternate. A phase moves at
+// least 8 bytes per arc, and x and y once each.
 
 #include "_rows.cuh"
 
 __device__ const u32 PADDING = 0xffffffffu;
 
-// Deal the rows of a CSR matrix out to columns of `stride` places.
+// Copies the rows of a CSR matrix into columns of `stride` places.
 extern "C" __global__ void fill_columns(u32 n, u32 stride, u32 width, const i64* __restrict__ offsets,
                                         const u32* __restrict__ csr_tails,
                                         const u32* __restrict__ csr_weights, u32* __restrict__ tails,
@@ -50,7 +49,7 @@ extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* _
     report_change(changed, phase, last_phase);
 }
 
-// Whether an arc leads from a reached vertex to an unreached one: there a length did not fit 32 bits.
+// Sets `overflow` if an arc leads from a reached vertex to an unreached one: its length did not fit 32 bits.
 extern "C" __global__ void find_overflow(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
                                          const u32* __restrict__ distance, u32* overflow)
 {

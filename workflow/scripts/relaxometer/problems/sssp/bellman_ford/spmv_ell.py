@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 LINE = 32
-"""Columns are filled up to a multiple of so many rows, so that each begins at a cache line."""
+"""Columns are padded to a multiple of this many rows, so that each begins at a cache line."""
 
 
 class Parameters(variants.Parameters):
-    """How much memory the padded matrix may take.
+    """The memory of the padded matrix.
 
     Parameters
     ----------
     limit_gb : float
-        Graphs whose matrix takes more, in units of 10**9 bytes, are skipped.
+        Graphs whose matrix takes more than this are skipped; in units of 10**9 bytes.
     check_every : int
-        Phases after which the host reads the flag that ends the search.
+        Phases between two reads of the flag that ends the search.
     """
 
     limit_gb: PositiveFloat = 16
@@ -39,7 +39,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by products of the transposed adjacency matrix, padded to rows of equal length, and the distances.
+    """SSSP by products of the transposed adjacency matrix, its rows padded to equal length, with distances.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the bytes that a phase moves at least: the matrix, and x and y once."""
+        """Return the parameters, and the minimum bytes moved by a phase: the matrix, x and y once each."""
         return self._parameters.model_dump() | {"bytes_per_phase": self._bytes}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
