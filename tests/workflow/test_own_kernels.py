@@ -1,5 +1,6 @@
 """Variants and problems from folders outside the package go through the whole workflow."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from relaxometer.graphs.graph import read_graph
-from tiny_workflow import TINY, Workflow
+from relaxometer.problems.variants import solver_names
+from tiny_workflow import ROOT, TINY, Workflow
 
+FIRST_VARIANT = ("config.yaml", "sssp/my_bellman.cu", "sssp/my_bellman.py")
 OWN = Path(__file__).parents[1] / "own_kernels"
 COMPONENTS = {
     **TINY,
@@ -32,6 +35,40 @@ def workflow(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_first_variant_of_contributing_gets_its_bar(tmp_path):
+    workflow = Workflow(tmp_path)
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"^`(my_kernels/\S+)`:\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    assert sorted(files) == [f"my_kernels/{name}" for name in FIRST_VARIANT]
+    for name, text in files.items():
+        workflow.path(name).parent.mkdir(parents=True, exist_ok=True)
+        workflow.path(name).write_text(text, encoding="utf-8")
+    shutil.copy(workflow.path("my_kernels/config.yaml"), workflow.path("tiny.yaml"))
+    assert ("run_variant", "my-bellman") in workflow.jobs_to_run()
+
+    alone = dict.fromkeys(solver_names("sssp"), False)
+    variants = {**alone, "dijkstra-cpu": None, "my-bellman": None}
+    workflow.configure(
+        {**TINY, "kernels": ["my_kernels"], "sssp": {"graphs": ["tiny"], "variants": variants}}
+    )
+    workflow.run("--", "all")
+    summary = pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
+    assert summary["certified"].to_dict() == {"my-bellman": 1, "dijkstra-cpu": 1}
+    figure = next(workflow.path("results/figures").rglob("median-times.svg")).read_text(encoding="utf-8")
+    assert "my-bellman" in figure
+
+    kernel = workflow.path("my_kernels/sssp/my_bellman.cu")
+    wrong = kernel.read_text(encoding="utf-8").replace("i < offsets[v + 1]", "i + 1 < offsets[v + 1]")
+    kernel.write_text(wrong, encoding="utf-8")
+    assert {job for job in workflow.jobs_to_run() if job[0] == "run_variant"} == {
+        ("run_variant", "my-bellman")
+    }
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    assert "sssp my-bellman on tiny: invalid (rule overstretched broken" in done.stderr
+
+
+@pytest.mark.slow
 def test_a_problem_of_ones_own_reaches_the_summary_and_the_report(workflow):
     workflow.run("--", "all")
     summary = pd.read_csv(workflow.path("results/summary.csv")).set_index(["problem", "variant"])
@@ -46,7 +83,8 @@ def test_a_problem_of_ones_own_reaches_the_summary_and_the_report(workflow):
     _, expected = connected_components(matrix, directed=False)
     firsts = np.unique(expected, return_index=True)[1]
     assert np.array_equal(answer["component"].to_numpy(), firsts[expected])
-    assert "components" in workflow.path("results/figures/median-times.svg").read_text(encoding="utf-8")
+    figure = next(workflow.path("results/figures").rglob("median-times.svg")).read_text(encoding="utf-8")
+    assert "components" in figure
 
     kernel = workflow.path("my_kernels/components/label_propagation.cu")
     text = kernel.read_text(encoding="utf-8")
