@@ -117,8 +117,8 @@ def test_plain_structs(tmp_path):
     assert set(source.layouts) == {"Pair", "Search"}
     search = source.layout("Search")
     assert list(search.members) == ["small", "lengths", "heights", "pairs", "done"]
-    assert [search.dtype.fields[name][1] for name in search.members] == [0, 8, 16, 24, 48]
-    assert search.dtype.itemsize == 56
+    assert [search.offset(name) for name in search.members] == [0, 8, 16, 24, 48]
+    assert search.size == 56
     assert search.members["heights"].declaration == "const float *heights"
     assert search.members["pairs"].count == 3
 

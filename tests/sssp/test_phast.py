@@ -13,8 +13,9 @@ from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.sssp.phast import _cch, _hierarchy, _slices, phast
+from relaxometer.problems.sssp.phast import _cch, _hierarchy, _slices
 from relaxometer.problems.sssp.phast.phast import Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances
@@ -304,16 +305,16 @@ def test_a_graph_that_is_no_map_is_skipped(device):
         Skipped, match="made for maps; the hierarchy would have more than fill = 4 arcs per edge"
     ):
         prepare(6000)
-    with pytest.raises(Skipped, match=r"at most 1024 arcs a vertex, 8 in the mean; here \d+ and 13\.3"):
+    with pytest.raises(Skipped, match=r"at most 1024 arcs per vertex, 8 in the mean; here \d+ and 13\.3"):
         prepare(20_000)
 
 
 def test_a_map_that_shared_memory_does_not_hold_is_skipped(device, monkeypatch):
     resident = ResidentGraph.upload(device, directed_grid(48))
-    monkeypatch.setattr(phast, "SHARED_BYTES", 6144)  # enough for the climb
+    monkeypatch.setattr(_maps, "SHARED_BYTES", 6144)  # enough for the climb
     with pytest.raises(Skipped, match=r"made for maps; parts of .* there are 6144"):
         Solver(resident, Parameters(tasks=1))
-    monkeypatch.setattr(phast, "SHARED_BYTES", 4096)
+    monkeypatch.setattr(_maps, "SHARED_BYTES", 4096)
     with pytest.raises(Skipped, match="2304 vertices; shared memory holds at most 2048"):
         Solver(resident, Parameters(tasks=1))
 

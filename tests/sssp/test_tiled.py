@@ -6,6 +6,7 @@ import pytest
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._tiles import REMOTE, cut
@@ -89,7 +90,7 @@ def test_a_queue_that_overflows_loses_nothing(device):
 def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):
     graph = sample_graphs()["grid"]
     resident = ResidentGraph.upload(device, graph)
-    monkeypatch.setattr(tiled, "SHARED_BYTES", tiled.QUEUE_BYTES + 10 * tiled.BYTES_OF_VERTEX * 18)
+    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 10 * tiled.VERTEX_BYTES * 18)
     solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
     assert not solver.resolved["arcs_in_shared_memory"]
     np.testing.assert_array_equal(device.asnumpy(solver.solve(0).distance), reference_distances(graph, 0))

@@ -114,6 +114,16 @@ class Layout:
     members: Mapping[str, Parameter]
     dtype: np.dtype[Any]
 
+    @property
+    def size(self) -> int:
+        """Bytes of the struct."""
+        return self.dtype.itemsize
+
+    def offset(self, member: str) -> int:
+        """Give the bytes before a member."""
+        assert self.dtype.fields is not None
+        return int(self.dtype.fields[member][1])
+
 
 @dataclass(frozen=True)
 class Declaration:

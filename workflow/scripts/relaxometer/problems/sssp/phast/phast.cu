@@ -1,33 +1,34 @@
-// SSSP on maps by a contraction hierarchy: climb from the source, then sweep down over all vertices, once.
+// SSSP on maps by a contraction hierarchy: climb from the source, then sweep down over all vertices once.
 //
-// A hierarchy (see _hierarchy.py) orders the vertices and adds shortcuts, so that to every vertex leads a
-// shortest path that first climbs in the order and then descends. What can be climbed to are the ancestors of
-// the source in the elimination tree, on a map a few hundred vertices. From there each vertex needs nothing
-// but its arcs from higher ones:
+// A hierarchy orders the vertices and adds shortcuts such that a shortest path to any vertex first ascends
+// and then descends (see _cch.py). The vertices that an ascent can reach are the source's ancestors in the
+// elimination tree, a few hundred on a map. From there each vertex needs only its arcs from higher ones:
 //
 //     climb:  for a in ancestors of the source, upwards: for (a, b, w) upward: d(b) = min(d(b), d(a) + w)
 //     sweep:  for v, downwards: d(v) = min(d(v), d(u) + w for (u, v, w) downward)
 //
-// The sweep corrects no distance and reads every arc of the hierarchy exactly once, whatever the weights.
-// This is PHAST (Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees",
-// JPDC 73, 2013) on the hierarchy of Dibbelt, Strasser and Wagner ("Customizable Contraction Hierarchies",
-// JEA 21, 2016). What differs from PHAST on a GPU, which climbs on the CPU, by Dijkstra's algorithm, and then
-// launches a kernel for each level of the whole graph:
+// The sweep reads every arc of the hierarchy exactly once, whatever the weights.
 //
-//   - Nested dissection cuts the graph into subtrees that need nothing of each other. The top is swept by one
-//     block, then every block sweeps a task of its own, a few subtrees side by side. Distances stay in shared
-//     memory, and a level ends with barriers of the block, not of the grid.
-//   - Of a task's arcs, those from the top come first, in any order, since the top is finished. Only the
-//     others are swept level by level. A warp reads its next arcs while it relaxes those that it has, across
-//     levels too: where they lie does not depend on any distance.
-//   - Levels are not of vertices but of chains in the elimination tree, of up to 16 vertices each. After the
-//     arcs from the levels above, a warp goes down several chains at once, a lane for each vertex. The climb
-//     goes by rounds of 32 ancestors likewise. Both save barriers, of which there would be hundreds.
-//   - Rows of arcs lie in slices of a warp's width, as many lanes for a row as it needs (sliced ELLPACK;
-//     Monakov, Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
+// Paper: Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees", JPDC 73,
+// 2013. The hierarchy is that of Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", JEA
+// 21, 2016. On a GPU, PHAST climbs on the CPU with Dijkstra's algorithm and then launches one kernel per
+// level of the whole graph. Deviations:
+//
+//   - One launch. Nested dissection cuts the hierarchy into independent subtrees below a common top. One
+//   block
+//     sweeps the top, then every block sweeps tasks of a few subtrees. Distances stay in shared memory, and
+//     levels end with block barriers, not grid barriers.
+//   - A task first takes its arcs from the top, in any order, since the top is final. Only its other arcs go
+//     level by level. A warp loads its next arcs while it relaxes the current ones, across levels too, since
+//     their addresses do not depend on distances.
+//   - Levels consist of chains of up to 16 vertices of the elimination tree (see _hierarchy.py). After the
+//     arcs from the levels above, a warp descends several chains at once, one lane per vertex. The climb
+//     takes 32 ancestors per round in the same way. This saves hundreds of barriers.
+//   - Rows of arcs lie in slices of 32 lanes, with as many lanes per row as it needs (sliced ELLPACK;
+//   Monakov,
+//     Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
 //     Architectures", 2010).
-//   - The hierarchy holds no predecessors, since most of its arcs stand for paths. They are found at the end,
-//     from the graph's own arcs.
+//   - Predecessors come from the graph's own arcs at the end: most arcs of the hierarchy stand for paths.
 
 #include <cooperative_groups.h>
 
@@ -36,22 +37,44 @@
 
 namespace cg = cooperative_groups;
 
-const u32 AHEAD = 8;  // arcs of a lane that are read ahead: ARCS_A_LANE of _hierarchy.py
+const u32 AHEAD = 8;  // arcs per lane that are loaded ahead
 
-// What the blocks share.
+// Rows of arcs in slices; see _slices.py.
+struct Slices {
+    // Where a slice's arcs begin; then its first row (16 bits), rows less one (5), log of the lanes per row
+    // (3), arcs per lane (8). For a slice of chains only the first and the last have a meaning.
+    const uint2* table;
+    const uint2* arcs;
+    const u32* bounds;
+};
+
+// See _hierarchy.py.
+struct Hierarchy {
+    const u32* order;
+    const u32* task_begins;
+    const u32* task_steps;
+    u32 n_tasks;
+    Slices inside;
+    Slices outside;
+    const u32* up_offsets;
+    const uint2* up_arcs;
+    const u32* depth;
+    const u32* jumps;
+    u32 max_slices;  // of a task
+    u32 max_rows;    // of a task
+};
+
+// Communication between blocks.
 struct Board {
     u32 path_length;
     u32 overflowed;
     u32 changed[3];  // by rounds over arcs of weight zero
 };
 
-// Rows of arcs in slices; see _hierarchy.py.
-struct Slices {
-    // Where a slice's arcs begin; its first row (16 bits), rows less one (5), log of its lanes (3), arcs a
-    // lane (8). Of these a slice of chains has where its arcs begin, and arcs a lane.
-    const uint2* table;
-    const uint2* arcs;
-    const u32* bounds;
+struct State {
+    uint2* path;  // the source's ancestors, itself first, and their distances
+    u32* top_distance;
+    Board* board;
 };
 
 __device__ __forceinline__ u32 lane()
@@ -69,14 +92,17 @@ __device__ __forceinline__ u32 warps()
     return blockDim.x / WARP;
 }
 
-// A path that 32 bits do not hold is none.
+// A length beyond 32 bits becomes UNREACHED.
 __device__ __forceinline__ u32 sum(u32 distance, u32 weight)
 {
     u32 length = distance + weight;
     return length < distance ? UNREACHED : length;
 }
 
-__device__ __forceinline__ u32 arcs_a_lane(uint2 slice)
+// ---------------------------------------------------------------------------------- slices of rows and
+// chains
+
+__device__ __forceinline__ u32 arcs_per_lane(uint2 slice)
 {
     return slice.y >> 24;
 }
@@ -86,7 +112,27 @@ __device__ __forceinline__ const uint2* arcs_of(const Slices& slices, uint2 slic
     return slices.arcs + static_cast<size_t>(slice.x) * WARP + lane();
 }
 
-// The distances of a slice's rows, from the best of each lane.
+// A slice and its first arcs, loaded before they are needed. A slice that does not exist has no arcs.
+struct Loaded {
+    uint2 slice;
+    uint2 arcs[AHEAD];
+};
+
+__device__ __forceinline__ uint2 no_slice()
+{
+    return make_uint2(0, 0);
+}
+
+__device__ __forceinline__ void load(Loaded& loaded, const Slices& slices, uint2 slice)
+{
+    loaded.slice = slice;
+    const uint2* arcs = arcs_of(slices, slice);
+    for (u32 k = 0; k < AHEAD; ++k) {
+        loaded.arcs[k] = k < arcs_per_lane(slice) ? __ldg(&arcs[k * WARP]) : make_uint2(0, UNREACHED);
+    }
+}
+
+// Lowers the distances of a slice's rows to the best of their lanes.
 __device__ __forceinline__ void lower(uint2 slice, u32 best, u32* distance)
 {
     u32 log_lanes = slice.y >> 21 & 7;
@@ -94,78 +140,66 @@ __device__ __forceinline__ void lower(uint2 slice, u32 best, u32* distance)
         best = min(best, __shfl_xor_sync(ALL_LANES, best, other));
     }
     u32 k = lane() >> log_lanes;
-    bool speaks = k << log_lanes == lane() && k <= (slice.y >> 16 & 31);
+    bool is_first_lane = k << log_lanes == lane() && k <= (slice.y >> 16 & 31);
     u32 row = (slice.y & 0xffffu) + k;
-    if (speaks && best < distance[row]) distance[row] = best;
+    if (is_first_lane && best < distance[row]) distance[row] = best;
 }
 
-// A slice, and its first arcs, before they are needed. A slice that is not there has no arcs.
-struct Held {
-    uint2 slice;
-    uint2 arcs[AHEAD];
-};
-
-__device__ __forceinline__ void hold(Held& held, const Slices& slices, const uint2* table, u32 index, u32 end)
+// Relaxes the arcs of a slice's rows, whose tails have the distances `from`.
+__device__ __forceinline__ void relax(const Loaded& loaded, const Slices& slices, const u32* from,
+                                      u32* distance)
 {
-    held.slice = index < end ? table[index] : make_uint2(0, 0);
-    const uint2* arcs = arcs_of(slices, held.slice);
-    for (u32 k = 0; k < AHEAD; ++k) {
-        held.arcs[k] = k < arcs_a_lane(held.slice) ? arcs[k * WARP] : make_uint2(0, UNREACHED);
-    }
-}
-
-// Lowers the distances of a held slice's rows by arcs from `from`, if it is there.
-__device__ __forceinline__ void relax(const Held& held, const Slices& slices, const u32* from, u32* distance)
-{
-    if (arcs_a_lane(held.slice) == 0) return;
+    if (arcs_per_lane(loaded.slice) == 0) return;
     u32 best = UNREACHED;
-    for (u32 k = 0; k < AHEAD; ++k) best = min(best, sum(from[held.arcs[k].x], held.arcs[k].y));
-    const uint2* arcs = arcs_of(slices, held.slice);
-    for (u32 k = AHEAD; k < arcs_a_lane(held.slice); ++k) {
-        uint2 arc = arcs[k * WARP];
+    for (u32 k = 0; k < AHEAD; ++k) best = min(best, sum(from[loaded.arcs[k].x], loaded.arcs[k].y));
+    const uint2* arcs = arcs_of(slices, loaded.slice) + AHEAD * WARP;
+    for (u32 k = AHEAD; k < arcs_per_lane(loaded.slice); ++k, arcs += WARP) {
+        uint2 arc = __ldg(arcs);
         best = min(best, sum(from[arc.x], arc.y));
     }
-    lower(held.slice, best, distance);
+    lower(loaded.slice, best, distance);
 }
 
-// What `best` becomes by an arc from what lane `from` holds.
+// Relaxes an arc from the vertex of lane `from`.
 __device__ __forceinline__ u32 relaxed(u32 best, u32 from, u32 weight)
 {
     u32 before = __shfl_sync(ALL_LANES, best, from);
     return min(best, sum(before, weight));
 }
 
-// Lowers the distances of a held slice's chains, if it is there. Each lane's vertex is relaxed from the
-// first, second, ... of its chain, whose distance is final by then. No chain is longer than what is held.
-__device__ __forceinline__ void follow(const Held& held, u32* distance)
+// Relaxes the arcs within a slice's chains: from the first vertex of each chain to all later ones, then from
+// the second, and so on. Each tail is final by then. No chain is longer than what is loaded.
+__device__ __forceinline__ void follow(const Loaded& loaded, u32* distance)
 {
-    if (arcs_a_lane(held.slice) == 0) return;
-    bool idle = held.arcs[0].x == UNREACHED;
-    u32 row = held.arcs[0].x & 0xffffu, from = held.arcs[0].x >> 16;
+    if (arcs_per_lane(loaded.slice) == 0) return;
+    bool idle = loaded.arcs[0].x == UNREACHED;
+    u32 row = loaded.arcs[0].x & 0xffffu, from = loaded.arcs[0].x >> 16;
     u32 before = idle ? UNREACHED : distance[row];
-    u32 best = relaxed(before, from, held.arcs[0].y);
+    u32 best = relaxed(before, from, loaded.arcs[0].y);
     for (u32 k = 1; k < AHEAD; ++k) {
-        if (k >= arcs_a_lane(held.slice)) break;
-        best = relaxed(best, from + 2 * k - 1, held.arcs[k].x);
-        best = relaxed(best, from + 2 * k, held.arcs[k].y);
+        if (k >= arcs_per_lane(loaded.slice)) break;
+        best = relaxed(best, from + 2 * k - 1, loaded.arcs[k].x);
+        best = relaxed(best, from + 2 * k, loaded.arcs[k].y);
     }
     if (best < before) distance[row] = best;
 }
 
-// The arcs upward of an ancestor, the first of each lane before they are needed.
+// ------------------------------------------------------------------------------------------------- the climb
+
+// The upward arcs of an ancestor, the first of each lane loaded before they are needed.
 struct Upward {
-    u32 begin;  // the lane's own first one
+    u32 begin;  // the lane's first arc
     u32 end;
     uint2 arcs[AHEAD];
 };
 
-__device__ __forceinline__ void hold(Upward& held, const u32* up_offsets, const uint2* up_arcs, u32 ancestor)
+__device__ __forceinline__ void load(Upward& loaded, const Hierarchy& hierarchy, u32 ancestor)
 {
-    held.begin = up_offsets[ancestor] + lane();
-    held.end = up_offsets[ancestor + 1];
+    loaded.begin = __ldg(&hierarchy.up_offsets[ancestor]) + lane();
+    loaded.end = __ldg(&hierarchy.up_offsets[ancestor + 1]);
     for (u32 k = 0; k < AHEAD; ++k) {
-        u32 i = held.begin + k * WARP;
-        held.arcs[k] = i < held.end ? up_arcs[i] : make_uint2(0, UNREACHED);
+        u32 i = loaded.begin + k * WARP;
+        loaded.arcs[k] = i < loaded.end ? __ldg(&hierarchy.up_arcs[i]) : make_uint2(0, UNREACHED);
     }
 }
 
@@ -174,38 +208,44 @@ __device__ __forceinline__ void lower_shared(u32* distance, u32 length)
     if (length < load_relaxed(distance)) atomicMin(distance, length);
 }
 
-// The climb, by one block: `path` gets the source's ancestors, itself first, and their distances. A round
-// takes as many ancestors as there are warps, as one solves a triangular system in blocks: the arcs between
-// them form a triangle of shared memory, along which one warp finds their distances; then each warp relaxes
-// the arcs of its ancestor.
-__device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, const u32* depth_of,
-                      const u32* jumps, u32 n, u32* memory, uint2* path, Board* board)
+// Lists the ancestors of the source, itself first.
+__device__ __forceinline__ void find_ancestors(const Hierarchy& hierarchy, u32 n, u32 source, u32 depth,
+                                               u32* ancestor, u32* distance)
 {
-    u32 depth = depth_of[source];
-    u32* triangle = memory;
-    u32* ancestor = memory + WARP * WARP;
-    u32* distance = ancestor + depth + 1;
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
         u32 above = source;
         for (u32 bit = 0; k >> bit != 0; ++bit) {
-            if (k >> bit & 1) above = jumps[static_cast<size_t>(bit) * n + above];
+            if (k >> bit & 1) above = __ldg(&hierarchy.jumps[static_cast<size_t>(bit) * n + above]);
         }
         ancestor[k] = above;
         distance[k] = k == 0 ? 0 : UNREACHED;
     }
     __syncthreads();
+}
+
+// Finds the distances of the source's ancestors; by one block. A round takes one ancestor per warp, as one
+// solves a triangular system in blocks: the arcs between these ancestors form a triangle in shared memory,
+// with which one warp finds their distances. Then each warp relaxes the arcs of its ancestor.
+__device__ __forceinline__ void climb(const Hierarchy& hierarchy, u32 n, u32 source, u32* memory,
+                                      const State& state)
+{
+    u32 depth = __ldg(&hierarchy.depth[source]);
+    u32* triangle = memory;
+    u32* ancestor = memory + WARP * WARP;
+    u32* distance = ancestor + depth + 1;
+    find_ancestors(hierarchy, n, source, depth, ancestor, distance);
     Upward next;
-    hold(next, up_offsets, up_arcs, ancestor[min(warp(), depth)]);
+    load(next, hierarchy, ancestor[min(warp(), depth)]);
     for (u32 first = 0; first <= depth; first += warps()) {
-        Upward held = next;
+        Upward loaded = next;
         u32 end = first + warps();
-        // Arcs to ancestors of this round are the first ones of a row, since the nearest come first.
-        u32 target = depth - held.arcs[0].x;
+        // The nearest heads come first in a row, so those of this round are among the first 32.
+        u32 target = depth - loaded.arcs[0].x;
         u32* row = triangle + warp() * WARP;
         row[lane()] = UNREACHED;
         __syncwarp();
-        if (held.begin < held.end && target < end) row[target - first] = held.arcs[0].y;
-        hold(next, up_offsets, up_arcs, ancestor[min(end + warp(), depth)]);
+        if (loaded.begin < loaded.end && target < end) row[target - first] = loaded.arcs[0].y;
+        load(next, hierarchy, ancestor[min(end + warp(), depth)]);
         __syncthreads();
         if (warp() == 0) {
             u32 own = first + lane();
@@ -217,161 +257,151 @@ __device__ void climb(u32 source, const u32* up_offsets, const uint2* up_arcs, c
         __syncthreads();
         u32 before = distance[min(first + warp(), depth)];
         for (u32 k = 0; k < AHEAD; ++k) {
-            lower_shared(&distance[depth - held.arcs[k].x], sum(before, held.arcs[k].y));
+            lower_shared(&distance[depth - loaded.arcs[k].x], sum(before, loaded.arcs[k].y));
         }
-        for (u32 i = held.begin + AHEAD * WARP; i < held.end; i += WARP) {
-            uint2 arc = up_arcs[i];
+        for (u32 i = loaded.begin + AHEAD * WARP; i < loaded.end; i += WARP) {
+            uint2 arc = __ldg(&hierarchy.up_arcs[i]);
             lower_shared(&distance[depth - arc.x], sum(before, arc.y));
         }
     }
     __syncthreads();
-    for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) path[k] = make_uint2(ancestor[k], distance[k]);
-    if (threadIdx.x == 0) board->path_length = depth + 1;
+    for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
+        state.path[k] = make_uint2(ancestor[k], distance[k]);
+    }
+    if (threadIdx.x == 0) state.board->path_length = depth + 1;
     __syncthreads();
 }
 
-// One task in shared memory.
+// ------------------------------------------------------------------------------------------------- the sweep
+
+// A task in shared memory. Its functions are for whole blocks.
 struct Task {
     u32 begin;  // its first position
     u32 size;
-    u32 first_slice;
     u32 n_steps;
     u32* distance;
     uint2* table;     // of the slices inside
-    u32* step_begin;  // their first slices, numbered from 0
-};
+    u32* step_begin;  // the first slice of each step
 
-// Brings a task into shared memory; its distances are those of the climb. For whole blocks.
-__device__ Task load(const u32* task_begins, const u32* task_steps, const Slices& inside, u32 number,
-                     u32* memory, u32 most_slices, u32 most_rows, const uint2* path, u32 path_length)
-{
-    Task task;
-    task.begin = task_begins[number];
-    task.size = task_begins[number + 1] - task.begin;
-    u32 first_step = task_steps[number];
-    task.n_steps = task_steps[number + 1] - first_step;
-    task.first_slice = inside.bounds[first_step];
-    task.table = reinterpret_cast<uint2*>(memory);
-    task.distance = memory + 2 * most_slices;
-    task.step_begin = task.distance + most_rows;
-    for (u32 k = threadIdx.x; k <= task.n_steps; k += blockDim.x) {
-        task.step_begin[k] = inside.bounds[first_step + k] - task.first_slice;
-    }
-    u32 n_slices = inside.bounds[first_step + task.n_steps] - task.first_slice;
-    for (u32 s = threadIdx.x; s < n_slices; s += blockDim.x) {
-        task.table[s] = inside.table[task.first_slice + s];
-    }
-    for (u32 row = threadIdx.x; row < task.size; row += blockDim.x) task.distance[row] = UNREACHED;
-    __syncthreads();
-    for (u32 k = threadIdx.x; k < path_length; k += blockDim.x) {
-        u32 row = path[k].x - task.begin;
-        if (row < task.size) task.distance[row] = path[k].y;
-    }
-    __syncthreads();
-    return task;
-}
-
-// Sweeps the arcs from the top, all at once. For whole blocks.
-__device__ void sweep_outside(const Task& task, const Slices& outside, u32 number, const u32* top_distance)
-{
-    u32 end = outside.bounds[number + 1];
-    Held next;
-    hold(next, outside, outside.table, outside.bounds[number] + warp(), end);
-    for (u32 s = outside.bounds[number] + warp(); s < end; s += warps()) {
-        Held held = next;
-        hold(next, outside, outside.table, s + warps(), end);
-        relax(held, outside, top_distance, task.distance);
-    }
-    __syncthreads();
-}
-
-// Sweeps a task's own arcs step by step: rows of arcs from the levels above, and chains, by turns. The first
-// slice of a warp's next step is read before the barrier. For whole blocks.
-__device__ void sweep_inside(const Task& task, const Slices& inside)
-{
-    Held next;
-    hold(next, inside, task.table, warp(), task.n_steps != 0 ? task.step_begin[1] : 0);
-    for (u32 step = 0; step < task.n_steps; ++step) {
-        u32 end = task.step_begin[step + 1];
-        u32 next_end = step + 1 < task.n_steps ? task.step_begin[step + 2] : end;
-        for (u32 s = task.step_begin[step] + warp();; s += warps()) {
-            Held held = next;
-            bool last = s + warps() >= end;
-            hold(next, inside, task.table, last ? end + warp() : s + warps(), last ? next_end : end);
-            if (step % 2 == 0) {
-                relax(held, inside, task.distance, task.distance);
-            } else {
-                follow(held, task.distance);
-            }
-            if (last) break;
+    // Loads a task, with the distances that the climb found.
+    __device__ __forceinline__ Task(const Hierarchy& hierarchy, u32 number, u32* memory, const State& state)
+    {
+        const Slices& inside = hierarchy.inside;
+        begin = __ldg(&hierarchy.task_begins[number]);
+        size = __ldg(&hierarchy.task_begins[number + 1]) - begin;
+        u32 first_step = __ldg(&hierarchy.task_steps[number]);
+        n_steps = __ldg(&hierarchy.task_steps[number + 1]) - first_step;
+        u32 first_slice = __ldg(&inside.bounds[first_step]);
+        table = reinterpret_cast<uint2*>(memory);
+        distance = memory + 2 * hierarchy.max_slices;
+        step_begin = distance + hierarchy.max_rows;
+        for (u32 k = threadIdx.x; k <= n_steps; k += blockDim.x) {
+            step_begin[k] = __ldg(&inside.bounds[first_step + k]) - first_slice;
+        }
+        u32 n_slices = __ldg(&inside.bounds[first_step + n_steps]) - first_slice;
+        for (u32 s = threadIdx.x; s < n_slices; s += blockDim.x) {
+            table[s] = __ldg(&inside.table[first_slice + s]);
+        }
+        for (u32 row = threadIdx.x; row < size; row += blockDim.x) distance[row] = UNREACHED;
+        __syncthreads();
+        u32 path_length = state.board->path_length;
+        for (u32 k = threadIdx.x; k < path_length; k += blockDim.x) {
+            u32 row = state.path[k].x - begin;
+            if (row < size) distance[row] = state.path[k].y;
         }
         __syncthreads();
     }
-}
 
-// Writes the distances of a task in the order of the graph.
-__device__ void write(const Task& task, const u32* order, u32 source_position, u32* distance,
-                      u32* predecessor)
-{
-    for (u32 row = threadIdx.x; row < task.size; row += blockDim.x) {
-        u32 position = task.begin + row, vertex = order[position];
-        distance[vertex] = task.distance[row];
-        predecessor[vertex] = position == source_position ? vertex : UNREACHED;
+    // Relaxes the arcs from the top, in any order.
+    __device__ __forceinline__ void sweep_outside(const Slices& outside, u32 number, const u32* top_distance)
+    {
+        u32 end = __ldg(&outside.bounds[number + 1]);
+        u32 s = __ldg(&outside.bounds[number]) + warp();
+        Loaded next;
+        load(next, outside, s < end ? __ldg(&outside.table[s]) : no_slice());
+        for (; s < end; s += warps()) {
+            Loaded loaded = next;
+            load(next, outside, s + warps() < end ? __ldg(&outside.table[s + warps()]) : no_slice());
+            relax(loaded, outside, top_distance, distance);
+        }
+        __syncthreads();
     }
-    __syncthreads();
-}
 
-// Notes the time at which a part of the search had ended, if it is recorded. The last block counts.
-__device__ __forceinline__ void note(u64* log, u32 part)
+    // Relaxes the task's own arcs step by step: rows of arcs from the levels above alternate with chains. A
+    // warp loads its first slice of the next step before the barrier.
+    __device__ __forceinline__ void sweep_inside(const Slices& inside)
+    {
+        Loaded next;
+        load(next, inside, n_steps != 0 && warp() < step_begin[1] ? table[warp()] : no_slice());
+        for (u32 step = 0; step < n_steps; ++step) {
+            u32 end = step_begin[step + 1];
+            u32 next_end = step + 1 < n_steps ? step_begin[step + 2] : end;
+            for (u32 s = step_begin[step] + warp();; s += warps()) {
+                Loaded loaded = next;
+                bool last = s + warps() >= end;
+                u32 following = last ? end + warp() : s + warps();
+                load(next, inside, following < (last ? next_end : end) ? table[following] : no_slice());
+                if (step % 2 == 0) {
+                    relax(loaded, inside, distance, distance);
+                } else {
+                    follow(loaded, distance);
+                }
+                if (last) break;
+            }
+            __syncthreads();
+        }
+    }
+
+    // Writes the distances in the order of the graph.
+    __device__ __forceinline__ void write(const u32* order, u32 source_position, u32* distance_of,
+                                          u32* predecessor_of) const
+    {
+        for (u32 row = threadIdx.x; row < size; row += blockDim.x) {
+            u32 position = begin + row, vertex = __ldg(&order[position]);
+            distance_of[vertex] = distance[row];
+            predecessor_of[vertex] = position == source_position ? vertex : NO_PREDECESSOR;
+        }
+        __syncthreads();
+    }
+};
+
+// Records when a part of the search ended in the last block, in instrumented runs.
+__device__ __forceinline__ void record(u64* log, u32 part)
 {
     if (log != nullptr && threadIdx.x == 0) atomicMax(&log[part], nanoseconds());
 }
 
-// The whole search. Arguments after the graph's own are the hierarchy's; see _hierarchy.py.
+// The whole search; a cooperative launch.
 extern "C" __global__ void __launch_bounds__(1024, 1)
-    phast(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-          const u32* __restrict__ weights, const uint2* __restrict__ zero_arcs, u32 n_zero_arcs,
-          const u32* __restrict__ order, const u32* __restrict__ task_begins,
-          const u32* __restrict__ task_steps, u32 n_tasks, const uint2* __restrict__ inside_table,
-          const uint2* __restrict__ inside_arcs, const u32* __restrict__ inside_bounds,
-          const uint2* __restrict__ outside_table, const uint2* __restrict__ outside_arcs,
-          const u32* __restrict__ outside_bounds, const u32* __restrict__ up_offsets,
-          const uint2* __restrict__ up_arcs, const u32* __restrict__ depth_of, const u32* __restrict__ jumps,
-          u32 most_slices, u32 most_rows, u32 source_position, uint2* path, u32* top_distance,
-          u32* board_words, u32* distance, u32* predecessor, u64* log)
+    phast(const __grid_constant__ Graph graph, const __grid_constant__ Hierarchy hierarchy,
+          const __grid_constant__ State state, u32 source_position, u32* distance, u32* predecessor, u64* log)
 {
     extern __shared__ uint4 words[];
     u32* memory = reinterpret_cast<u32*>(words);
     cg::grid_group grid = cg::this_grid();
-    Board* board = reinterpret_cast<Board*>(board_words);
-    Slices inside = {inside_table, inside_arcs, inside_bounds};
-    Slices outside = {outside_table, outside_arcs, outside_bounds};
+    Board* board = state.board;
     if (blockIdx.x == 0) {
-        note(log, 0);
+        record(log, 0);
         if (threadIdx.x == 0) board->overflowed = board->changed[0] = 0;
-        climb(source_position, up_offsets, up_arcs, depth_of, jumps, n, memory, path, board);
-        note(log, 1);
-        Task top = load(task_begins, task_steps, inside, 0, memory, most_slices, most_rows, path,
-                        board->path_length);
-        sweep_inside(top, inside);
-        for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) top_distance[row] = top.distance[row];
-        write(top, order, source_position, distance, predecessor);
-        note(log, 2);
+        climb(hierarchy, graph.n, source_position, memory, state);
+        record(log, 1);
+        Task top(hierarchy, 0, memory, state);
+        top.sweep_inside(hierarchy.inside);
+        for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) {
+            state.top_distance[row] = top.distance[row];
+        }
+        top.write(hierarchy.order, source_position, distance, predecessor);
+        record(log, 2);
     }
     grid.sync();
-    for (u32 number = 1 + blockIdx.x; number < n_tasks; number += gridDim.x) {
-        Task task = load(task_begins, task_steps, inside, number, memory, most_slices, most_rows, path,
-                         board->path_length);
-        sweep_outside(task, outside, number, top_distance);
-        sweep_inside(task, inside);
-        write(task, order, source_position, distance, predecessor);
+    for (u32 number = 1 + blockIdx.x; number < hierarchy.n_tasks; number += gridDim.x) {
+        Task task(hierarchy, number, memory, state);
+        task.sweep_outside(hierarchy.outside, number, state.top_distance);
+        task.sweep_inside(hierarchy.inside);
+        task.write(hierarchy.order, source_position, distance, predecessor);
     }
-    note(log, 3);
+    record(log, 3);
     grid.sync();
-    find_predecessors(n, offsets, targets, weights, distance, predecessor, &board->overflowed);
-    if (n_zero_arcs != 0) {
-        grid.sync();
-        follow_zero_arcs(grid, zero_arcs, n_zero_arcs, distance, predecessor, board->changed);
-    }
-    note(log, 4);
+    find_predecessors(grid, graph, distance, predecessor, &board->overflowed, board->changed);
+    record(log, 4);
 }

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
+from relaxometer.device.signature import read_source
 from relaxometer.graphs.graph import Graph
 
 Ints = npt.NDArray[np.int64]
 
-REMOTE = 1 << 31
-"""Marks the target of an arc into another tile: the rest of the word is a mail slot."""
+REMOTE = read_source(Path(__file__).with_name("_tile.cuh")).constants["REMOTE"]
+"""Marks the head of an arc into another tile; the rest of the word is its mail slot."""
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """A graph cut into tiles, its vertices renumbered so that each tile's are consecutive.
+    """A graph cut into tiles, with consecutive vertices in each tile.
 
-    Within a tile the border comes first: the vertices that arcs from other tiles lead to. Each has a mail
-    slot; slots are numbered tile by tile in the order of their vertices.
+    Within a tile the border comes first: the heads of arcs from other tiles. Each has a mail slot; slots are
+    numbered tile by tile in the order of their vertices.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ class Tiling:
         The first mail slot of each tile.
     offsets : ndarray of shape (n_vertices + 1,), int64
     targets : ndarray of shape (n_arcs,), uint32
-        Of an arc within a tile the target's number there; else `REMOTE` and the target's mail slot.
+        The head's number in its tile for an arc within a tile; else `REMOTE` and the head's mail slot.
     weights : ndarray of shape (n_arcs,), uint32
     """
 
@@ -93,14 +95,13 @@ def cut(graph: Graph, n_tiles: int) -> Tiling:
 
 
 def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
-    """Give each vertex a tile; return the tiles and the vertices in an order that keeps neighbours close.
+    """Return the tile of each vertex, and the vertices in an order that keeps neighbours close.
 
-    A piece is split at the right share of its vertices, sorted from end to end. The ends are two far-apart
-    vertices, found by two searches; a vertex lies by the difference of its hop distances from them, which
-    makes for straight borders. What an end does not reach comes last.
+    A piece is sorted from end to end and split. The ends are two far-apart vertices, found by two searches;
+    the sorting key is the difference of a vertex's hop distances from them, which makes borders straight.
+    Vertices that an end does not reach come last.
     """
     n = graph.n_vertices
-    search = _compiled()
     tile, order = np.zeros(n, dtype=np.int64), np.arange(n)
     near, far = np.full(n, -1), np.full(n, -1)
     # Begin and end in `order`, first tile, number of tiles.
@@ -111,9 +112,9 @@ def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
             continue
         members = order[begin:end]
         ends = (graph.offsets, graph.targets, tile, members)
-        one = search(*ends, members[0], near)
-        other = search(*ends, one, far)
-        search(*ends, other, near)
+        one = _search(*ends, members[0], near)
+        other = _search(*ends, one, far)
+        _search(*ends, other, near)
         reached = (near[members] >= 0) & (far[members] >= 0)
         along = np.where(reached, near[members] - far[members], n)
         members = members[np.lexsort((near[members], along))]
@@ -125,18 +126,11 @@ def _bisect(graph: Graph, n_tiles: int) -> tuple[Ints, Ints]:
     return tile, order
 
 
-@cache
-def _compiled() -> Any:
-    """Compile the search."""
-    import numba
-
-    return numba.njit(_search, cache=True)
-
-
+@njit(cache=True)
 def _search(offsets: Any, targets: Any, tile: Any, members: Any, start: int, level: Any) -> int:
-    """Search breadth-first within the tile of `start`; return the vertex found last.
+    """Search breadth-first within the tile of `start`; return the last vertex found.
 
-    `level` gets the hop distances of `members`, which are the vertices of that tile; -1 where unreached.
+    `members` are the vertices of that tile; `level` receives their hop distances, -1 for unreached ones.
     """
     for v in members:
         level[v] = -1

@@ -1,0 +1,48 @@
+"""Shared by the variants for maps, which give every block a part of the map and nearly all shared memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel
+    from relaxometer.graphs.resident import ResidentGraph
+
+SHARED_BYTES = 226 * 1024
+"""Maximum dynamic shared memory of a block, so that static variables still fit."""
+
+MIN_VERTICES = 64
+"""Do not cut a map into parts of fewer vertices."""
+
+
+def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
+    """Return how many blocks with this much shared memory run at once; Skipped if none does."""
+    blocks = device.max_cooperative_blocks(kernel, threads, SHARED_BYTES)
+    if blocks == 0:
+        raise Skipped(f"a block of this device has less than {SHARED_BYTES // 1024} KiB of shared memory")
+    return blocks
+
+
+def parts_for(n_vertices: int, blocks: int) -> int:
+    """Return the number of parts: one per block, as far as there are enough vertices."""
+    return max(1, min(blocks, n_vertices // MIN_VERTICES))
+
+
+def graph_members(graph: ResidentGraph) -> dict[str, Any]:
+    """Return the members of the struct ``Graph`` in ``_tight_arcs.cuh``."""
+    n, offsets, targets, weights = graph.csr
+    host = graph.host
+    zero = np.flatnonzero(host.weights == 0)
+    zero_arcs = np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32)
+    return {
+        "n": n,
+        "offsets": offsets,
+        "targets": targets,
+        "weights": weights,
+        "zero_arcs": graph.device.asarray(zero_arcs) if len(zero) else None,
+        "n_zero_arcs": np.uint32(len(zero)),
+    }
