@@ -1,1 +1,1 @@
-"""Label-correcting searches of the survey: block queues and delta-stepping."""
+"""The label-correcting searches of the survey: queues per block, and delta-stepping."""

@@ -1,4 +1,4 @@
-"""The labels of the label-correcting variants on a device (see ``_labels.cuh``)."""
+"""The labels of the label-correcting variants; see ``_labels.cuh``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
-"""Threads a block, for the kernels that work on labels."""
+"""Threads per block of the kernels that work on labels."""
 
 WAITS = 1 << 31
-"""The bit of a vertex that waits to be relaxed; predecessors lie below it."""
+"""The bit of a vertex that waits to be relaxed; the bits below hold its predecessor."""
 
 
 class Labels:
-    """Distance, predecessor and the bit of waiting of every vertex.
+    """Distance, predecessor and waiting bit of every vertex.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Labels:
     Raises
     ------
     Skipped
-        If the ids of the graph's vertices need more than 31 bits.
+        If vertex ids need more than 31 bits.
     """
 
     def __init__(self, graph: ResidentGraph, module: Any) -> None:
@@ -49,13 +49,13 @@ class Labels:
         self.overflow = xp.zeros(1, dtype=xp.uint32)
 
     def start(self, source: int) -> None:
-        """Let `source` wait at distance 0, and forget all others."""
+        """Let only `source` wait, at distance 0."""
         self.words.fill(np.uint64(UNREACHED) << np.uint64(32))
         self.words[source] = WAITS | source
         self.overflow.fill(0)
 
     def answer(self, phases: int | None) -> Answer:
-        """Return distances and predecessors in arrays of their own."""
+        """Return distances and predecessors in new arrays."""
         n, xp = self._graph.n_vertices, self._graph.device.xp
         distance = xp.empty(n, dtype=xp.uint32)
         predecessor = xp.empty(n, dtype=xp.uint32)

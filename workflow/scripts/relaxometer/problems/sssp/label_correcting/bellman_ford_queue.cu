@@ -1,40 +1,38 @@
-// SSSP by Bellman and Ford's algorithm with queues, sections 4.2 and 4.3 of the survey "Single-source
-// shortest paths in parallel with CUDA".
+// SSSP by the Bellman-Ford algorithm with queues, sections 4.2 and 4.3 of the survey "Single-source shortest
+// paths in parallel with CUDA".
 //
-// One launch does the whole search. Every block has a circular queue of its own, in shared memory, of
-// vertices whose distance fell. Over and over it takes a batch from the front, relaxes the batch's arcs, one
-// thread an arc, and queues the vertices that got nearer; blocks do not wait for each other. Two options
-// change the order:
+// One launch does the whole search. Every block has a circular queue in shared memory, of vertices whose
+// distance fell. It repeatedly takes a batch from the front, relaxes the batch's arcs, one thread per arc,
+// and queues the vertices that came nearer. Blocks do not wait for each other. Two options change the order:
 //
-//   small label first   a vertex nearer than the front one is put in front of it, the others at the back;
-//   large label last    a vertex at the front that is further than the mean of the queue goes to the back.
+//   small label first   a vertex nearer than the one at the front goes in front of it, others to the back;
+//   large label last    a vertex at the front that is farther than the queue's mean goes to the back.
 //
-// Blocks share work through a common pool, a circular queue in global memory: a block whose own queue is full
-// puts there what does not fit, a block puts there what it has beyond `keep` while the pool has little, and a
-// block that has run dry takes from it. A vertex is in one queue at most (see _labels.cuh), so a pool with a
-// slot for every vertex never overflows.
+// Blocks exchange work through a common pool, a circular queue in global memory. A block moves vertices there
+// when its own queue is full, and moves all but `keep` of them there when the pool has little. A block whose
+// queue is empty takes from the pool. A vertex is in at most one queue (see _labels.cuh), so a pool with one
+// slot per vertex never overflows.
 //
-// The search is over when no block is busy and the pool is empty. control[WORK] counts busy blocks plus
-// vertices in the pool. It is raised before vertices are published and lowered after they have been fetched,
-// with a fence on either side, so it is zero only once, at the end.
+// The search ends when no block is busy and the pool is empty. control[WORK] counts busy blocks plus vertices
+// in the pool. It is raised before vertices are published and lowered after they have been fetched, with a
+// fence on either side, so it reaches zero only once, at the end.
 //
-// Deviations from the source:
-//   - it leaves open what blocks do that run dry, and how the end is found; see above.
-//   - "large label last" and "small label first" look at the distance that a vertex had when it was queued;
-//     it may have fallen since.
-//   - a batch is as many vertices as the block has threads: the options order batches, not vertices.
+// Deviations from the survey:
+//   - It does not say what idle blocks do, or how the end is detected; see above.
+//   - Both options compare the distances at which vertices were queued, which may have fallen since.
+//   - A batch is as many vertices as the block has threads: the options order batches, not vertices.
 
 #include "device/block_scan.cuh"
 #include "_labels.cuh"
 
 __device__ const u32 BLOCK = 256;
-__device__ const u32 STAGE = 4 * BLOCK;  // arcs that are relaxed between two barriers
+__device__ const u32 STAGE = 4 * BLOCK;  // arcs relaxed between two barriers
 __device__ const u32 EMPTY = 0xffffffffu;
 
-// Places of the counters in `control`, each in a cache line of its own.
-enum Counter { HEAD = 0, TAIL = 16, WORK = 32, TAKEN = 48, RELAXED = 64 };
+// Places of the counters in `control`, each in its own cache line.
+const u32 HEAD = 0, TAIL = 16, WORK = 32, TAKEN = 48, RELAXED = 64, CONTROL_WORDS = 80;
 
-enum Option { SMALL_LABEL_FIRST = 1, LARGE_LABEL_LAST = 2 };
+const u32 SMALL_LABEL_FIRST = 1, LARGE_LABEL_LAST = 2;
 
 struct Entry {
     u32 vertex;
@@ -60,15 +58,15 @@ struct Pool {
     u32 mask;
     u64* control;
 
-    // Reserves room for so many vertices; returns the first of their tickets. What the threads of the block
-    // publish under these tickets must come after a fence.
+    // Reserves slots for `count` vertices; returns the first of their tickets. The block must pass a fence
+    // before it publishes vertices under them.
     __device__ u64 reserve(u32 count) const
     {
         atomicAdd(&control[WORK], static_cast<u64>(count));
         return atomicAdd(&control[TAIL], static_cast<u64>(count));
     }
 
-    // A slot is free again when whoever took its last vertex has read it.
+    // Waits until the slot's last vertex has been fetched.
     __device__ void publish(u64 ticket, u32 vertex) const
     {
         u32* slot = &slots[ticket & mask];
@@ -89,7 +87,7 @@ struct Pool {
         return static_cast<i64>(tail - load_relaxed(&control[HEAD]));
     }
 
-    // Claims this block's share of the pool, if there is anything; `ticket` gets the first one's.
+    // Claims this block's share of the pool; `ticket` gets its first ticket. Returns the number of vertices.
     __device__ u32 claim(u64* ticket) const
     {
         u64 head = load_relaxed(&control[HEAD]);
@@ -102,7 +100,7 @@ struct Pool {
         return count;
     }
 
-    // Waits until there is something to claim or the search is over, which 0 says.
+    // Waits until there are vertices to claim; returns 0 once the search has ended.
     __device__ u32 wait(u64* ticket) const
     {
         for (u32 pause = 64;; pause = pause < 1024 ? 2 * pause : pause) {
@@ -113,7 +111,7 @@ struct Pool {
     }
 };
 
-// A block that has run dry takes a batch from the pool; returns how many, or 0 if the search is over.
+// Takes a batch from the pool for an idle block; returns its size, 0 once the search has ended.
 __device__ u32 batch_from_pool(const Pool& pool, bool was_busy, u32* batch)
 {
     __shared__ u64 ticket;
@@ -133,8 +131,8 @@ __device__ u32 batch_from_pool(const Pool& pool, bool was_busy, u32* batch)
     return fetched;
 }
 
-// Takes a batch from the front of the block's own queue; returns how many. With "large label last" those
-// beyond the mean go to the back, and if all of them do, the batch is empty.
+// Takes a batch from the front of the block's queue; returns its size. With "large label last", vertices
+// farther than the mean go to the back instead; the batch may then be empty.
 __device__ u32 batch_from_queue(Queue& queue, u32 options, u32* batch)
 {
     __shared__ u32 taken;
@@ -147,13 +145,13 @@ __device__ u32 batch_from_queue(Queue& queue, u32 options, u32* batch)
     }
     u32 size = queue.size;
     u32 window = size < BLOCK ? size : BLOCK;
-    bool looks = threadIdx.x < window;
-    Entry entry = looks ? queue.at(threadIdx.x) : Entry{EMPTY, 0};
+    bool has_entry = threadIdx.x < window;
+    Entry entry = has_entry ? queue.at(threadIdx.x) : Entry{EMPTY, 0};
     bool late = (options & LARGE_LABEL_LAST) && static_cast<u64>(entry.distance) * size > queue.sum;
-    __syncthreads();  // a full ring has its back where the front was
-    if (looks && late) {
+    __syncthreads();  // the back of a full ring is where its front was
+    if (has_entry && late) {
         queue.at(size + atomicAdd(&rotated, 1u)) = entry;
-    } else if (looks) {
+    } else if (has_entry) {
         batch[atomicAdd(&taken, 1u)] = entry.vertex;
         atomicAdd(&taken_sum, static_cast<u64>(entry.distance));
     }
@@ -168,15 +166,15 @@ __device__ u32 batch_from_queue(Queue& queue, u32 options, u32* batch)
     return count;
 }
 
-// Queues the vertices on the stage: in the block's own queue while there is room, the others in the pool.
+// Queues the staged vertices: in the block's own queue while it has space, the rest in the pool.
 __device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const Entry* stage, u32 staged)
 {
     __shared__ u32 in_front;
     __shared__ u32 behind;
     __shared__ u64 sum;
     __shared__ u64 ticket;
-    u32 room = queue.capacity - queue.size;
-    u32 kept = staged < room ? staged : room;
+    u32 space = queue.capacity - queue.size;
+    u32 kept = staged < space ? staged : space;
     if (threadIdx.x == 0) {
         in_front = 0;
         behind = 0;
@@ -207,7 +205,7 @@ __device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const 
     __syncthreads();
 }
 
-// Takes the vertices of the batch and relaxes their arcs; returns how many arcs these are.
+// Relaxes the arcs of the batch; returns their number.
 __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u32* batch, u32 count,
                            const i64* __restrict__ Va, const u32* __restrict__ Ea, const u32* __restrict__ Wa,
                            u64* labels, u32* overflow)
@@ -246,7 +244,7 @@ __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u3
     return arcs;
 }
 
-// Puts what the queue has beyond `keep` into the pool, from its back, if other blocks may be waiting for it.
+// Moves all but the first `keep` vertices of the queue to the pool if other blocks may be waiting for them.
 __device__ void share_surplus(Queue& queue, const Pool& pool, u32 keep)
 {
     __shared__ u32 surplus;
@@ -275,8 +273,8 @@ __device__ void share_surplus(Queue& queue, const Pool& pool, u32 keep)
     __syncthreads();
 }
 
-// Begins with the source in the queue of block 0, its label waiting, and control[WORK] = 1. Launched so that
-// all blocks run at once, with `capacity` entries of dynamic shared memory.
+// Before the launch the source's label waits and control[WORK] is 1. All blocks must run at once. Dynamic
+// shared memory holds `capacity` entries.
 extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                   const u32* __restrict__ Wa, u64* labels, u32* slots, u32 mask, u64* control,
                                   u32 capacity, u32 keep, u32 options, u32* overflow)

@@ -1,4 +1,4 @@
-"""Queues of vertices to relax, one for each block (sections 4.2 and 4.3 of the survey)."""
+"""Bellman-Ford with one queue per block (sections 4.2 and 4.3 of the survey)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -17,16 +18,12 @@ from relaxometer.problems.sssp.label_correcting._labels import BLOCK, Labels
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-OPTIONS = {"fifo": 0, "slf": 1, "lll": 2, "slf-lll": 3}
-"""What the kernel calls each order."""
+SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
 
-EMPTY = np.uint32(2**32 - 1)
-"""A slot of the pool without a vertex."""
-
-WORK, TAKEN, RELAXED, CONTROL_WORDS = 32, 48, 64, 80
-"""Places in the kernel's ``control``, and its length."""
-
-ENTRY_BYTES = 8
+_CONSTANTS = SOURCE.constants
+EMPTY, WORK, TAKEN, RELAXED = (_CONSTANTS[name] for name in ("EMPTY", "WORK", "TAKEN", "RELAXED"))
+SLF, LLL = _CONSTANTS["SMALL_LABEL_FIRST"], _CONSTANTS["LARGE_LABEL_LAST"]
+OPTIONS = {"fifo": 0, "slf": SLF, "lll": LLL, "slf-lll": SLF | LLL}
 
 
 def _power_of_two(value: int) -> int:
@@ -36,18 +33,18 @@ def _power_of_two(value: int) -> int:
 
 
 class Parameters(variants.Parameters):
-    """The order of the queues, and how blocks share their work.
+    """The order of the queues, and how blocks share work.
 
     Parameters
     ----------
     order : {"fifo", "slf", "lll", "slf-lll"}
         First in, first out; small label first; large label last; both.
     blocks : int or "auto"
-        At most so many blocks; "auto" takes as many as run at once.
+        Maximum number of blocks; "auto": as many as run at once.
     capacity : int
-        Vertices in the queue of a block, a power of two. What does not fit goes to the common pool.
+        Vertices per queue, a power of two. Further vertices go to the common pool.
     keep : int
-        Vertices that a block keeps to itself while the common pool has little.
+        Vertices that a block keeps while the common pool has little.
     """
 
     order: Literal["fifo", "slf", "lll", "slf-lll"] = "fifo"
@@ -57,10 +54,10 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP by blocks that relax what their queues hold until none holds anything.
+    """SSSP by blocks that relax the vertices of their queues until all queues are empty.
 
-    Blocks do not wait for each other, so there are no phases, and on a GPU the number of vertices taken from
-    queues differs from run to run. Distances do not; predecessors may, among paths of equal length.
+    Blocks do not wait for each other, so there are no phases. On a GPU the number of vertices taken from
+    queues differs from run to run, and so may predecessors, among paths of equal length.
 
     Parameters
     ----------
@@ -79,26 +76,26 @@ class Solver:
         self._graph = graph
         self._parameters = parameters
         device = graph.device
-        module = device.module(Path(__file__).with_name("bellman_ford_queue.cu"), cooperative=True)
+        module = device.module(SOURCE.path, cooperative=True)
         self._labels = Labels(graph, device.module(Path(__file__).with_name("_labels.cu")))
         self._search = module.get_function("search")
-        self._shared_bytes = parameters.capacity * ENTRY_BYTES
+        self._shared_bytes = parameters.capacity * SOURCE.layout("Entry").dtype.itemsize
         most = device.max_cooperative_blocks(self._search, BLOCK, self._shared_bytes)
         self._blocks = most if parameters.blocks == "auto" else min(parameters.blocks, most)
         slots = 1 << max(graph.n_vertices - 1, 1).bit_length()
         self._slots = device.xp.full(slots, EMPTY, dtype=np.uint32)
-        self._control = device.xp.zeros(CONTROL_WORDS, dtype=np.uint64)
+        self._control = device.xp.zeros(_CONSTANTS["CONTROL_WORDS"], dtype=np.uint64)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the parameters with the number of blocks in force."""
+        """Return the parameters with the actual number of blocks."""
         return self._parameters.model_dump() | {"blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
-        An instrumented run records the search as one phase, whose updated vertices are those taken from
-        queues: the same vertex counts as often as it was taken.
+        An instrumented run records the search as one phase. Its updated vertices are those taken from queues;
+        a vertex counts each time it was taken.
         """
         start = time.perf_counter()
         self._labels.start(source)

@@ -1,24 +1,23 @@
 // SSSP by delta-stepping (Meyer and Sanders), algorithm 3 of the survey "Single-source shortest paths in
 // parallel with CUDA".
 //
-// Bucket i holds the vertices that wait with a distance from i * delta up to, not including, (i + 1) * delta.
-// The lowest bucket is emptied by light phases, along arcs of at most delta, which may fill it again; once it
-// stays empty, one heavy phase follows the heavier arcs of all vertices that were in it. As in the source
+// Bucket i holds the waiting vertices at distances from i * delta to (i + 1) * delta - 1. Light phases empty
+// the lowest bucket along arcs of at most delta, which may fill it again. Once it stays empty, one heavy
+// phase follows the heavier arcs of all vertices that were in it. As in the survey,
 //
-//   - an array says in which bucket each vertex is, so that moving a vertex or emptying a bucket costs no
-//     more than a word; the price is that every phase looks through all vertices;
-//   - the arcs to relax, the requests, are numbered by a prefix sum over the vertices that they leave: each
-//     thread has a request, whatever the degrees are.
+//   - an array holds each vertex's bucket, so moving a vertex or emptying a bucket costs one word; but every
+//     phase examines all vertices;
+//   - a prefix sum over the vertices to relax numbers their arcs, the requests; each thread has a request,
+//     whatever the degrees are.
 //
-// Deviations from the source:
-//   - its host launches kernels for every phase and asks for the outcome; here one cooperative launch runs
-//     all phases, with a barrier of the grid between their steps. (`phases` limits a launch, for instrumented
-//     runs.)
-//   - it decides at every relaxation whether an arc is light; here split_arcs puts the light arcs of each
+// Deviations from the survey:
+//   - Its host launches kernels for every phase and reads the result. Here one cooperative launch runs all
+//     phases, with a grid barrier between their steps. (`phases` limits a launch for instrumented runs.)
+//   - It classifies an arc as light or heavy at every relaxation. Here split_arcs puts the light arcs of each
 //     vertex first, once.
-//   - it stores the requests between two kernels; here a thread finds the arc of its request by a binary
-//     search in the prefix sum and relaxes it at once.
-//   - the prefix sum runs within blocks; an atomic addition gives each block its place among the others.
+//   - It stores the requests between two kernels. Here a thread finds its request's arc by binary search in
+//     the prefix sum and relaxes it at once.
+//   - The prefix sum runs within blocks; an atomic addition gives each block its place.
 
 #include <cooperative_groups.h>
 
@@ -29,24 +28,25 @@ namespace cg = cooperative_groups;
 
 __device__ const u32 BLOCK = 256;
 __device__ const u32 NONE = 0xffffffffu;  // no bucket
-__device__ const u32 NEARBY = 1024;       // places of a prefix sum that fit into shared memory
+__device__ const u32 NEARBY = 1024;       // elements of a prefix sum kept in shared memory
 
-// Places in `control`. BUCKET is the one being emptied, NEXT the lowest one found, LIGHT the sizes of the
-// list of two phases in turn, HEAVY those of the list of a bucket.
-enum Counter { BUCKET, NEXT, LIGHT, HEAVY = LIGHT + 2, PHASES, RELAXED, FINISHED };
+// Places in `control`: the bucket being emptied, the lowest bucket found, the sizes of the light lists of two
+// alternating phases, those of the heavy list of the bucket, and counts of the search.
+const u32 CURRENT = 0, NEXT = 1, LIGHT = 2, HEAVY = 4, PHASES = 5, RELAXED = 6, FINISHED = 7;
+const u32 CONTROL_WORDS = 8;
 
-// The sizes of a list in one word, so that one atomic addition raises both: vertices << 33 | their arcs.
+// The sizes of a list in one word, so that one atomic addition raises both: vertices << ARC_BITS | arcs.
 const u32 ARC_BITS = 33;
 __device__ const u64 ONE_VERTEX = 1ull << ARC_BITS;
 __device__ const u64 ARCS = ONE_VERTEX - 1;
 
-// Vertices whose arcs are to be relaxed, with the number of all arcs before theirs.
+// Vertices whose arcs are to be relaxed.
 struct List {
     u32* vertices;
-    u64* arcs_before;
-    u32* distances;  // when they were listed, or null where they do not change meanwhile
+    u64* arcs_before;  // in the list
+    u32* distances;    // when they were listed; null if they do not change meanwhile
 
-    // Appends the vertices of a block that have arcs; called by all its threads.
+    // Appends those vertices of a block that have arcs. For whole blocks.
     __device__ void append(u64* sizes, u32 v, u64 arcs, u32 distance) const
     {
         __shared__ u64 first;
@@ -64,45 +64,59 @@ struct List {
     }
 };
 
-// The lowest bucket that holds a vertex goes to control[NEXT].
-__device__ void find_bucket(u32 n, const u32* buckets, u64* control)
+struct Problem {
+    u32 n;
+    u32 delta;
+    const i64* Va;
+    const u32* Ea;  // the light arcs of each vertex first
+    const u32* Wa;
+    const i64* light_end;
+    u64* labels;
+    u32* buckets;
+    u32* last_bucket;  // that each vertex was taken from
+    List light;
+    List heavy;
+    u64* control;
+    u32* overflow;
+};
+
+// Puts the lowest bucket that holds a vertex into control[NEXT].
+__device__ void find_bucket(const Problem& p)
 {
     u32 lowest = NONE;
-    for (u32 v = thread_id(); v < n; v += thread_count()) {
-        if (buckets[v] < lowest) lowest = buckets[v];
+    for (u32 v = thread_id(); v < p.n; v += thread_count()) {
+        if (p.buckets[v] < lowest) lowest = p.buckets[v];
     }
     lowest = __reduce_min_sync(ALL_LANES, lowest);
-    if (threadIdx.x % WARP == 0 && lowest != NONE) atomicMin(&control[NEXT], static_cast<u64>(lowest));
+    if (threadIdx.x % WARP == 0 && lowest != NONE) atomicMin(&p.control[NEXT], static_cast<u64>(lowest));
 }
 
-// Takes all vertices out of a bucket: their light arcs are due now, and the heavy ones of those that were not
-// in this bucket before are due when it stays empty.
-__device__ void empty_bucket(u32 n, u32 bucket, const i64* Va, const i64* light_end, u64* labels,
-                             u32* buckets, u32* last_bucket, const List& light, u64* light_sizes,
-                             const List& heavy, u64* heavy_sizes)
+// Takes all vertices out of a bucket and lists their light arcs. Lists the heavy arcs of those that the
+// bucket did not hold before.
+__device__ void empty_bucket(const Problem& p, u32 bucket, u64* light_sizes)
 {
-    for (u32 start = blockIdx.x * BLOCK; start < n; start += gridDim.x * BLOCK) {
+    for (u32 start = blockIdx.x * BLOCK; start < p.n; start += gridDim.x * BLOCK) {
         u32 v = start + threadIdx.x;
-        bool here = v < n && buckets[v] == bucket;
+        bool here = v < p.n && p.buckets[v] == bucket;
         if (!__syncthreads_or(here)) continue;
         u32 distance = 0;
         u64 light_arcs = 0;
         u64 heavy_arcs = 0;
         if (here) {
-            buckets[v] = NONE;
-            distance = take(&labels[v]);
-            light_arcs = static_cast<u64>(light_end[v] - Va[v]);
-            if (last_bucket[v] != bucket) heavy_arcs = static_cast<u64>(Va[v + 1] - light_end[v]);
-            last_bucket[v] = bucket;
+            p.buckets[v] = NONE;
+            distance = take(&p.labels[v]);
+            i64 light_end = __ldg(&p.light_end[v]);
+            light_arcs = static_cast<u64>(light_end - __ldg(&p.Va[v]));
+            if (p.last_bucket[v] != bucket) heavy_arcs = static_cast<u64>(__ldg(&p.Va[v + 1]) - light_end);
+            p.last_bucket[v] = bucket;
         }
-        light.append(light_sizes, v, light_arcs, distance);
-        heavy.append(heavy_sizes, v, heavy_arcs, distance);
+        p.light.append(light_sizes, v, light_arcs, distance);
+        p.heavy.append(&p.control[HEAVY], v, heavy_arcs, distance);
     }
 }
 
-// Relaxes the arcs of a list; a vertex's begin at first_arc.
-__device__ void relax(const List& list, u64 sizes, const i64* first_arc, const u32* __restrict__ Ea,
-                      const u32* __restrict__ Wa, u32 delta, u64* labels, u32* buckets, u32* overflow)
+// Relaxes the arcs of a list; those of vertex v begin at first_arc[v].
+__device__ void relax(const Problem& p, const List& list, u64 sizes, const i64* first_arc)
 {
     __shared__ u64 nearby[NEARBY];
     u32 count = static_cast<u32>(sizes >> ARC_BITS);
@@ -117,30 +131,25 @@ __device__ void relax(const List& list, u64 sizes, const i64* first_arc, const u
     for (u64 request = thread_id(); request < (sizes & ARCS); request += thread_count()) {
         u32 k = last_not_above(arcs_before, count, request);
         u32 u = list.vertices[k];
-        u32 distance = list.distances == nullptr ? distance_of(load_relaxed(&labels[u])) : list.distances[k];
-        i64 i = first_arc[u] + static_cast<i64>(request - arcs_before[k]);
-        u32 v = Ea[i];
+        u32 distance =
+            list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];
+        i64 i = __ldg(&first_arc[u]) + static_cast<i64>(request - arcs_before[k]);
+        u32 v = __ldg(&p.Ea[i]);
         u32 length = 0;
-        if (offer(&labels[v], u, distance, Wa[i], &length, overflow) != NOT_SHORTER) {
-            atomicMin(&buckets[v], length / delta);
+        if (offer(&p.labels[v], u, distance, __ldg(&p.Wa[i]), &length, p.overflow) != NOT_SHORTER) {
+            atomicMin(&p.buckets[v], length / p.delta);
         }
     }
 }
 
-// Runs up to `phases` phases. Begins with the source in bucket 0, its label waiting, control[BUCKET] and
-// control[NEXT] NONE and the rest of `control` zero; a later launch goes on where the one before stopped.
-extern "C" __global__ void delta_stepping(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                          const u32* __restrict__ Wa, const i64* __restrict__ light_end,
-                                          u32 delta, u64* labels, u32* buckets, u32* last_bucket,
-                                          u32* light_vertices, u64* light_before, u32* light_distances,
-                                          u32* heavy_vertices, u64* heavy_before, u64* control, u32 phases,
-                                          u32* overflow)
+// Runs at most `phases` phases. Before the first launch the source waits in bucket 0, control[CURRENT] and
+// control[NEXT] are NONE, and the rest of `control` is zero. A later launch continues the search.
+extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, u32 phases)
 {
     cg::grid_group grid = cg::this_grid();
     bool first_thread = thread_id() == 0;
-    List light = {light_vertices, light_before, light_distances};
-    List heavy = {heavy_vertices, heavy_before, nullptr};
-    u32 bucket = static_cast<u32>(control[BUCKET]);
+    u64* control = p.control;
+    u32 bucket = static_cast<u32>(control[CURRENT]);
     u64 done = control[PHASES];
     u64 last = done + phases;
     u64 relaxed = 0;
@@ -148,14 +157,13 @@ extern "C" __global__ void delta_stepping(u32 n, const i64* __restrict__ Va, con
     while (done < last) {
         if (bucket == NONE) {
             if (first_thread) control[HEAVY] = 0;
-            find_bucket(n, buckets, control);
+            find_bucket(p);
             grid.sync();
             bucket = static_cast<u32>(control[NEXT]);
             if (bucket == NONE) break;
         }
         turn = 1 - turn;
-        empty_bucket(n, bucket, Va, light_end, labels, buckets, last_bucket, light, &control[LIGHT + turn],
-                     heavy, &control[HEAVY]);
+        empty_bucket(p, bucket, &control[LIGHT + turn]);
         grid.sync();
         bool is_light = control[LIGHT + turn] != 0;
         u64 sizes = is_light ? control[LIGHT + turn] : control[HEAVY];
@@ -163,15 +171,14 @@ extern "C" __global__ void delta_stepping(u32 n, const i64* __restrict__ Va, con
             control[NEXT] = NONE;
             control[LIGHT + 1 - turn] = 0;
         }
-        relax(is_light ? light : heavy, sizes, is_light ? Va : light_end, Ea, Wa, delta, labels, buckets,
-              overflow);
+        relax(p, is_light ? p.light : p.heavy, sizes, is_light ? p.Va : p.light_end);
         if (sizes != 0) ++done;
         relaxed += sizes & ARCS;
         if (!is_light) bucket = NONE;
         grid.sync();
     }
     if (first_thread) {
-        control[BUCKET] = bucket;
+        control[CURRENT] = bucket;
         control[LIGHT + turn] = 0;
         control[PHASES] = done;
         control[RELAXED] += relaxed;
@@ -179,8 +186,8 @@ extern "C" __global__ void delta_stepping(u32 n, const i64* __restrict__ Va, con
     }
 }
 
-// Copies the arcs of each vertex so that those of at most delta come first; light_end says where they end. A
-// warp a vertex.
+// Copies the arcs of each vertex with those of at most delta first, which end at light_end. One warp per
+// vertex.
 extern "C" __global__ void split_arcs(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                       const u32* __restrict__ Wa, u32 delta, u32* __restrict__ targets,
                                       u32* __restrict__ weights, i64* __restrict__ light_end)
