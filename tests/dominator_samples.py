@@ -1,4 +1,4 @@
-"""Rooted graphs on which dominators tend to come out wrong, and references that find them by other means."""
+"""Rooted graphs that are hard for dominator algorithms, and references by independent methods."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def both_ways(edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return edges + [(head, tail) for tail, head in edges]
 
 
-def of_the_source() -> Graph:
-    return graph_of("of-the-source", 5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)])
+def of_the_paper() -> Graph:
+    return graph_of("of-the-paper", 5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)])
 
 
 def one_vertex() -> Graph:
@@ -42,7 +42,7 @@ def loop_on_the_root() -> Graph:
 
 
 def against_the_numbers() -> Graph:
-    """A chain 0, 4, 3, 2, 1: the nearest dominator of each vertex has the lowest number but the root's."""
+    """A chain 0, 4, 3, 2, 1: the nearest dominator has the smallest number of all but the root."""
     return graph_of("against-the-numbers", 5, [(0, 4), (4, 3), (3, 2), (2, 1)])
 
 
@@ -52,31 +52,31 @@ def chain_of_32() -> Graph:
 
 
 def islands() -> Graph:
-    """Vertices 4 to 6 are reached by nothing, and lead into what is reached."""
+    """Vertices 4 to 6 are unreached, and have arcs to reached vertices."""
     return graph_of("islands", 7, [(0, 1), (1, 2), (1, 3), (2, 3), (4, 2), (5, 6), (6, 5), (6, 3)])
 
 
 def irreducible() -> Graph:
-    """A loop that is entered at two places, round another one."""
+    """A loop with two entries around another loop."""
     arcs = [(0, 1), (0, 2), (1, 3), (2, 4), (3, 4), (4, 3), (3, 5), (5, 6), (6, 5), (4, 6), (6, 7)]
     return graph_of("irreducible", 8, arcs)
 
 
 def of_lengauer_and_tarjan() -> Graph:
-    """The example of their paper, its vertices R, A to L numbered in that order."""
+    """The example of their paper; vertices R, A, ..., L are numbered in that order."""
     arcs = "RA RB RC AD BA BD BE CF CG DL EH FI GI GJ HE HK IK JI KI KR LH"
     ids = "RABCDEFGHIJKL"
     return graph_of("of-lengauer-and-tarjan", 13, [(ids.index(a), ids.index(b)) for a, b in arcs.split()])
 
 
 def two_ended_chain() -> Graph:
-    """A street with the root at both ends: a local fixed point moves by one vertex a round."""
+    """A street with the root at both ends: a local fixed point moves by one vertex per round."""
     n = 120
     return graph_of("two-ended-chain", n, both_ways([(v, (v + 1) % n) for v in range(n)]))
 
 
 def ladder() -> Graph:
-    """Two rails with rungs: every vertex has a long way up to the root, which alone dominates it."""
+    """Two rails with rungs: every vertex is far from the root, its only strict dominator."""
     length = 400
     rails = [(side + 2 * i, side + 2 * i + 2) for i in range(length) for side in (1, 2)]
     rungs = [(1 + 2 * i, 2 + 2 * i) for i in range(length + 1)]
@@ -84,14 +84,14 @@ def ladder() -> Graph:
 
 
 def deep_tree() -> Graph:
-    """A long chain, and arcs from its end back to many places: chains of dominators stay long."""
+    """A long chain with arcs back from its end to many places: chains of dominators stay long."""
     n = 600
     chain = [(v, v + 1) for v in range(n - 1)]
     return graph_of("deep-tree", n, [*chain, *((n - 1 - v, v) for v in range(0, n // 2, 7))])
 
 
 def hub() -> Graph:
-    """A vertex with more arcs than a warp takes, and one with more than a block takes."""
+    """A vertex with more arcs than a warp has lanes, and one with more than a block has threads."""
     n = 5003
     arcs = [(0, v) for v in range(1, 100)] + [(7, v) for v in range(100, n)]
     return graph_of("hub", n, [*arcs, *((v, v - 1) for v in range(150, n, 3))])
@@ -106,7 +106,7 @@ def grid() -> Graph:
 
 
 BUILDERS = (
-    of_the_source,
+    of_the_paper,
     one_vertex,
     loop_on_the_root,
     against_the_numbers,
@@ -124,7 +124,7 @@ BUILDERS = (
 
 @cache
 def rooted_graphs() -> dict[str, Graph]:
-    """Return all samples by name; each is rooted at any of its vertices."""
+    """Return all samples by name; any vertex can be the root."""
     graphs = [build() for build in BUILDERS]
     return {graph.name: graph for graph in graphs}
 
@@ -165,7 +165,7 @@ def random_parts(count: int = 3000, seed: int = 5) -> list[Part]:
 def united(
     parts: list[Part], most: int | None = None, seed: int = 6
 ) -> Iterator[tuple[Graph, int, np.ndarray]]:
-    """Unite parts below a common root, so that one search solves many; vertices in random order.
+    """Unite parts below a common root, so that one search solves many; vertices are in random order.
 
     Yields graphs of at most `most` vertices, their roots and their immediate dominators.
     """
@@ -198,7 +198,7 @@ def _union(parts: list[Part], size: int, rng: np.random.Generator) -> tuple[Grap
 
 @cache
 def random_batch(count: int = 2000, seed: int = 4) -> Batch:
-    """Random flow graphs of up to 40 vertices, then some at the bounds of warps and blocks, and larger."""
+    """Random flow graphs of up to 40 vertices, some at the limits of warps and blocks, and larger ones."""
     rng = np.random.default_rng(seed)
     sizes = [*rng.integers(1, 41, count), 31, 32, 33, 63, 64, 65, 127, 128, 129, 300, 900]
     graphs = []
@@ -212,7 +212,7 @@ def random_batch(count: int = 2000, seed: int = 4) -> Batch:
 
 @cache
 def all_graphs_of_four() -> Batch:
-    """Every directed graph on four vertices without loops, rooted at 0; what is not reached is left out."""
+    """Every directed graph on four vertices without loops, rooted at 0, without unreached vertices."""
     pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
     graphs = []
     for subset in range(2 ** len(pairs)):
@@ -222,7 +222,7 @@ def all_graphs_of_four() -> Batch:
 
 
 def reference_by_removal(graph: Graph, root: int) -> np.ndarray:
-    """Immediate dominators by definition: d dominates v if v is not reached once d is removed."""
+    """Immediate dominators by definition: d dominates v if removing d makes v unreachable."""
     neighbours = [
         graph.targets[graph.offsets[v] : graph.offsets[v + 1]].tolist() for v in range(graph.n_vertices)
     ]
@@ -261,7 +261,7 @@ def reference_of_batch(batch: Batch) -> np.ndarray:
 
 
 def semi_nca(device: Device, graph: Graph, root: int) -> np.ndarray:
-    """Immediate dominators by the CPU line SEMI-NCA: the second reference."""
+    """Immediate dominators by SEMI-NCA: the second reference."""
     module = load_solver("dominators", "semi-nca")
     solver = module.Solver(ResidentGraph.upload(device, graph), module.Parameters())
     return np.asarray(solver.solve(root).idom)

@@ -1,4 +1,4 @@
-"""Facts about flow graphs that tests check, found by the plainest means."""
+"""Facts about flow graphs, found by the simplest methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def arcs_of(graph: FlowGraph) -> list[tuple[int, int]]:
 
 
 def dominators(graph: FlowGraph) -> list[set[int]]:
-    """Return for each vertex the vertices that are on every path from the entry to it."""
+    """Return for each vertex the vertices on every path from the entry to it."""
     everything = set(range(graph.n_vertices))
     found = [{graph.entry} if v == graph.entry else everything for v in range(graph.n_vertices)]
     predecessors: list[list[int]] = [[] for _ in everything]

@@ -1,4 +1,4 @@
-"""Certificates of dominators: right answers pass, and every rule can be broken."""
+"""Certificates of dominators: right answers pass, and every rule can fail."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_first_vertex_is_named(device):
 
 
 def test_a_rule_over_every_arc_is_not_enough(device):
-    """A flat tree in which every parent is where the predecessors meet, and yet vertex 1 is nearer."""
+    """In this flat tree every parent is where the predecessors meet, but vertex 1 is nearer."""
     graph = graph_of("knot", 4, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 2)])
     assert check(device, graph, 0, [0, 0, 1, 1]).holds
     assert broken(check(device, graph, 0, [0, 0, 0, 0])) == {"immediate"}
@@ -79,12 +79,12 @@ def test_a_rule_over_every_arc_is_not_enough(device):
 @pytest.mark.parametrize("graph", rooted_graphs().values(), ids=lambda graph: graph.name)
 def test_an_answer_for_another_root_is_refused(device, graph):
     if graph.n_vertices < 2 or graph.n_vertices > 1000:
-        pytest.skip("of no use here")
+        pytest.skip("too small or too large")
     other = reference_by_removal(graph, graph.n_vertices - 1)
     assert not check(device, graph, 0, other).holds
 
 
-def test_only_the_right_answer_of_every_tree_passes(host_device):
+def test_only_the_right_tree_passes(host_device):
     """All ways to give four vertices a parent, on random graphs."""
     rng = np.random.default_rng(2)
     candidates = list(itertools.product([0, 1, 2, 3, NONE], repeat=4))
@@ -97,7 +97,7 @@ def test_only_the_right_answer_of_every_tree_passes(host_device):
 
 
 @pytest.mark.parametrize("n", [8, 30, 200])
-def test_one_wrong_vertex_is_found(host_device, n):
+def test_one_wrong_vertex_is_refused(host_device, n):
     rng = np.random.default_rng(n)
     for _ in range(30):
         graph = random_graph(rng, n, 2 * n)
@@ -128,12 +128,12 @@ def test_batches_are_checked_graph_by_graph(device, batch):
         assert all(first <= vertex < end for vertex in certificate.first.values())
 
 
-class TestWhatIsKept:
-    """Witnesses are found once for each root of a graph, and an answer that was proven is looked up."""
+class TestProofsKept:
+    """Witnesses are found once for each root of a graph; a proven answer is recognized."""
 
     @pytest.fixture
     def searches(self, monkeypatch):
-        """The roots from which witnesses were looked for."""
+        """The roots for which witnesses were found."""
         roots = []
         original = Witnesses.of
 
@@ -144,7 +144,7 @@ class TestWhatIsKept:
         monkeypatch.setattr(Witnesses, "of", counted)
         return roots
 
-    def test_certifiers_of_one_graph_share_it(self, device, searches):
+    def test_certifiers_of_a_graph_share_proofs(self, device, searches):
         graph = random_graph(np.random.default_rng(5), 30, 60)
         for root in (0, 3, 0):
             right = reference_by_removal(graph, root)
@@ -161,14 +161,14 @@ class TestWhatIsKept:
         assert broken(certifier.check(0, answer)) == {"immediate"}
         assert broken(certifier.check(1, np.array([0, 0, 1, 1, 1], dtype=np.uint32))) >= {"root"}
 
-    def test_the_oldest_roots_make_room(self, host_device, searches, monkeypatch):
+    def test_the_oldest_proofs_are_dropped(self, host_device, searches, monkeypatch):
         monkeypatch.setattr("relaxometer.problems.dominators.certify.VERTICES_KEPT", 10)
         graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
         for root in (0, 1, 2, 1, 0):
             assert check(host_device, graph, root, reference_by_removal(graph, root)).holds
         assert searches == [0, 1, 2, 0]
 
-    def test_it_goes_with_its_graph(self, host_device):
+    def test_proofs_are_freed_with_their_graph(self, host_device):
         graph = graph_of("join", 5, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)])
         assert check(host_device, graph, 0, [0, 0, 1, 1, 1]).holds
         known = weakref.ref(certify_dominators._KNOWN[graph])

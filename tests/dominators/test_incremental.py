@@ -1,4 +1,4 @@
-"""Updates of a changing graph against a full solve after every batch."""
+"""Updates of a changing graph, compared with a full solve after every batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def arcs_of(graph: Graph) -> set[tuple[int, int]]:
 
 @st.composite
 def histories(draw):
-    """A graph, a root, and batches of arcs to add and of arcs to remove that are there then."""
+    """A graph, a root, and batches of arcs to add and of existing arcs to remove."""
     n = draw(st.integers(2, 9))
     vertex = st.integers(0, n - 1)
     arc = st.tuples(vertex, vertex)
@@ -77,19 +77,19 @@ def test_additions_keep_the_tree(device):
     assert solver.kept == 600
 
 
-def test_a_removal_keeps_what_is_far_from_it(device):
-    """Two streets from the root: what happens in one leaves the other alone."""
+def test_a_removal_keeps_distant_vertices(device):
+    """Two streets from the root: a change in one does not affect the other."""
     streets = [(0, 1), *((v, v + 1) for v in range(1, 50)), (0, 51), *((v, v + 1) for v in range(51, 100))]
     graph = graph_of("streets", 101, [*streets, (95, 98)])
     solver = solver_of(device, graph)
     solver.solve(0)
     idom = device.asnumpy(solver.apply(removed=[(95, 98)]).idom)
-    # Vertex 95 dominated 98; what it dominates is found again: 96 to 100.
+    # Vertex 95 dominated 98; the vertices below 95, 96 to 100, are searched again.
     assert solver.kept == 101 - 5
     assert idom[98] == 97
 
 
-def test_a_removal_keeps_all_where_the_dominator_has_an_arc_of_its_own(device):
+def test_a_removal_keeps_all_if_the_dominator_keeps_an_arc(device):
     graph = graph_of("bypass", 5, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 2)])
     solver = solver_of(device, graph)
     solver.solve(0)
@@ -98,8 +98,8 @@ def test_a_removal_keeps_all_where_the_dominator_has_an_arc_of_its_own(device):
     assert idom.tolist() == [0, 0, 0, 2, 3]
 
 
-def test_what_is_lost_takes_its_arcs_along(device):
-    """Without 0 -> 1 vertex 1 is lost, and with it one of the two ways to 3."""
+def test_an_unreached_vertex_loses_its_arcs(device):
+    """Without 0 -> 1 vertex 1 is unreached, and one of two paths to 3 is gone."""
     graph = graph_of("lost", 5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)])
     solver = solver_of(device, graph, largest_share=1.0)
     solver.solve(0)
@@ -109,7 +109,7 @@ def test_what_is_lost_takes_its_arcs_along(device):
     assert idom.tolist() == [0, 4, 0, 2, 3]
 
 
-def test_solving_again_begins_with_the_graph_as_given(device):
+def test_solving_again_starts_from_the_initial_graph(device):
     graph = rooted_graphs()["irreducible"]
     solver = solver_of(device, graph)
     solver.solve(0)
@@ -126,8 +126,8 @@ def test_solving_again_begins_with_the_graph_as_given(device):
         ({"added": [(-1, 0)]}, "added: -1 is not a vertex; expected 0 to 4"),
     ],
 )
-def test_wrong_changes_are_refused_and_change_nothing(device, change, message):
-    graph = rooted_graphs()["of-the-source"]
+def test_invalid_changes_are_refused_without_effect(device, change, message):
+    graph = rooted_graphs()["of-the-paper"]
     solver = solver_of(device, graph)
     solver.solve(0)
     with pytest.raises(UserError, match=message):

@@ -36,7 +36,7 @@ ON_DEVICE = [name for name in VARIANTS if load_solver("dominators", name).Solver
 
 
 def make_solver(variant, resident, **parameters):
-    """The solver, or a skipped test where it is not meant for the graph or needs a package."""
+    """The solver; skips the test if it does not support the graph or needs a missing package."""
     module = load_solver("dominators", variant)
     try:
         return module.Solver(resident, module.Parameters(**parameters))
@@ -83,14 +83,14 @@ REFERENCES: dict[str, np.ndarray] = {}
 
 
 def batch_reference(batch: Batch) -> np.ndarray:
-    """The reference of a whole batch, found once."""
+    """The reference of a batch, computed once."""
     if batch.name not in REFERENCES:
         REFERENCES[batch.name] = reference_of_batch(batch)
     return REFERENCES[batch.name]
 
 
 def check_united(device, variant, parts):
-    """Solve the parts, as many in one graph as the variant takes, and compare with both references."""
+    """Solve the parts, united as far as the variant allows, and compare with both references."""
     most = 32 if variant == "persistent-warp" else None
     for graph, root, expected in united(parts, most):
         resident = ResidentGraph.upload(device, graph)
@@ -168,7 +168,7 @@ def test_answers_do_not_depend_on_the_order_of_threads(variant, seed):
 
 
 @pytest.mark.parametrize("variant", OF_GRAPHS)
-def test_a_search_leaves_the_answer_before_alone(device, variant):
+def test_a_search_keeps_the_previous_answer(device, variant):
     graph = rooted_graphs()["irreducible"]
     solver = make_solver(variant, ResidentGraph.upload(device, graph))
     first = solver.solve(0)
@@ -195,7 +195,7 @@ def test_an_instrumented_run_gives_the_same_answer(device, variant):
 
 
 class TestBatches:
-    """Ways to move and to launch."""
+    """Streams, replay, and trees in global memory."""
 
     @pytest.mark.parametrize("parameters", [{"streams": 1}, {"streams": 3}, {"replay": True}], ids=str)
     @pytest.mark.parametrize("variant", ["batch-warp", "batch-block"])
@@ -211,7 +211,7 @@ class TestBatches:
             module.Parameters(streams=2, replay=True)
 
     @pytest.mark.parametrize("variant", ["batch-warp", "batch-block"])
-    def test_a_tree_that_does_not_fit_shared_memory(self, host_device, variant, monkeypatch):
+    def test_a_tree_too_large_for_shared_memory(self, host_device, variant, monkeypatch):
         monkeypatch.setattr("relaxometer.problems.dominators._batch.TREE_WORDS", 100)
         solver = make_solver(variant, ResidentBatch.upload(host_device, random_batch()))
         np.testing.assert_array_equal(answer_of(solver, host_device), batch_reference(random_batch()))
@@ -224,7 +224,7 @@ class TestBatches:
 
 
 class TestLimits:
-    """What a variant does not take."""
+    """Limits of variants."""
 
     def test_a_warp_has_32_lanes(self, host_device):
         graph = graph_of("chain-of-33", 33, [(v, v + 1) for v in range(32)])
@@ -256,7 +256,7 @@ class TestLimits:
 
 @pytest.mark.parametrize("variant", ["semi-nca", "lengauer-tarjan", "cooper-harvey-kennedy"])
 @pytest.mark.parametrize("kind", ["graph", "read-only graph", "batch", "read-only batch"])
-def test_constructors_compile_so_that_searches_need_not(host_device, variant, kind):
+def test_the_constructor_compiles(host_device, variant, kind):
     if kind.endswith("graph"):
         data, upload, root = rooted_graphs()["grid"], ResidentGraph.upload, 0
     else:
@@ -272,7 +272,7 @@ def test_constructors_compile_so_that_searches_need_not(host_device, variant, ki
 
 
 class TestIterativeTree:
-    """Out of core, and shortcuts up long chains."""
+    """Arcs out of core, the order of the input, and shortcuts up long chains."""
 
     @pytest.mark.parametrize("name", sorted(set(rooted_graphs()) - {"hub", "one-vertex"}))
     def test_arcs_in_pieces(self, device, name):
@@ -289,7 +289,7 @@ class TestIterativeTree:
     @pytest.mark.parametrize(
         ("name", "serves"), [("deep-tree", True), ("ladder", True), ("grid", False), ("islands", False)]
     )
-    def test_the_order_of_the_input_spares_the_search(self, device, name, serves):
+    def test_the_input_order_replaces_the_search(self, device, name, serves):
         solver = make_solver("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]))
         assert solver.resolved["input_order"] == serves
         phases = []
@@ -306,7 +306,7 @@ class TestIterativeTree:
 
     @pytest.mark.parametrize("seed", [1, 2])
     def test_shortcuts_on_deep_random_graphs(self, seed):
-        """Trees of dominators some hundred deep, irreducible in places."""
+        """Dominator trees hundreds of vertices deep, with irreducible loops."""
         rng = np.random.default_rng(seed)
         n = 1500
         chain = [(v, v + 1) for v in range(n - 1)]

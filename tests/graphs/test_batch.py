@@ -38,7 +38,7 @@ batches = st.lists(flow_graphs(), max_size=4)
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
-    """Compile ahead, so that no drawn example is late for that."""
+    """Compile first, so that no example exceeds its deadline."""
     small_batch()
 
 
@@ -55,7 +55,7 @@ def small_batch():
 
 
 def reference_order(n_vertices, tails, heads, entry):
-    """Return the vertices that a recursive search reaches, the last one that it leaves first."""
+    """Return the vertices reached by a recursive search, in reverse post-order."""
     successors = [sorted(v for u, v in zip(tails, heads, strict=True) if u == w) for w in range(n_vertices)]
     seen, left = set(), []
 
@@ -79,7 +79,7 @@ def same(found, expected):
 
 @given(batches)
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_graphs_come_back_in_reverse_post_order(drawn):
+def test_graphs_are_numbered_in_reverse_post_order(drawn):
     batch = Batch.from_graphs("drawn", drawn)
     assert len(batch) == len(drawn)
     for graph, (name, n_vertices, tails, heads, entry) in zip(batch, drawn, strict=True):
@@ -97,7 +97,7 @@ def test_every_vertex_but_the_entry_has_a_smaller_predecessor(drawn):
 
 
 @given(batches)
-def test_the_flat_arrays_are_typed_and_meet(drawn):
+def test_the_flat_arrays_have_types_and_consistent_lengths(drawn):
     batch = Batch.from_graphs("drawn", drawn)
     types = (batch.first_vertex.dtype, batch.entries.dtype, batch.offsets.dtype, batch.targets.dtype)
     assert types == (np.int64, np.uint32, np.int64, np.uint32)
@@ -114,7 +114,7 @@ def test_a_selection_is_the_batch_of_the_selected(drawn, data):
     same(selected, Batch.from_graphs("drawn", chosen))
 
 
-def test_what_cannot_be_reached_is_dropped():
+def test_unreached_vertices_are_dropped():
     batch = Batch.from_graphs("one", [("g", 4, [0, 3, 2], [1, 1, 0], 0)])
     assert arcs_of(batch[0]) == [(0, 1)]
 
@@ -132,7 +132,7 @@ def test_the_rank_of_an_unreached_vertex_is_negative():
     assert ranks.tolist() == [-1, 1, 0]
 
 
-def test_graphs_are_counted_from_either_end():
+def test_graphs_can_be_indexed_from_either_end():
     batch = small_batch()
     assert batch[-1].name == batch[2].name == "point"
     with pytest.raises(IndexError, match="graph 3 of a batch of 3"):
@@ -142,13 +142,13 @@ def test_graphs_are_counted_from_either_end():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (("g", 2, [0, 2], [1, 1], 0), "graph g: tail of an arc is 2, which is none of its 2 vertices"),
-        (("g", 2, [0, 1], [1, -1], 0), "graph g: head of an arc is -1, which is none of its 2 vertices"),
-        (("g", 2, [0], [1], 2), "graph g: entry is 2, which is none of its 2 vertices"),
-        (("g", 0, [], [], 0), "graph g: entry is 0, which is none of its 0 vertices"),
+        (("g", 2, [0, 2], [1, 1], 0), "graph g: tail of an arc is 2, not one of its 2 vertices"),
+        (("g", 2, [0, 1], [1, -1], 0), "graph g: head of an arc is -1, not one of its 2 vertices"),
+        (("g", 2, [0], [1], 2), "graph g: entry is 2, not one of its 2 vertices"),
+        (("g", 0, [], [], 0), "graph g: entry is 0, not one of its 0 vertices"),
     ],
 )
-def test_what_is_no_vertex_is_refused(graph, message):
+def test_ids_out_of_range_are_refused(graph, message):
     with pytest.raises(UserError) as caught:
         Batch.from_graphs("bad", [("good", 3, [0], [2], 0), graph])
     assert str(caught.value) == message
@@ -180,7 +180,7 @@ def test_the_description_counts():
     assert description["license"] == "MIT"
 
 
-def test_the_hash_knows_names_and_entries():
+def test_the_hash_depends_on_names():
     batch = small_batch()
     renamed = Batch.from_graphs("b", [("dot", 1, [], [], 0)])
     assert content_hash(renamed) != content_hash(batch.select(batch.names == "point"))

@@ -1,4 +1,4 @@
-"""What describes graphs and batches, on graphs whose answers are known."""
+"""Statistics of graphs and batches, on graphs with known answers."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from sample_graphs import sample_graphs, undirected
 
 
 def described(graph):
-    """What the page of `graph` shows, as if it had been written and read."""
+    """Return the statistics of `graph`, as if it had been written and read."""
     return describe_graph(Graph(**{**vars(graph), "metadata": graphs.describe(graph)}))
 
 
@@ -50,7 +50,7 @@ def test_a_path():
     assert (facts["components"], facts["largest_component"], facts["isolated"]) == (1, 7, 0)
 
 
-def test_a_path_of_odd_length_is_bounded_but_not_told_exactly():
+def test_the_bounds_differ_for_a_path_of_odd_length():
     bounds = described(from_edges(8, edges_of_a_path(8)))["hop_diameter"]
     assert (bounds["low"], bounds["high"]) == (7, 8)
 
@@ -87,7 +87,7 @@ def test_two_components_and_isolated_vertices():
     assert occurring(facts["degrees"]) == {0: 2, 1: 4, 2: 4}
 
 
-def test_a_vertex_that_has_a_self_loop_alone_is_isolated():
+def test_a_vertex_with_only_a_self_loop_is_isolated():
     looped = Graph.from_arcs("looped", 3, [0, 1, 2, 2], [0, 2, 1, 2], [1, 1, 1, 1], keep_self_loops=True)
     facts = described(looped)
     assert (facts["components"], facts["largest_component"], facts["isolated"]) == (2, 2, 1)
@@ -95,8 +95,8 @@ def test_a_vertex_that_has_a_self_loop_alone_is_isolated():
     assert occurring(facts["degrees"]) == {1: 2, 2: 1}
 
 
-def test_a_directed_graph_is_walked_both_ways():
-    # 3 -> 0 <- 1 <- 2, and 4 -> 2: along arcs no vertex gets further than 3 arcs.
+def test_the_diameter_ignores_directions():
+    # 3 -> 0 <- 1 <- 2 <- 4: no directed path has more than 3 arcs.
     facts = described(Graph.from_arcs("one-way", 5, [3, 1, 2, 4], [0, 0, 1, 2], [7, 7, 7, 7]))
     assert (facts["hop_diameter"]["low"], facts["hop_diameter"]["high"]) == (4, 4)
     assert sorted(facts["hop_diameter"]["ends"]) == [3, 4]
@@ -105,7 +105,7 @@ def test_a_directed_graph_is_walked_both_ways():
     assert (facts["components"], facts["isolated"]) == (1, 0)
 
 
-def test_an_undirected_graph_has_no_degrees_in_of_their_own():
+def test_an_undirected_graph_has_no_in_degrees():
     assert "in_degrees" not in described(from_edges(2, [(0, 1)]))
 
 
@@ -138,13 +138,13 @@ def drawn_graph(drawn):
 
 @settings(deadline=None)
 @given(arc_lists())
-def test_components_are_those_of_scipy(drawn):
+def test_components_equal_those_of_scipy(drawn):
     graph = drawn_graph(drawn)
     count, labels = graph.component_labels()
     theirs, their_labels = sp.csgraph.connected_components(graph.to_scipy(), connection="weak")
     assert count == theirs
     assert len(set(zip(labels.tolist(), their_labels.tolist(), strict=True))) == count
-    # Labels count up in the order of the least vertices.
+    # Labels ascend with the smallest vertices of the components.
     assert np.unique(labels, return_index=True)[1].tolist() == sorted(np.unique(labels, return_index=True)[1])
     assert labels.max() == count - 1
 
@@ -163,13 +163,13 @@ def test_the_hop_diameter_is_within_its_bounds(drawn):
 
 
 @pytest.mark.parametrize("name", sample_graphs())
-def test_hops_are_those_of_scipy(name):
+def test_hops_equal_those_of_scipy(name):
     graph = sample_graphs()[name]
     theirs = sp.csgraph.shortest_path(graph.to_scipy(), directed=False, unweighted=True, indices=0)
     np.testing.assert_array_equal(hops_from(graph, 0), np.where(np.isinf(theirs), -1, theirs))
 
 
-def test_arcs_taken_either_way_are_twice_as_many():
+def test_either_way_has_every_arc_in_both_directions():
     graph = sample_graphs()["random-directed"]
     offsets, targets = either_way(graph)
     there = np.bincount(graph.tails, minlength=513) + np.bincount(graph.targets, minlength=513)
@@ -179,7 +179,7 @@ def test_arcs_taken_either_way_are_twice_as_many():
     assert pairs == sorted((v, u) for u, v in pairs)
 
 
-# The second graph can enter the cycle of 1 and 2 at either; the fourth has a self-loop.
+# The cycle of 1 and 2 in the second graph can be entered at both; the fourth graph has a self-loop.
 FOUR = [
     ("while", 4, [0, 1, 2, 1], [1, 2, 1, 3], 0),
     ("goto", 3, [0, 0, 1, 2], [1, 2, 2, 1], 0),
@@ -196,7 +196,7 @@ def test_loops_and_irreducible_loops():
 
 @settings(deadline=None)
 @given(st.lists(arc_lists(max_vertices=9), min_size=1, max_size=4))
-def test_a_loop_is_irreducible_if_no_head_dominates_it(drawn):
+def test_a_cycle_is_irreducible_if_none_of_its_heads_dominates_it(drawn):
     graphs = [("f", n, [u for u, _ in arcs], [v for _, v in arcs], 0) for n, arcs in drawn]
     batch = Batch.from_graphs("drawn", graphs)
     loops, irreducible = loop_kinds(batch)
@@ -208,7 +208,7 @@ def test_a_loop_is_irreducible_if_no_head_dominates_it(drawn):
 
 
 def acyclic(n, arcs):
-    """Tell whether vertices that nothing enters can be taken away until none is left."""
+    """Return whether removing vertices without predecessors leaves none."""
     left, inside = set(range(n)), list(arcs)
     while True:
         free = left - {v for _, v in inside}

@@ -38,7 +38,7 @@ def graphs(draw):
 
 
 def lightest(n_vertices, tails, heads, weights):
-    """Return the dense matrix of the lightest arcs, with infinity where there is none."""
+    """Return the dense matrix of the lightest arcs; infinity if there is none."""
     dense = np.full((n_vertices, n_vertices), np.inf)
     np.minimum.at(dense, (tails, heads), weights.astype(np.float64))
     return dense
@@ -76,7 +76,7 @@ def test_arcs_are_sorted_and_typed(drawn):
 
 
 @given(arc_lists())
-def test_every_arc_stays_if_asked(drawn):
+def test_loops_and_parallel_arcs_can_be_kept(drawn):
     n_vertices, tails, heads, weights = drawn
     graph = Graph.from_arcs(
         "drawn", n_vertices, tails, heads, weights, keep_self_loops=True, keep_parallel=True
@@ -86,9 +86,9 @@ def test_every_arc_stays_if_asked(drawn):
 
 
 @given(arc_lists(), st.booleans(), st.booleans())
-def test_arcs_that_do_not_fit_a_word_come_out_alike(drawn, loops, parallel):
+def test_arcs_too_wide_for_one_word_give_the_same_graph(drawn, loops, parallel):
     n_vertices, tails, heads, weights = drawn
-    # A weight of 32 bits and ids of 17 are too much for one word.
+    # A weight of 32 bits and two ids of 17 do not fit one word.
     shift = 2**17
     weights[:1] = MAX_WEIGHT
     keep = {"keep_self_loops": loops, "keep_parallel": parallel}
@@ -180,7 +180,7 @@ def test_the_largest_component_is_connected_and_closed(graph):
         ([0, 1], [1, 0], [0.5, 1], "graph bad: weights are float64; integers from 0 to"),
     ],
 )
-def test_what_is_no_arc_is_refused(tails, heads, weights, message):
+def test_invalid_arcs_are_refused(tails, heads, weights, message):
     with pytest.raises(UserError) as caught:
         Graph.from_arcs("bad", 3, tails, heads, weights)
     assert str(caught.value).startswith(message)
@@ -295,8 +295,7 @@ def test_a_missing_file_is_refused(tmp_path, file):
         read_graph(tmp_path)
 
 
-def test_the_hash_of_a_long_column_is_that_of_its_pieces(monkeypatch):
-    """Pieces are hashed side by side; each byte still counts."""
+def test_a_long_column_is_hashed_in_pieces(monkeypatch):
     graph = Graph.from_arcs("path", 100, np.arange(99), np.arange(1, 100), np.arange(99))
     short = content_hash(graph)
     monkeypatch.setattr("relaxometer.graphs.graph.HASHED_PIECE", 64)

@@ -1,4 +1,4 @@
-"""A batch of small graphs is built and described when asked for, and no part of `all`."""
+"""A batch of small graphs is built and described on request, but is not part of `all`."""
 
 import json
 

@@ -33,7 +33,7 @@ def test_from_graphs_and_batches_to_figures(workflow):
     workflow.run("--", "all")
     summary = pd.read_csv(workflow.path("results/summary.csv")).set_index(["graph", "variant"])
     statuses = summary["status"].to_dict()
-    # A variant is run on what it takes: graphs, batches, or either.
+    # A variant runs on what it takes: graphs, batches or both.
     assert ("few", "iterative-tree") not in statuses
     assert ("flow-source", "batch-warp") not in statuses
     assert statuses["few", "semi-nca"] == statuses["few", "batch-warp"] == "ok"

@@ -15,7 +15,7 @@ from numba import njit
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.graph import REBUILD, read_columns, read_metadata
+from relaxometer.graphs.graph import REBUILD, Csr, read_columns, read_metadata
 
 Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
 """A graph as it comes from a reader: name, number of vertices, tails, heads, entry."""
@@ -23,11 +23,11 @@ Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
 QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.99)
 
 SIZE_LIMITS = (32, 64, 1024)
-"""What a warp, a word of 64 bits and a block of threads can hold: a kernel's natural bounds on a graph."""
+"""Sizes of graphs that fit a warp, a 64-bit word and a block of threads."""
 
 
 @dataclass(frozen=True, eq=False)
-class FlowGraph:
+class FlowGraph(Csr):
     """One directed graph with an entry vertex.
 
     Parameters
@@ -45,27 +45,12 @@ class FlowGraph:
     offsets: npt.NDArray[np.int64]
     targets: npt.NDArray[np.uint32]
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.offsets) - 1
-
-    @property
-    def n_arcs(self) -> int:
-        """Number of directed arcs."""
-        return len(self.targets)
-
-    @property
-    def tails(self) -> npt.NDArray[np.uint32]:
-        """Tail of every arc, shape (n_arcs,), uint32."""
-        return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), np.diff(self.offsets))
-
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """Many small directed graphs, each with an entry from which all of its vertices can be reached.
+class Batch(Csr):
+    """Many small directed graphs, each with an entry that reaches all of its vertices.
 
-    Vertices have ids within their graph, in reverse post-order of a depth-first search from the entry: the
+    Vertices have ids within their graph, in reverse post-order of a depth-first search from the entry. The
     entry is 0, and every other vertex has a predecessor with a smaller id.
 
     Parameters
@@ -83,7 +68,7 @@ class Batch:
     targets : ndarray of shape (n_arcs,), uint32
         Heads of the arcs by their id within the graph, ascending within a vertex.
     metadata : dict
-        What ``batch.json`` holds beside counts: origin, licence, what made it.
+        Content of ``batch.json`` other than counts: origin, licence, generator.
     """
 
     name: str
@@ -99,7 +84,7 @@ class Batch:
         return len(self.names)
 
     def __getitem__(self, index: int) -> FlowGraph:
-        """Return one graph; its targets are a view of the batch's."""
+        """Return one graph; its targets are a view."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"graph {index} of a batch of {len(self)}")
         index %= len(self)
@@ -113,29 +98,14 @@ class Batch:
         return (self[index] for index in range(len(self)))
 
     @property
-    def n_vertices(self) -> int:
-        """Number of vertices of all graphs."""
-        return len(self.offsets) - 1
-
-    @property
-    def n_arcs(self) -> int:
-        """Number of arcs of all graphs."""
-        return len(self.targets)
-
-    @property
     def sizes(self) -> npt.NDArray[np.int64]:
         """Number of vertices of every graph, shape (n_graphs,), int64."""
         return np.diff(self.first_vertex)
 
     @property
     def first_arc(self) -> npt.NDArray[np.int64]:
-        """Where the arcs of every graph begin, and the end, shape (n_graphs + 1,), int64."""
+        """First arc of every graph, and the end, shape (n_graphs + 1,), int64."""
         return self.offsets[self.first_vertex]
-
-    @property
-    def degrees(self) -> npt.NDArray[np.int64]:
-        """Out-degree of every vertex, shape (n_vertices,), int64."""
-        return np.diff(self.offsets)
 
     @classmethod
     def from_graphs(
@@ -143,20 +113,20 @@ class Batch:
     ) -> Batch:
         """Build a batch from lists of arcs in any order.
 
-        Vertices that cannot be reached from the entry are dropped, the others numbered in reverse
-        post-order. Parallel arcs become one; self-loops stay.
+        Vertices that the entry does not reach are dropped; the others are numbered in reverse post-order.
+        Parallel arcs are merged; self-loops stay.
 
         Parameters
         ----------
         name : str
         graphs : sequence of (name, n_vertices, tails, heads, entry)
-            Vertices are counted from 0; tails and heads are array_likes of integers of one length.
+            Vertices are counted from 0; tails and heads are array_likes of integers of equal length.
         metadata : dict, optional
 
         Raises
         ------
         UserError
-            If an entry or an end of an arc is no vertex of its graph.
+            If an entry or an end of an arc is not a vertex of its graph.
         """
         names = np.array([graph[0] for graph in graphs], dtype=object)
         sizes = np.array([graph[1] for graph in graphs], dtype=np.int64)
@@ -212,7 +182,7 @@ def reverse_post_order(
     Returns
     -------
     ndarray of shape (n_vertices,), int64
-        New id of each vertex within its graph; -1 where the search does not come.
+        New id of each vertex within its graph; -1 if the search does not reach it.
     """
     rank = np.full(len(offsets) - 1, -1, dtype=np.int64)
     next_arc = offsets[:-1].copy()
@@ -248,12 +218,12 @@ def _renumbered(
     targets: npt.NDArray[np.uint32],
     rank: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Return first vertices, offsets and targets with each vertex at its rank, those of rank -1 left out."""
+    """Return first vertices, offsets and targets with each vertex at its rank; -1 drops a vertex."""
     n_graphs = len(first) - 1
     graph_of_vertex = np.repeat(np.arange(n_graphs), np.diff(first))
     new_first = _starts(np.bincount(graph_of_vertex[rank >= 0], minlength=n_graphs))
     tail_of_arc = np.repeat(np.arange(len(rank)), np.diff(offsets))
-    # What a reached vertex leads to is reached too, so an arc stays if its tail does.
+    # The head of an arc from a reached vertex is reached, so an arc stays if its tail does.
     stay = rank[tail_of_arc] >= 0
     tails = tail_of_arc[stay]
     graph_of_arc = graph_of_vertex[tails]
@@ -262,7 +232,7 @@ def _renumbered(
 
 
 def _joined(lists: Sequence[npt.ArrayLike]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the lists end to end, and for each element the number of its list."""
+    """Concatenate the lists; return the result and, for each element, the number of its list."""
     arrays = [np.asarray(values, dtype=np.int64) for values in lists]
     lengths = [len(array) for array in arrays]
     joined = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
@@ -276,17 +246,15 @@ def _check_ids(
     ids: npt.NDArray[np.int64],
     what: str,
 ) -> None:
-    """Refuse an id that is no vertex of its graph."""
+    """Refuse an id that is not a vertex of its graph."""
     wrong = np.flatnonzero((ids < 0) | (ids >= sizes[graphs]))
     if len(wrong):
         graph, vertex = graphs[wrong[0]], ids[wrong[0]]
-        raise UserError(
-            f"graph {names[graph]}: {what} is {vertex}, which is none of its {sizes[graph]} vertices"
-        )
+        raise UserError(f"graph {names[graph]}: {what} is {vertex}, not one of its {sizes[graph]} vertices")
 
 
 def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return where runs of these lengths begin, and the end of the last."""
+    """Return the starts of runs of these lengths, and the end of the last."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
@@ -305,10 +273,7 @@ def _csr(
 
 
 def write_batch(batch: Batch, folder: Path) -> None:
-    """Write ``graphs.parquet``, ``vertices.parquet``, ``arcs.parquet`` and ``batch.json`` into `folder`.
-
-    Each file is written to a temporary name and renamed, so that none is ever seen half-written.
-    """
+    """Write ``graphs.parquet``, ``vertices.parquet``, ``arcs.parquet`` and ``batch.json`` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     graphs = {"name": pa.array(batch.names, pa.string()), **_graph_columns(batch)}
     write_table(pa.table(graphs), folder / "graphs.parquet")
@@ -318,7 +283,7 @@ def write_batch(batch: Batch, folder: Path) -> None:
 
 
 def _graph_columns(batch: Batch) -> dict[str, np.ndarray]:
-    """Return the numbers that ``graphs.parquet`` holds for each graph; counts spare a reader the next row."""
+    """Return the columns of ``graphs.parquet``; with counts, one row describes a graph completely."""
     return {
         "first_vertex": batch.first_vertex[:-1],
         "vertices": batch.sizes,
@@ -334,7 +299,7 @@ def read_batch(folder: Path) -> Batch:
     Raises
     ------
     UserError
-        If a file is missing or damaged, or the columns are not those that were written.
+        If a file is missing or damaged, or the columns differ from those written.
     """
     description = folder / "batch.json"
     metadata = read_metadata(description, ("name", "graphs", "vertices", "arcs", "content_sha256"))
@@ -351,7 +316,7 @@ def read_batch(folder: Path) -> Batch:
         arcs["target"],
         metadata,
     )
-    # The columns that follow from others are compared last: only a batch that is whole has them.
+    # Derived columns are compared last: they need an intact batch.
     if content_hash(batch) != metadata["content_sha256"] or not all(
         np.array_equal(column, graphs[name]) for name, column in _graph_columns(batch).items()
     ):
@@ -386,10 +351,10 @@ def describe(batch: Batch) -> dict[str, Any]:
 
 
 def _distribution(values: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """Return least, mean and largest value and the quantiles between."""
+    """Return minimum, mean, quantiles and maximum."""
     if not len(values):
         return {"min": 0, "mean": 0.0, "quantiles": {}, "max": 0}
-    # The lower of two values keeps a quantile one that occurs.
+    # With "lower", every quantile is a value that occurs.
     found = np.quantile(values, QUANTILES, method="lower")
     return {
         "min": int(values.min()),

@@ -1,4 +1,4 @@
-"""Weakly connected components of a graph, found by joining the two ends of every arc."""
+"""Weakly connected components, found by joining the two ends of every arc."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def component_labels(
 ) -> tuple[int, npt.NDArray[np.int32]]:
     """Count the weakly connected components and label every vertex with its own.
 
-    Components are sets of a union-find forest whose roots are their least vertices. Two vertices of an arc
-    are climbed from in turn, the one with the larger parent first, and each step makes a vertex the child of
-    the smaller parent: Rem's algorithm with splicing, which reads the arcs once and needs no second pass.
+    Components are sets of a union-find forest; the root of a set is its smallest vertex. Rem's algorithm with
+    splicing reads the arcs once: it climbs from both ends of an arc, always from the one with the larger
+    parent, and every step makes a vertex the child of the smaller parent.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def component_labels(
     -------
     count : int
     labels : ndarray of shape (n_vertices,), int32
-        From 0, in the order of the components' least vertices.
+        From 0, in the order of the smallest vertices of the components.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a graph, or a batch of flow graphs, is like: the numbers that its page in the report shows."""
+"""Statistics of graphs and batches, for their pages in the report."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 
 WARP = 32
-"""Kernels of hybrid-bfs give vertices from this degree on to a warp; its figure 11 is about those above."""
+"""hybrid-bfs expands vertices of at least this degree with a warp; its figure 11 counts those above."""
 
 BLOCK_OF_128 = 512
-"""A vertex above this degree has on average more than 32 arcs in a block of hybrid-bfs's 2-D partition among
-128 processes, which holds 1 / sqrt(2 * 128) of a vertex's arcs."""
+"""A vertex above this degree has on average more than 32 arcs per block of hybrid-bfs's 2-D partition over
+128 processes; a block holds 1 / sqrt(2 * 128) of the arcs of a vertex."""
 
 REVERSING_PASSES = 16
-"""Passes over the arcs in which each is put into its head's row. One pass writes all over the memory, and
-takes five times as long on a large graph."""
+"""Passes over the arcs to put each into the row of its head. A single pass writes to random memory and takes
+five times as long on a large graph."""
 
 Vertex = int | np.int64
 
 Counts = dict[str, list[int]]
-"""Values that occur under ``value``, in ascending order, and how often each does under ``count``."""
+"""Occurring values in ascending order under ``value``, and their frequencies under ``count``."""
 
 
 def describe_graph(graph: Graph) -> dict[str, Any]:
-    """Return what ``graph.json`` says of `graph`, and what takes longer to find.
+    """Return the metadata of `graph` and statistics that take longer to compute.
 
     Parameters
     ----------
     graph : Graph
-        As read back, with the metadata that :func:`relaxometer.graphs.graph.describe` made.
+        As read from its folder, with the metadata of :func:`relaxometer.graphs.graph.describe`.
 
     Returns
     -------
@@ -42,12 +42,12 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         The metadata, and
 
         - ``median_weight``;
-        - ``degrees``, and ``in_degrees`` where an arc may lack its counterpart: how often each occurs;
-        - ``share_above`` and ``arc_share_above``: by degree, the share of the vertices with more arcs out,
-          and of the arcs that leave these;
-        - ``largest_component`` and ``isolated``: vertices of the largest weakly connected component, and
-          those that no arc joins to another vertex;
-        - ``hop_diameter``: what :func:`hop_diameter` returns.
+        - ``degrees`` and, for a directed graph, ``in_degrees``: the frequency of each;
+        - ``share_above`` and ``arc_share_above``: by degree, the share of vertices with a larger out-degree,
+          and the share of arcs that leave them;
+        - ``largest_component`` and ``isolated``: numbers of vertices in the largest weakly connected
+          component, and of vertices without an arc to another vertex;
+        - ``hop_diameter``: the result of :func:`hop_diameter`.
     """
     degrees = graph.degrees
     _, labels = graph.component_labels()
@@ -71,7 +71,7 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
 
 
 def counts(values: npt.NDArray[np.integer[Any]]) -> Counts:
-    """Return which values from 0 occur, and how often.
+    """Return the occurring values and their frequencies.
 
     Parameters
     ----------
@@ -91,12 +91,11 @@ def _share(marked: npt.NDArray[np.bool_]) -> float:
 
 
 def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
-    """Bound the diameter of the largest weakly connected component, in arcs taken either way.
+    """Bound the diameter of the largest weakly connected component, in arcs of either direction.
 
-    The double sweep: a breadth-first search from the vertex of largest degree finds a farthest vertex, and a
-    second one from there a long shortest path, whose length is a lower bound. No two vertices are further
-    apart than twice the eccentricity of any vertex; one from the middle of that path, found by a third
-    search, makes this upper bound a tight one.
+    The double sweep: a breadth-first search from the vertex of largest degree finds a farthest vertex; a
+    second search from there finds a long shortest path, whose length is a lower bound. Twice the eccentricity
+    of any vertex is an upper bound; a third search, from the middle of that path, makes it tight.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
     -------
     dict
         The diameter is at least ``low`` and at most ``high``; both are 0 for a graph without vertices.
-        ``ends`` are two vertices that are ``low`` arcs apart, or nothing where there are no vertices.
+        ``ends`` are two vertices ``low`` arcs apart; empty for a graph without vertices.
 
     References
     ----------
@@ -131,7 +130,7 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
 
 
 def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
-    """Return on how few arcs, taken either way, each vertex is reached, -1 where it is not.
+    """Return the distance to each vertex in arcs of either direction, -1 if it is not reached.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
 
 
 def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Return offsets and targets in which each arc has a counterpart in the other direction."""
+    """Return offsets and targets with every arc in both directions."""
     if not graph.metadata.get("directed", True):
         return graph.offsets, graph.targets
     offsets = np.zeros_like(graph.offsets)
@@ -164,7 +163,7 @@ def _both_targets(
     both_offsets: npt.NDArray[np.int64],
     block: int,
 ) -> npt.NDArray[np.uint32]:
-    """Put each arc into the rows of both of its ends; those of heads in passes over `block` of them."""
+    """Put each arc into the rows of both ends; the rows of heads in passes over `block` rows."""
     both = np.empty(2 * len(targets), dtype=np.uint32)
     cursors = both_offsets[:-1].copy()
     for tail in range(len(cursors)):
@@ -188,7 +187,7 @@ def _search(
     start: Vertex,
     hops: npt.NDArray[np.int32],
 ) -> Vertex:
-    """Search breadth-first and fill `hops`, -1 where unreached; return a vertex that is reached last."""
+    """Search breadth-first and fill `hops`, -1 if unreached; return a vertex reached last."""
     hops[:] = -1
     hops[start] = 0
     queue = np.empty(len(hops), dtype=np.uint32)
@@ -213,7 +212,7 @@ def _half_way_back(
     end: Vertex,
     hops: npt.NDArray[np.int32],
 ) -> Vertex:
-    """Return the vertex in the middle of a shortest path that leads to `end`."""
+    """Return the middle vertex of a shortest path to `end`."""
     vertex = end
     for hop in range(hops[end] - 1, hops[end] // 2 - 1, -1):
         for i in range(offsets[vertex], offsets[vertex + 1]):
@@ -224,24 +223,24 @@ def _half_way_back(
 
 
 def describe_batch(batch: Batch) -> dict[str, Any]:
-    """Return what ``batch.json`` says of `batch`, and what takes longer to find.
+    """Return the metadata of `batch` and statistics that take longer to compute.
 
     Parameters
     ----------
     batch : Batch
-        As read back, with the metadata that :func:`relaxometer.graphs.batch.describe` made.
+        As read from its folder, with the metadata of :func:`relaxometer.graphs.batch.describe`.
 
     Returns
     -------
     dict
         The metadata, and
 
-        - ``size_counts``, ``degree_counts`` and ``in_degree_counts``: how often each number of vertices in a
-          graph, of arcs out of and into a vertex occurs;
+        - ``size_counts``, ``degree_counts`` and ``in_degree_counts``: the frequency of each size of a graph
+          and of each out- and in-degree;
         - ``arcs_per_vertex``;
-        - ``largest_graph``: the name of the one with most vertices;
-        - ``share_with_loops`` and ``share_irreducible``: of the graphs, those that have a cycle, and those of
-          which a cycle can be entered at more than one of its vertices.
+        - ``largest_graph``: the name of the graph with the most vertices;
+        - ``share_with_loops`` and ``share_irreducible``: the share of graphs with a cycle, and of graphs with
+          a cycle that can be entered at more than one vertex.
     """
     heads = np.repeat(batch.first_vertex[:-1], np.diff(batch.first_arc)) + batch.targets
     loops, irreducible = loop_kinds(batch)
@@ -258,10 +257,10 @@ def describe_batch(batch: Batch) -> dict[str, Any]:
 
 
 def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Tell which graphs have a cycle, and which one that no single vertex dominates.
+    """Mark the graphs with a cycle, and those with a cycle that none of its vertices dominates.
 
-    Ids are in reverse post-order, so an arc that leads to no larger id closes a cycle. A graph is reducible
-    if the head of each such arc dominates its tail, whichever search has numbered it.
+    Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle. A graph is reducible
+    if the head of each such arc dominates its tail; this does not depend on the search that numbered it.
 
     Parameters
     ----------
@@ -310,7 +309,7 @@ def _immediate_dominators(
     changed = True
     while changed:
         changed = False
-        # From their tails in reverse post-order, arcs reach each vertex from a smaller one first.
+        # In reverse post-order of tails, the first arc into each vertex comes from a smaller one.
         for tail in range(len(above)):
             for i in range(rows[tail], rows[tail + 1]):
                 head = targets[i]
@@ -322,7 +321,7 @@ def _immediate_dominators(
 
 @njit(cache=True)
 def _meet(above: npt.NDArray[np.int64], one: Vertex, other: Vertex) -> Vertex:
-    """Return the last vertex that dominates both."""
+    """Return the nearest vertex that dominates both."""
     while one != other:
         if one > other:
             one = above[one]

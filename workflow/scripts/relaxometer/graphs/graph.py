@@ -30,43 +30,19 @@ MAX_WEIGHT = 2**32 - 2
 """Largest weight: one less than `UNREACHED`."""
 
 HASHED_PIECE = 1 << 26
-"""Bytes of a column that are hashed in one go."""
+"""Bytes of a column that are hashed in one piece."""
 
 PIECE = 1 << 16
-"""Vertices or arcs looked at in one go, for the sake of memory."""
+"""Vertices or arcs per step, to bound temporary memory."""
 
 REBUILD = "delete the folder and build it again"
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
-    """A directed graph in CSR form.
+class Csr:
+    """Sizes and tails of arcs in compressed sparse rows."""
 
-    Parameters
-    ----------
-    name : str
-    offsets : ndarray of shape (n_vertices + 1,), int64
-        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
-    targets : ndarray of shape (n_arcs,), uint32
-        Heads of the arcs, ascending within a vertex.
-    weights : ndarray of shape (n_arcs,), uint32
-    lon, lat : ndarray of shape (n_vertices,), float64, optional
-        Degrees east and north.
-    metadata : dict
-        What ``graph.json`` holds: origin, licence, weight unit, generator, counts.
-    input_degrees : ndarray of shape (n_vertices,), uint32, optional
-        How often each vertex is an end of a tuple of the edge list that the graph was made of: parallel
-        edges count each, self-loops twice. Graph500's rates are made of them.
-    """
-
-    name: str
     offsets: npt.NDArray[np.int64]
     targets: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.uint32]
-    lon: npt.NDArray[np.float64] | None = None
-    lat: npt.NDArray[np.float64] | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-    input_degrees: npt.NDArray[np.uint32] | None = None
 
     @property
     def n_vertices(self) -> int:
@@ -85,8 +61,39 @@ class Graph:
 
     @property
     def tails(self) -> npt.NDArray[np.uint32]:
-        """Tail of every arc, shape (n_arcs,), uint32."""
+        """Row of the tail of every arc, shape (n_arcs,), uint32."""
         return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), self.degrees)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph(Csr):
+    """A directed graph in CSR form.
+
+    Parameters
+    ----------
+    name : str
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
+    targets : ndarray of shape (n_arcs,), uint32
+        Heads of the arcs, ascending within a vertex.
+    weights : ndarray of shape (n_arcs,), uint32
+    lon, lat : ndarray of shape (n_vertices,), float64, optional
+        Degrees east and north.
+    metadata : dict
+        What ``graph.json`` holds: origin, licence, weight unit, generator, counts.
+    input_degrees : ndarray of shape (n_vertices,), uint32, optional
+        How often each vertex occurs in the edge list that the graph was built from: parallel edges count
+        individually, self-loops twice. Graph500's rates use them.
+    """
+
+    name: str
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.uint32]
+    lon: npt.NDArray[np.float64] | None = None
+    lat: npt.NDArray[np.float64] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    input_degrees: npt.NDArray[np.uint32] | None = None
 
     def to_scipy(self) -> sp.csr_array:
         """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""
@@ -113,8 +120,8 @@ class Graph:
     ) -> Graph:
         """Build a graph from a list of arcs in any order.
 
-        Arcs are sorted by tail, then head. Self-loops are dropped and parallel arcs merged to the
-        lightest unless asked to stay.
+        Arcs are sorted by tail, then head. By default self-loops are dropped and parallel arcs merged to the
+        lightest.
 
         Parameters
         ----------
@@ -123,14 +130,14 @@ class Graph:
         tails, heads, weights : array_like of shape (n_arcs,), integers
         lon, lat : ndarray of shape (n_vertices,), float64, optional
         undirected : bool, default=False
-            Whether each stands for an arc of the same weight in the other direction, too.
+            Whether each arc also implies the reverse arc of the same weight.
         keep_self_loops, keep_parallel : bool, default=False
         metadata : dict, optional
 
         Raises
         ------
         UserError
-            If an end is no vertex of the graph or a weight does not fit 0 .. 2**32 - 2.
+            If an end is not a vertex of the graph, or a weight is not in 0 .. 2**32 - 2.
         """
         arcs = (
             _checked(tails, n_vertices - 1, "tail", name),
@@ -154,7 +161,7 @@ class Graph:
         Returns
         -------
         Graph
-            With the metadata of this one, but for ``search_keys``, which are vertices of this one.
+            With the metadata of this graph, except ``search_keys``, which are vertices of this graph.
         """
         new_id = np.cumsum(vertices, dtype=np.int64) - 1
         tails = self.tails
@@ -219,7 +226,7 @@ def _csr_of_words(
 ) -> CSR:
     """Return offsets, targets and weights of packed arcs, which are overwritten.
 
-    This is faster than a sort by three keys, and takes half as much memory again as the words.
+    This is faster than sorting by three keys, and the temporary memory is half the size of the words.
     """
     arcs.sort()
     if not keep_parallel:
@@ -230,7 +237,7 @@ def _csr_of_words(
         offsets[start : start + len(rows)] = np.searchsorted(
             arcs, rows << np.uint64(vertex_bits + weight_bits)
         )
-    # Targets and weights, of 32 bits, go where the words were; the conversion to 32 bits drops higher ones.
+    # Targets and weights, of 32 bits each, overwrite the words; conversion to 32 bits drops the higher bits.
     loads = arcs.astype(np.uint32)
     loads &= np.uint32((1 << weight_bits) - 1)
     halves = arcs.view(np.uint32)
@@ -253,7 +260,7 @@ def _merged(arcs: npt.NDArray[np.uint64], step: np.uint64) -> npt.NDArray[np.uin
 
 
 def _csr_of_arcs(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, keep_parallel: bool) -> CSR:
-    """Do the same for arcs that do not fit one word."""
+    """Return the same for arcs that do not fit one word."""
     order = np.lexsort((loads, heads, tails))
     tails, heads, loads = tails[order], heads[order], loads[order]
     if not keep_parallel and len(tails):
@@ -266,7 +273,7 @@ def _csr_of_arcs(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, keep_paral
 
 
 def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.NDArray[np.uint32]:
-    """Return `values` as uint32, or say which one does not fit."""
+    """Return `values` as uint32; refuse one out of range."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise UserError(f"graph {name}: {what}s are {array.dtype}; integers from 0 to {largest} are expected")
@@ -279,10 +286,7 @@ def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.N
 
 
 def write_graph(graph: Graph, folder: Path) -> None:
-    """Write ``vertices.parquet``, ``arcs.parquet`` and ``graph.json`` into `folder`.
-
-    Each file is written to a temporary name and renamed, so that none is ever seen half-written.
-    """
+    """Write ``vertices.parquet``, ``arcs.parquet`` and ``graph.json`` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     columns: dict[str, Any] = {"offset": graph.offsets[:-1]}
     if graph.lon is not None and graph.lat is not None:
@@ -301,7 +305,7 @@ def read_graph(folder: Path) -> Graph:
     Raises
     ------
     UserError
-        If a file is missing or damaged, or the columns are not those that were written.
+        If a file is missing or damaged, or the columns differ from those written.
     """
     description = folder / "graph.json"
     metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
@@ -325,7 +329,7 @@ def read_graph(folder: Path) -> Graph:
 
 
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
-    """Return the out-degree of every vertex of a graph that :func:`write_graph` wrote, without its arcs.
+    """Read the out-degree of every vertex of a graph, without its arcs.
 
     Raises
     ------
@@ -339,10 +343,10 @@ def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
 
 
 def content_hash(graph: Graph) -> str:
-    """Return the SHA-256 of all columns as little-endian bytes.
+    """Return the SHA-256 of the columns as little-endian bytes.
 
-    They are offsets, targets, weights, coordinates and input degrees, those that there are. A column of more
-    than 64 MiB enters with the SHA-256s of its pieces of so many bytes, which several cores find at once.
+    They are offsets, targets, weights, and the coordinates and input degrees if present. A column of more
+    than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute.
     """
     digest = hashlib.sha256()
     columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
@@ -353,7 +357,7 @@ def content_hash(graph: Graph) -> str:
 
 
 def _pieces_hashed(content: npt.NDArray[np.uint8]) -> bytes | memoryview:
-    """Return the hashes of the pieces of a long column, or a short one as it is."""
+    """Return the hashes of the pieces of a long column; return a short column as it is."""
     if len(content) <= HASHED_PIECE:
         return content.data
     pieces = [content[start : start + HASHED_PIECE] for start in range(0, len(content), HASHED_PIECE)]
@@ -394,11 +398,11 @@ def read_columns(
     ----------
     path : Path
     needed : tuple of str
-        Columns that must be there; others may be.
+        Required columns; others are allowed.
     description : Path
-        The file that says how many rows there are, for messages.
+        The file that states the number of rows, for messages.
     promised : int
-        How many that is.
+        That number.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class ResidentGraph:
         The same graph in host memory.
     offsets : device array of shape (n_vertices + 1,), int64
     targets, weights : device array of shape (n_arcs,), uint32
-        None where the arcs stay in host memory.
+        None if the arcs stay in host memory.
     """
 
     device: Device
@@ -33,7 +33,7 @@ class ResidentGraph:
 
     @classmethod
     def upload(cls, device: Device, graph: Graph, *, arcs: bool = True) -> ResidentGraph:
-        """Copy `graph` to `device`, or all but its arcs.
+        """Copy `graph` to `device`, with or without its arcs.
 
         Raises
         ------
@@ -60,5 +60,5 @@ class ResidentGraph:
 
     @property
     def csr(self) -> tuple[np.uint32, Any, Any, Any]:
-        """The arguments that every kernel begins with: n, Va, Ea, Wa."""
+        """The first arguments of most kernels: n, Va, Ea, Wa."""
         return np.uint32(self.n_vertices), self.offsets, self.targets, self.weights

@@ -1,4 +1,4 @@
-"""What the source prints, and its errata: inputs on which the printed kernel is wrong."""
+"""The printed example of the Qiita paper, and its errata: inputs on which its kernel is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relaxometer.problems.variants import load_solver
 
 @pytest.fixture
 def solve(device):
-    """Return a function that runs the source's method on a sample and returns idom and the solver."""
+    """Return a function that runs the paper's method on a sample and returns idom and the solver."""
 
     def run(name, root=0, phases=None):
         module = load_solver("dominators", "persistent-warp")
@@ -23,7 +23,7 @@ def solve(device):
 
 
 def printed_rule(dominators: np.ndarray, root: int) -> list[int]:
-    """The source's immediate dominators: the highest-numbered strict dominator, -1 for the root."""
+    """The paper's immediate dominators: the highest-numbered strict dominator, -1 for the root."""
     found = []
     for v, word in enumerate(dominators.tolist()):
         strict = word & ~(1 << v)
@@ -32,7 +32,7 @@ def printed_rule(dominators: np.ndarray, root: int) -> list[int]:
 
 
 def test_the_printed_example(device, solve):
-    idom, solver = solve("of-the-source")
+    idom, solver = solve("of-the-paper")
     assert idom.tolist() == [0, 0, 0, 0, 3]
     sets = device.asnumpy(solver.dominators)
     assert [[d for d in range(5) if word >> d & 1] for word in sets.tolist()] == [
@@ -46,9 +46,9 @@ def test_the_printed_example(device, solve):
     assert printed_rule(sets, 0) == [-1, 0, 0, 0, 3]
 
 
-def test_the_steps_that_the_source_times_are_recorded(solve):
+def test_the_steps_that_the_paper_times_are_recorded(solve):
     phases = []
-    solve("of-the-source", 0, phases)
+    solve("of-the-paper", 0, phases)
     assert [phase.mode for phase in phases] == ["prepare", "initialize", "persistent", "total"]
     assert phases[-1].time_ms >= max(phase.time_ms for phase in phases[:-1])
 
@@ -59,7 +59,7 @@ def test_the_highest_number_is_not_the_nearest_dominator(device, solve):
     assert printed_rule(device.asnumpy(solver.dominators), 0) == [-1, 4, 4, 4, 0]
 
 
-def test_a_full_set_is_right_at_the_end_of_a_chain_of_32(device, solve):
+def test_the_end_of_a_chain_of_32_has_a_full_set(device, solve):
     idom, solver = solve("chain-of-32")
     assert idom.tolist() == [0, *range(31)]
     assert device.asnumpy(solver.dominators)[31] == 2**32 - 1
@@ -73,6 +73,6 @@ def test_unreached_vertices_have_no_dominator(device, solve, name):
     unreached = np.flatnonzero(idom == NONE)
     assert len(unreached)
     full = 2**graph.n_vertices - 1
-    # The sets keep what the source leaves there, from which its rule reads a dominator.
+    # The sets are as in the paper, whose rule then finds a dominator.
     assert set(device.asnumpy(solver.dominators)[unreached].tolist()) == {full}
     assert -1 not in [printed_rule(device.asnumpy(solver.dominators), 0)[v] for v in unreached]
