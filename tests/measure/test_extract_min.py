@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relaxometer.measure.extract_min import MAX_ROUNDS, OnCpu, Reduction, draw_values, methods, time_all
-from relaxometer.problems.sssp.dijkstra._extract_min import MOST_BLOCKS, THREADS, blocks_for
+from relaxometer.problems.sssp.dijkstra._extract_min import MAX_BLOCKS, THREADS, blocks_for
 
 ROUNDS = 40
 
@@ -32,7 +32,7 @@ def test_ties_go_to_the_first(device, threads):
 def test_blocks_cover_all_values_up_to_a_limit():
     assert blocks_for(1, 128) == 1
     assert blocks_for(1025, 128) == 2
-    assert blocks_for(10**7, 128) == MOST_BLOCKS
+    assert blocks_for(10**7, 128) == MAX_BLOCKS
 
 
 def test_the_table_has_one_row_per_trial(host_device):

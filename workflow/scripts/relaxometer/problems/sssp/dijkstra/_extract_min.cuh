@@ -1,17 +1,15 @@
-// ExtractMin by a tree reduction: the smallest of n values and its position, the lowest one among equals.
+// ExtractMin by a tree reduction: the smallest of n values and its position, the lowest among equals.
 //
 // The survey gives no kernel and refers to Harris, "Optimizing Parallel Reduction in CUDA". Each thread first
-// looks through several values on its own; then the tree has three levels: the lanes of a warp, the warps of
-// a block, and the blocks, whose minima lie in a short array that one more block (or every block) reduces.
-// Within a warp the levels of Harris's tree are one hardware reduction.
+// reduces several values alone. The tree has three levels: the lanes of a warp, the warps of a block, and the
+// blocks, whose minima are reduced by another block or by every block. A hardware reduction replaces the
+// levels of Harris's tree within a warp.
 
 #pragma once
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
 __device__ const u32 NOTHING = 0xffffffffu;
-__device__ const u32 WARP = 32;
-__device__ const u32 ALL_LANES = 0xffffffffu;
 
 struct Minimum {
     u32 value;
@@ -35,7 +33,7 @@ __device__ __forceinline__ Minimum warp_minimum(Minimum mine)
     return {value, __reduce_min_sync(ALL_LANES, candidate)};
 }
 
-// Called by all threads of a block of whole warps; each gets the minimum of all.
+// The minimum over a block of whole warps, returned to all of its threads.
 __device__ Minimum block_minimum(Minimum mine)
 {
     __shared__ u64 of_warps[WARP];
@@ -50,7 +48,7 @@ __device__ Minimum block_minimum(Minimum mine)
     return of_block;
 }
 
-// The minimum of the values that this block is responsible for in a grid.
+// The minimum over the block's share of the values.
 __device__ Minimum minimum_of_share(u32 n, const u32* values)
 {
     Minimum mine = {NOTHING, NOTHING};
@@ -61,7 +59,7 @@ __device__ Minimum minimum_of_share(u32 n, const u32* values)
     return block_minimum(mine);
 }
 
-// The minimum of what the blocks of a grid have found.
+// The minimum over the minima of all blocks.
 __device__ Minimum minimum_of_blocks(u32 blocks, const u64* minima)
 {
     Minimum mine = {NOTHING, NOTHING};

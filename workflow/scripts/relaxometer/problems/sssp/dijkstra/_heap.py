@@ -8,9 +8,9 @@ from typing import Any
 
 @cache
 def compiled_heap() -> tuple[Any, Any]:
-    """Compile ``push(heap, size, entry)`` and ``pop(heap, size)``; Numba is imported only where it runs.
+    """Compile ``push(heap, size, entry)`` and ``pop(heap, size)``, and import Numba.
 
-    Both work on the first `size` words of the array `heap`; the caller keeps the count.
+    Both work on the first `size` words of the array `heap`; the caller counts them.
     """
     from numba import njit
 

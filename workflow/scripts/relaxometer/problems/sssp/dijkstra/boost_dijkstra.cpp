@@ -1,7 +1,7 @@
 // Boost.Graph's Dijkstra behind three C functions, for relaxometer/problems/sssp/dijkstra/boost_dijkstra.py.
 //
-// The graph is Boost's compressed_sparse_row_graph; the search is dijkstra_shortest_paths as its
-// documentation shows it, with the default heap (a 4-ary one with decrease-key). Distances have 64 bits.
+// The graph is Boost's compressed_sparse_row_graph. The search is dijkstra_shortest_paths as in its
+// documentation, with the default heap (4-ary, with decrease-key). Distances have 64 bits.
 
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
@@ -45,7 +45,7 @@ extern "C" void graph_delete(void* graph)
     delete static_cast<Graph*>(graph);
 }
 
-// Distances of unreached vertices come out as 2^64 - 1, their predecessors as themselves.
+// Unreached vertices get distance 2^64 - 1 and themselves as predecessor.
 extern "C" void graph_search(const void* graph, std::uint32_t source, std::uint64_t* distances,
                              std::uint32_t* predecessors)
 {

@@ -1,4 +1,4 @@
-"""Boost.Graph's Dijkstra, on one CPU core: what the survey compares its kernels with."""
+"""Boost.Graph's Dijkstra on one CPU core, with which the survey compares its kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADER = "boost/graph/dijkstra_shortest_paths.hpp"
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class Solver:
@@ -43,7 +43,7 @@ class Solver:
     Raises
     ------
     Skipped
-        If there is no C++ compiler, or it does not find Boost's headers.
+        If there is no C++ compiler, or Boost's headers are not installed.
     """
 
     runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
@@ -64,8 +64,8 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
-        There are no phases; an instrumented run records the whole search as one. Paths longer than
-        2**32 - 2 are found, flagged and left out of the answer.
+        There are no phases; an instrumented run records the search as one. Paths longer than 2**32 - 2 set
+        the answer's flag, and their ends count as unreached.
         """
         start = time.perf_counter()
         n = len(self._degrees)
@@ -85,7 +85,7 @@ class Solver:
 
 @cache
 def _library() -> tuple[Any, str]:
-    """Compile the program, or take it from the cache; return it with the version of Boost."""
+    """Return the program, compiled or from the cache, and the version of Boost."""
     try:
         compiler = find_compiler()
     except UserError as error:
@@ -111,7 +111,7 @@ def _library() -> tuple[Any, str]:
 
 
 def _boost_version(compiler: Compiler) -> str:
-    """Ask the compiler for the version of the Boost that it finds.
+    """Return the version of Boost that the compiler finds.
 
     Raises
     ------

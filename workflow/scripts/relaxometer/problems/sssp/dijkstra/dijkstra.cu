@@ -1,19 +1,19 @@
-// SSSP by Dijkstra's algorithm with one settled vertex a step, algorithm 1 of the survey "Single-source
+// SSSP by Dijkstra's algorithm with one settled vertex per step, algorithm 1 of the survey "Single-source
 // shortest paths in parallel with CUDA".
 //
-// A step has two parts, each done by the whole grid: ExtractMin finds the vertex of the queue with the
-// smallest distance by a tree reduction over all vertices, and Relax follows its arcs, a thread an arc. The
-// work is O(n^2): every step looks at every vertex.
+// A step has two parts, each done by the whole grid. ExtractMin finds the vertex of the queue with the
+// smallest distance by a tree reduction over all vertices; Relax follows its arcs, one thread per arc. The
+// work is O(n^2), since every step examines every vertex.
 //
-// The queue is an array with the distance of every vertex in it, and infinity for the others: for those
-// settled already, which have left it, and for those not reached yet. Arcs into settled vertices never
-// improve anything, so nothing enters the queue again.
+// The queue is an array with the distances of the vertices in it, and infinity for all others: those settled,
+// which have left it, and those not yet reached. Arcs into settled vertices improve nothing, so no vertex
+// enters again.
 //
-// Deviations from the source:
-//   - the source launches kernels for every step; here all steps are one cooperative launch, with a barrier
-//     of the grid after each part in place of the end of a launch.
-//   - every block reduces the minima of all blocks for itself, which saves a third barrier.
-//   - predecessors are kept.
+// Deviations from the survey:
+//   - It launches kernels for every step; here all steps are one cooperative launch, with a grid barrier
+//     after each part.
+//   - Every block reduces the minima of all blocks for itself, which saves a third barrier.
+//   - Predecessors are kept.
 
 #include <cooperative_groups.h>
 
@@ -21,10 +21,8 @@
 
 namespace cg = cooperative_groups;
 
-__device__ const u32 UNREACHED = NOTHING;
-
-// Parallel arcs may reach for the same vertex at once, hence the atomic minima; whichever wins, the
-// predecessor is u.
+// Parallel arcs may relax the same vertex at once, hence the atomic minima. Whichever wins, the predecessor
+// is u.
 __device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances, u32* predecessors,
                           u32* queue, u32* overflow)
 {
@@ -40,8 +38,8 @@ __device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances
     }
 }
 
-// Begins with the source alone in the queue. `minima` holds an entry for each block, `steps` gets the number
-// of settled vertices.
+// Before the launch only the source is in the queue. `minima` has one entry per block; `steps` gets the
+// number of settled vertices.
 extern "C" __global__ void dijkstra(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                     const u32* __restrict__ Wa, u32* queue, u32* distances, u32* predecessors,
                                     u64* minima, u32* overflow, u32* steps)

@@ -1,4 +1,4 @@
-"""One settled vertex a step, found by a reduction over all vertices (algorithm 1 of the survey)."""
+"""Dijkstra with one settled vertex per step, found by a reduction (algorithm 1 of the survey)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """How the reduction is launched, and where it is not worth it.
+    """The shape of the reduction, and its limit.
 
     Parameters
     ----------
     threads : {128, 256, 512, 1024}
-        Threads a block. The survey found 512 the fastest on large graphs.
+        Threads per block. The survey found 512 the fastest on large graphs.
     limit : int
-        Most vertices of a graph that this variant is run on: its work grows with their square.
+        Graphs with more vertices than this are skipped: the work grows with their square.
     """
 
     threads: Literal[128, 256, 512, 1024] = 512
@@ -33,7 +33,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP that settles the nearest vertex of the queue in each step.
+    """SSSP that settles the nearest queued vertex in each step.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
-        The phases of the answer are its steps, one for each vertex settled. An instrumented run records the
-        whole search as one: nobody wants a line for each vertex.
+        The phases of the answer are its steps, one per settled vertex. An instrumented run records the whole
+        search as one phase.
         """
         start = time.perf_counter()
         for array, nothing in (

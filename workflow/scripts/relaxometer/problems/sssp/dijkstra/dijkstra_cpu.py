@@ -1,4 +1,4 @@
-"""Dijkstra's algorithm with a binary heap on one CPU core: the line that every kernel has to beat."""
+"""Dijkstra's algorithm with a binary heap on one CPU core: the baseline for every kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp import UNREACHED, Answer
 from relaxometer.problems.sssp.dijkstra._heap import compiled_heap
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class Solver:
-    """SSSP by settling one vertex after the other, compiled with Numba.
+    """SSSP that settles one vertex after another, compiled with Numba.
 
-    The heap holds (distance << 32 | vertex) as one 64-bit word. An entry is never moved when its vertex
-    gets nearer; a second one is pushed and the stale one dropped when popped.
+    The heap holds words of 64 bits, distance << 32 | vertex. When a vertex comes nearer, another entry is
+    pushed; the stale one is dropped when it is popped.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
-        There are no phases; an instrumented run records the whole search as one.
+        There are no phases; an instrumented run records the search as one.
         """
         distance, predecessor, relaxed, overflowed = self._search(*self._csr, source)
         if phases is not None:
@@ -62,11 +62,11 @@ class Solver:
 
 @cache
 def _compiled() -> Any:
-    """Compile the search; Numba is imported only where it runs."""
+    """Compile the search, and import Numba."""
     from numba import njit
 
     push, pop = compiled_heap()
-    unreached = np.uint32(2**32 - 1)
+    unreached = UNREACHED
     low = np.uint64(32)
 
     @njit(cache=True)

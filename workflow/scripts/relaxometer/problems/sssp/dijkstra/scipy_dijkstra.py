@@ -1,4 +1,4 @@
-"""SciPy's Dijkstra with a Fibonacci heap, on one CPU core."""
+"""SciPy's Dijkstra, with a Fibonacci heap, on one CPU core."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-MOST_ARCS = 2**31
-"""SciPy counts them in 32 bits with a sign."""
+MAX_ARCS = 2**31 - 1
+"""SciPy counts arcs in signed integers of 32 bits."""
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class Solver:
     """SSSP by ``scipy.sparse.csgraph.dijkstra``.
 
-    Distances are float64 there, exact up to 2**53, so every sum of 32-bit weights that fits 32 bits is exact.
-    Zero weights are entries of the sparse matrix like any others; SciPy drops them only when it makes a
-    matrix out of a dense one.
+    Its distances are float64, so lengths that fit 32 bits are exact. Zero weights are explicit entries of
+    the sparse matrix; SciPy drops zeros only when it converts a dense matrix.
 
     Parameters
     ----------
@@ -46,8 +45,8 @@ class Solver:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        if graph.n_arcs >= MOST_ARCS:
-            raise variants.Skipped(f"{graph.n_arcs:,} arcs; SciPy's indices hold up to {MOST_ARCS - 1:,}")
+        if graph.n_arcs > MAX_ARCS:
+            raise variants.Skipped(f"{graph.n_arcs:,} arcs; SciPy's indices hold up to {MAX_ARCS:,}")
         host, n = graph.host, graph.n_vertices
         indices = (host.targets.astype(np.int32), host.offsets.astype(np.int32))
         self._matrix = csr_array((host.weights.astype(np.float64), *indices), shape=(n, n))
@@ -62,8 +61,8 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
 
-        There are no phases; an instrumented run records the whole search as one. Paths longer than
-        2**32 - 2 are found, flagged and left out of the answer.
+        There are no phases; an instrumented run records the search as one. Paths longer than 2**32 - 2 set
+        the answer's flag, and their ends count as unreached.
         """
         start = time.perf_counter()
         exact, before = self._dijkstra(self._matrix, indices=source, return_predecessors=True)
