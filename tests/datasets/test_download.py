@@ -369,7 +369,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(server, tmp_path):
 
 
 def test_lines_stand_for_a_bar_without_a_terminal(server, destination, monkeypatch, capsys):
-    monkeypatch.setattr(download._Lines, "INTERVAL_S", 0)
+    monkeypatch.setattr(download, "_INTERVAL_S", 0)
     fetch_checked(server, destination)
     assert "file.gr.gz: 0.3 MB of 1.0 MB\n" in capsys.readouterr().err
 

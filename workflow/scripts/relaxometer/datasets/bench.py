@@ -1,15 +1,13 @@
-"""Whether datasets are made in the time and memory that they are meant to take: ``make bench-data``.
+"""Checks the time and memory that datasets take against their targets: ``make bench-data``.
 
-Each is made in a process of its own, as a job of the workflow would make it, from its files to its Parquet.
-Of several repetitions the fastest counts, so that what is compiled at first is not in it. Memory is the most
-that the process ever held (peak resident set size). Files come from ``results/downloads``, the mirrors, or
-their URLs.
+Each dataset is made in its own process, as in a job of the workflow, from its files to its Parquet. The fastest
+of several repetitions counts, so compilation is left out. Memory is the peak resident set size. Files come from
+``results/downloads``, the mirrors, or their URLs.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -18,15 +16,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.registry import Dataset, load_registry
+from relaxometer.datasets.registry import DataFile, Dataset, load_registry
 
-# This module loads no numerics until a dataset is made: Linux counts what a process held before it started
-# another program as that program's, too.
+# This module loads no numerics before a dataset is made: Linux counts the memory that a process held when it
+# started another program in that program's peak.
 
 ROOT = Path(__file__).parents[4]
 REGISTRY = ROOT / "resources/datasets.yaml"
@@ -34,19 +31,19 @@ CONFIG = ROOT / "config/config.yaml"
 DOWNLOADS = ROOT / "results/downloads"
 
 Figures = dict[str, float]
-"""``seconds``; in bytes, the ``peak`` of memory, ``before`` the dataset and once it was ``read``, and the
-``size`` of its CSR arrays."""
+"""``seconds``; in bytes, peak memory ``before`` the dataset, once it was ``read`` and at the end (``peak``), and
+the ``size`` of its CSR arrays."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of one figure.
+    """An upper limit of one figure.
 
     Parameters
     ----------
     what : str
     figure : callable
-        From the measured to what is compared.
+        Maps the measured figures to the one compared.
     limit : float
     unit : str
     """
@@ -59,7 +56,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Case:
-    """A dataset to make, and what is asked of that.
+    """A dataset to make, and its targets.
 
     Parameters
     ----------
@@ -67,8 +64,7 @@ class Case:
     targets : tuple of Target
     repetitions : int
     warm_up : str, optional
-        Content of a tiny file of the same format that is read first, so that code which is loaded once is in
-        memory before.
+        Content of a tiny file of the same format, read first so that all code is loaded.
     """
 
     dataset: str
@@ -88,7 +84,7 @@ CASES = (
         "kron-g500-s20",
         (
             _within(15, "generated and built"),
-            Target("memory at its peak", lambda figures: figures["peak"] / 1e9, 3, "GB"),
+            Target("peak memory", lambda figures: figures["peak"] / 1e9, 3, "GB"),
         ),
         repetitions=2,
     ),
@@ -97,7 +93,7 @@ CASES = (
         "usa-ne-topology",
         (
             Target(
-                "memory for reading, by CSR size",
+                "memory to read, per CSR size",
                 lambda figures: (figures["read"] - figures["before"]) / figures["size"],
                 3,
                 "times",
@@ -117,7 +113,7 @@ def measure(name: str, repetitions: int, warm_up: str | None, files: list[Path])
     repetitions : int
     warm_up : str or None
     files : list of Path
-        In the order of the dataset's own.
+        In the order of ``dataset.files``.
     """
     dataset = load_registry(REGISTRY, {})[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +142,7 @@ def _make(name: str, dataset: Dataset, files: list[Path], folder: Path) -> tuple
     seconds : float
         From the files to the Parquet.
     read, size : int
-        Peak of memory once the files were read, and bytes of the CSR arrays; zeros for a batch.
+        Peak memory once the files were read, and bytes of the CSR arrays; zeros for a batch.
     """
     from relaxometer.datasets.build import build_graph
     from relaxometer.datasets.build_batch import build_batch
@@ -171,14 +167,14 @@ def _peak_bytes() -> int:
 
 
 def measured_apart(case: Case, dataset: Dataset) -> Figures:
-    """Make a dataset in a process of its own.
+    """Make a dataset in its own process.
 
     Raises
     ------
     UserError
-        If a file cannot be had or the dataset cannot be made; says why in one line.
+        If a file cannot be fetched or the dataset cannot be made; gives the reason in one line.
     """
-    files = [str(fetched(file.as_download(), file.file_name, dataset.terms)) for file in dataset.files]
+    files = [str(_fetched(file, dataset.terms)) for file in dataset.files]
     order = [case.dataset, case.repetitions, case.warm_up, files]
     command = [sys.executable, "-m", "relaxometer.datasets.bench", json.dumps(order)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -189,22 +185,20 @@ def measured_apart(case: Case, dataset: Dataset) -> Figures:
     return figures
 
 
-def fetched(entry: dict[str, Any], name: str | None, terms: str) -> Path:
-    """Return the path of a file, which is fetched unless it is there."""
-    from relaxometer.datasets.download import Retries, fetch
+def _fetched(file: DataFile, terms: str) -> Path:
+    """Return the path of a data file; fetch it if it is missing."""
+    from relaxometer.datasets.download import Retries, all_mirrors, fetch
 
-    assert name is not None, "the project's own datasets are downloads or need no file"
-    path = DOWNLOADS / name
+    assert file.file_name is not None, "the project's own datasets are downloads or need no file"
+    path = DOWNLOADS / file.file_name
     if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
         config = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
-        named = os.environ.get("RELAXOMETER_DATA_MIRRORS", "").split(os.pathsep)
         fetch(
-            entry["urls"],
+            file.urls,
             path,
-            sha256=entry["sha256"],
-            expected_bytes=entry["bytes"],
-            mirrors=[*config.get("data_mirrors", []), *filter(None, named)],
+            sha256=file.sha256,
+            expected_bytes=file.bytes,
+            mirrors=all_mirrors(config.get("data_mirrors", [])),
             terms=terms,
             retries=Retries(attempts=2),
         )
@@ -212,7 +206,7 @@ def fetched(entry: dict[str, Any], name: str | None, terms: str) -> Path:
 
 
 def main() -> int:
-    """Print a line for each target; return 1 if one is missed."""
+    """Print one line per target; return 1 if one is missed."""
     datasets = load_registry(REGISTRY, {})
     print(f"{'dataset':<18}{'what':<33}{'at most':>12}{'measured':>14}")
     missed = False
