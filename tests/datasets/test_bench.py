@@ -4,6 +4,7 @@ import pytest
 
 from relaxometer.datasets import bench, download
 from relaxometer.datasets.bench import Case, Target, main
+from relaxometer.datasets.partial_file import LocationError
 
 
 def case(dataset, *limits, **keys):
@@ -49,9 +50,9 @@ def test_a_missed_target_fails(rows):
 
 def test_what_cannot_be_had_is_one_line_and_no_miss(rows, monkeypatch, tmp_path):
     def no_network(*_):
-        raise download._LocationError("no network")
+        raise LocationError("no network")
 
-    monkeypatch.setattr(download, "_download", no_network)
+    monkeypatch.setattr(download, "download", no_network)
     monkeypatch.setattr(bench, "DOWNLOADS", tmp_path / "downloads")
     monkeypatch.setattr(bench, "CONFIG", tmp_path / "config.yaml")
     monkeypatch.setenv("RELAXOMETER_DATA_MIRRORS", "")

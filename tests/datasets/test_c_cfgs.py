@@ -82,7 +82,9 @@ def test_text_that_is_no_llvm_is_refused(monkeypatch):
 
 def test_without_clang_one_line_says_so(source, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UserError, match=r"^no clang on PATH[^\n]*; install clang or leave the batch out$"):
+    with pytest.raises(
+        UserError, match=r"^clang, which [^\n]* is not on PATH; install clang or leave the batch out$"
+    ):
         build_batch("c", Dataset(format="c-cfgs", path=str(source)), files=[source])
 
 

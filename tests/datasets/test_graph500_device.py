@@ -41,7 +41,7 @@ def test_graphs_have_the_same_bits(device, keys):
 
 
 def test_arcs_that_do_not_fit_a_word_are_refused(host_device):
-    with pytest.raises(UserError, match="scale 28 with weights from 1 to 255 needs 64 bits an arc"):
+    with pytest.raises(UserError, match="scale 28 with weights from 1 to 255 needs 64 bits per arc"):
         graph500_device.kronecker_graph(host_device, Graph500Parameters(scale=28))
 
 
@@ -62,4 +62,4 @@ def test_a_dataset_is_made_where_a_gpu_has_room(monkeypatch, capsys, host_device
 
     monkeypatch.setattr(graph500_device, "kronecker_graph", no_room)
     assert content_hash(build_graph("kron", dataset, files=[])) == expected
-    assert "made on the CPU, since the GPU has no room for it (needs 1 GB)" in capsys.readouterr().err
+    assert "made on the CPU, because GPU memory is too small (needs 1 GB)" in capsys.readouterr().err

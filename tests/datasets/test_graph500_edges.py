@@ -41,7 +41,9 @@ def test_weights_come_from_a_second_file(tmp_path):
 
 
 def test_a_cut_file_is_one_line(tmp_path):
-    with pytest.raises(UserError, match=r"edges\.bin: 63 bytes are no whole number of edges, 16 bytes each$"):
+    with pytest.raises(
+        UserError, match=r"edges\.bin: 63 bytes is not a multiple of 16, the size of an edge$"
+    ):
         build(tmp_path, np.frombuffer(EDGES.tobytes()[:-1], dtype=np.uint8))
 
 
@@ -67,6 +69,6 @@ def test_wrong_weights_are_one_line(tmp_path, values, message):
 
 def test_values_need_their_file(tmp_path):
     with pytest.raises(
-        UserError, match=r"^graph small: its weights are to be values, but its entry has no `edge"
+        UserError, match=r"^graph small: weights are taken from values, but the entry has no `edge"
     ):
         build(tmp_path, weights=VALUES)

@@ -162,14 +162,14 @@ def refusal(path):
 def test_a_web_page_instead_of_an_archive_is_one_line(tmp_path):
     path = tmp_path / "N02.zip"
     path.write_bytes(b"<!DOCTYPE html><title>404</title>")
-    assert "not readable as a zip archive (File is not a zip file); delete it and fetch" in refusal(path)
+    assert "cannot be read as a zip archive (File is not a zip file); delete it and fetch" in refusal(path)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
 def test_a_cut_archive_is_one_line(archive, share):
     content = archive.read_bytes()
     archive.write_bytes(content[: int(share * len(content))])
-    assert "not readable as a zip archive" in refusal(archive)
+    assert "cannot be read as a zip archive" in refusal(archive)
 
 
 def test_a_damaged_archive_is_one_line(archive):
@@ -178,19 +178,22 @@ def test_a_damaged_archive_is_one_line(archive):
         start = opened.getinfo("UTF-8/N02-24_RailroadSection.geojson").header_offset
     content[start + 100 : start + 120] = bytes(20)
     archive.write_bytes(content)
-    assert "not readable as a zip archive" in refusal(archive)
+    assert "cannot be read as a zip archive" in refusal(archive)
 
 
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({}, r"no file *_RailroadSection.geojson in it; take the archive that holds GeoJSON"),
-        ({"RailroadSection": "{"}, "UTF-8/N02-24_RailroadSection.geojson: no valid JSON in UTF-8 (Expecting"),
-        ({"RailroadSection": "線".encode("cp932")}, "no valid JSON in UTF-8 ('utf-8' codec can't decode"),
-        ({"RailroadSection": "[" * 100_000}, "no valid JSON in UTF-8 ("),
-        ({"RailroadSection": "[]"}, "_RailroadSection.geojson: no GeoJSON: it has no list 'features'"),
-        ({"RailroadSection": '{"features": {}}'}, "no GeoJSON: it has no list 'features'"),
-        ({"RailroadSection": '{"features": []}'}, "no file *_Station.geojson in it"),
+        ({}, "contains no file *_RailroadSection.geojson; take the archive with GeoJSON"),
+        (
+            {"RailroadSection": "{"},
+            "UTF-8/N02-24_RailroadSection.geojson: not valid JSON in UTF-8 (Expecting",
+        ),
+        ({"RailroadSection": "線".encode("cp932")}, "not valid JSON in UTF-8 ('utf-8' codec can't decode"),
+        ({"RailroadSection": "[" * 100_000}, "not valid JSON in UTF-8 ("),
+        ({"RailroadSection": "[]"}, "_RailroadSection.geojson: not GeoJSON: it has no list 'features'"),
+        ({"RailroadSection": '{"features": {}}'}, "not GeoJSON: it has no list 'features'"),
+        ({"RailroadSection": '{"features": []}'}, "contains no file *_Station.geojson"),
         (
             {"RailroadSection": '{"features": []}', "Station": '{"features": []}'},
             "no track leads from one station to another",
@@ -205,7 +208,7 @@ def test_an_archive_of_something_else_is_one_line(tmp_path, members, message):
     assert message in refusal(path)
 
 
-POINTS = "its coordinates are no list of two or more [longitude, latitude]"
+POINTS = "its coordinates are not a list of two or more [longitude, latitude]"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +216,7 @@ POINTS = "its coordinates are no list of two or more [longitude, latitude]"
     [
         ([], "text", "features[1]: no properties"),
         (["properties"], None, "features[1]: no properties"),
-        (["properties", "N02_003"], ..., "no property N02_003; a line is told by N02_003 and N02_004"),
+        (["properties", "N02_003"], ..., "no property N02_003; a line is identified by N02_003 and N02_004"),
         (["geometry"], None, "features[1]: its geometry is None; expected a LineString"),
         (["geometry", "type"], "Point", "features[1]: its geometry is Point; expected a LineString"),
         (["geometry", "type"], "MultiLineString", POINTS),
@@ -245,7 +248,7 @@ def test_a_station_without_a_code_is_named(tmp_path):
     layers = railway_layers()
     layers["Station"][3]["properties"] |= {"N02_005g": None, "N02_005c": ""}
     refused = refusal(write_railways(tmp_path / "N02.zip", layers))
-    assert "features[3]: neither property N02_005g nor N02_005c, which say what stations are one" in refused
+    assert "features[3]: neither property N02_005g nor N02_005c, which identify" in refused
 
 
 def test_a_missing_file_is_one_line(tmp_path):

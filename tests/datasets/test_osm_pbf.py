@@ -139,9 +139,9 @@ def test_direction_of_one_way_roads(direction, ends):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<!DOCTYPE html><title>404</title>", "no OpenStreetMap extract in PBF: it begins with a web page"),
+        (b"<!DOCTYPE html><title>404</title>", "not an OpenStreetMap PBF extract: it begins with a web page"),
         (b"PK\x03\x04 something else", r"it begins with b'PK\x03\x04 som'...; fetch it again"),
-        (b"", "no OpenStreetMap extract in PBF: it begins with b''"),
+        (b"", "not an OpenStreetMap PBF extract: it begins with b''"),
     ],
 )
 def test_what_is_no_extract_is_one_line(tmp_path, content, message):
@@ -167,7 +167,9 @@ def test_a_missing_file_is_one_line(tmp_path):
 
 
 def test_no_road_in_the_area_is_one_line(road_file):
-    with pytest.raises(UserError, match=r"^graph small: the extract has no road of the classes and the area"):
+    with pytest.raises(
+        UserError, match=r"^graph small: the extract has no road of these classes in this area"
+    ):
         build(road_file("monaco.osm.pbf"), box={"south": 0, "west": 0, "north": 1, "east": 1})
 
 
@@ -189,5 +191,7 @@ def test_a_missing_extension_says_what_to_install(monkeypatch, tmp_path):
     settings = {"extension_directory": str(tmp_path), "custom_extension_repository": str(tmp_path)}
     connect = duckdb.connect
     monkeypatch.setattr(duckdb, "connect", lambda: connect(config=settings))
-    with pytest.raises(UserError, match=r"finds no extension 'spatial' .* install it with: pip install"):
+    with pytest.raises(
+        UserError, match=r"does not find its extension 'spatial' .* install it with: pip install"
+    ):
         osm_pbf._database_with_spatial()

@@ -276,7 +276,7 @@ def test_a_batch_carries_its_origin_and_only_large_enough_graphs():
         (
             build_batch,
             Dataset(format="python-cfgs", parameters={"modules": ["json", "jsno"]}),
-            "batch mine: parameters.modules: 'jsno' is no module of .*; did you mean 'json'",
+            "batch mine: parameters.modules: unknown module 'jsno' of .*; did you mean 'json'",
         ),
         (
             build_graph,

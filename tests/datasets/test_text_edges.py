@@ -68,12 +68,12 @@ def test_both_ways_to_renumber_agree(gap):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("7\t3", "7\tx", "small.txt:3: '7\\tx': target x is no integer from 0 to 9223372036854775807"),
-        ("7\t3", "-7\t3", "small.txt:3: '-7\\t3': source -7 is no integer from 0"),
-        ("7\t3", "7", "small.txt:3: '7': 1 fields; expected '<source> <target>'"),
-        ("7\t3", "7\t3\t1", "small.txt:3: '7\\t3\\t1': 3 fields; expected '<source> <target>'"),
-        ("7\t3", f"7\t{2**63}", "target 9223372036854775808 is no integer from 0"),
-        (SMALL, "# nothing\n", "small.txt: no edges; expected lines '<source> <target>'"),
+        ("7\t3", "7\tx", "small.txt:3: '7\\tx': head x is not an integer from 0 to 9223372036854775807"),
+        ("7\t3", "-7\t3", "small.txt:3: '-7\\t3': tail -7 is not an integer from 0"),
+        ("7\t3", "7", "small.txt:3: '7': 1 fields; expected '<tail> <head>'"),
+        ("7\t3", "7\t3\t1", "small.txt:3: '7\\t3\\t1': 3 fields; expected '<tail> <head>'"),
+        ("7\t3", f"7\t{2**63}", "head 9223372036854775808 is not an integer from 0"),
+        (SMALL, "# nothing\n", "small.txt: no edges; expected lines '<tail> <head>'"),
     ],
 )
 def test_every_mistake_is_one_line(tmp_path, old, new, message):
@@ -84,7 +84,7 @@ def test_every_mistake_is_one_line(tmp_path, old, new, message):
 
 
 def test_values_must_be_there(tmp_path):
-    with pytest.raises(UserError, match=r"small\.txt:2: .* no third field, whose values the entry wants"):
+    with pytest.raises(UserError, match=r"small\.txt:2: .* no third field, but the entry takes"):
         build_text(tmp_path, SMALL, weights={"distribution": "values"})
 
 

@@ -1,8 +1,8 @@
 """Checks the time and memory that datasets take against their targets: ``make bench-data``.
 
-Each dataset is made in its own process, as in a job of the workflow, from its files to its Parquet. The fastest
-of several repetitions counts, so compilation is left out. Memory is the peak resident set size. Files come from
-``results/downloads``, the mirrors, or their URLs.
+Each dataset is made in its own process, as in a job of the workflow, from its files to its Parquet. The
+fastest of several repetitions counts, so compilation is left out. Memory is the peak resident set size. Files
+come from ``results/downloads``, the mirrors, or their URLs.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CONFIG = ROOT / "config/config.yaml"
 DOWNLOADS = ROOT / "results/downloads"
 
 Figures = dict[str, float]
-"""``seconds``; in bytes, peak memory ``before`` the dataset, once it was ``read`` and at the end (``peak``), and
-the ``size`` of its CSR arrays."""
+"""``seconds``; in bytes, peak memory ``before`` the dataset, once it was ``read`` and at the end (``peak``),
+and the ``size`` of its CSR arrays."""
 
 
 @dataclass(frozen=True)

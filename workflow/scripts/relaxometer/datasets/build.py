@@ -1,4 +1,4 @@
-"""From an entry of the registry to its graph, checked against what the entry promises."""
+"""Makes the graph of a dataset and checks it against its entry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 
 Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
-"""Makes a graph out of its name, its entry, the files that the entry names, and the graph it is a part of."""
+"""Makes a graph from its name, its entry, its data files, and the graph that it is extracted from."""
 
 
 def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph | None = None) -> Graph:
@@ -25,23 +25,22 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     Parameters
     ----------
     name : str
-        What the graph is called from here on.
+        Name of the graph.
     dataset : Dataset
     files : list of Path
-        The downloaded or given files, in the order of ``dataset.files``.
+        The data files, in the order of ``dataset.files``.
     base : Graph, optional
         The graph named by ``dataset.extracted_from``.
 
     Returns
     -------
     Graph
-        With metadata: origin, checksum, terms, weight unit, generator and seed, whether it is directed.
+        Its metadata name origin, checksum, terms, weight unit, generator, seed and directedness.
 
     Raises
     ------
     UserError
-        If the entry is one of a batch, a file is missing or wrong, or the counts differ from those of the
-        entry.
+        If the entry is a batch, a file is missing or wrong, or the counts differ from the entry's.
     """
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
@@ -54,15 +53,15 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
 
 
 def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
-    """Return name and SHA-256 of `file`, which must be the one that `entry` describes.
+    """Return the name and SHA-256 of `file`, which must match `entry`.
 
     Parameters
     ----------
     file : Path
     entry : DataFile
-        The dataset itself, or what it says about a second file.
+        The dataset itself, or its second file.
     role : str, default="file"
-        The keys of the result are this, and this with ``_sha256``.
+        The keys of the result are `role` and `role` with ``_sha256``.
     """
     try:
         with file.open("rb") as stream:
@@ -77,7 +76,7 @@ def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
 
 
 def origin_of(dataset: Dataset) -> dict[str, Any]:
-    """Return what ``graph.json`` or ``batch.json`` says about the origin of a dataset."""
+    """Return the metadata about a dataset's origin for ``graph.json`` or ``batch.json``."""
     known = {
         "format": dataset.format,
         "description": dataset.description,
@@ -94,9 +93,9 @@ def origin_of(dataset: Dataset) -> dict[str, Any]:
 
 
 def is_symmetric(graph: Graph) -> bool:
-    """Tell whether every arc has a counterpart of the same weight in the other direction.
+    """Return whether every arc has a reverse arc of the same weight.
 
-    Metadata that say so are taken at their word: generators know, and billions of arcs take minutes.
+    Metadata of generators that say so are trusted: checking billions of arcs takes minutes.
     """
     if graph.metadata.get("directed") is False:
         return True
@@ -105,7 +104,7 @@ def is_symmetric(graph: Graph) -> bool:
 
 @njit(cache=True)
 def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> bool:
-    # The arcs in CSR order name the tails of each head in ascending order: that of the head's own row.
+    # In CSR order, the tails of each head ascend, as the targets in the head's own row do.
     cursors = offsets[:-1].copy()
     for tail in range(len(cursors)):
         for i in range(offsets[tail], offsets[tail + 1]):
@@ -118,12 +117,12 @@ def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray)
 
 
 def check_counts(what: str, n_vertices: int, n_arcs: int, dataset: Dataset) -> None:
-    """Refuse what was built if it has other counts than its entry promises.
+    """Refuse a graph or batch whose counts differ from its entry.
 
     Parameters
     ----------
     what : str
-        Kind and name of what was built, for the message.
+        Kind and name, for the message.
     n_vertices, n_arcs : int
     dataset : Dataset
     """

@@ -1,4 +1,4 @@
-"""From an entry of the registry to its batch of graphs, checked against what the entry promises."""
+"""Makes the batch of a dataset and checks it against its entry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch
 
 BatchReader = Callable[[str, Dataset, list[Path]], Batch]
-"""Makes a batch out of its name, its entry and the files that the entry names."""
+"""Makes a batch from its name, its entry and its data files."""
 
 
 def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
@@ -21,21 +21,21 @@ def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
     Parameters
     ----------
     name : str
-        What the batch is called from here on.
+        Name of the batch.
     dataset : Dataset
     files : list of Path
-        The downloaded or given file, for formats that need one.
+        The data file, for formats that need one.
 
     Returns
     -------
     Batch
-        With metadata: origin, checksum, terms, and what made it.
+        Its metadata name origin, checksum, terms and generator.
 
     Raises
     ------
     UserError
-        If the entry is one of a single graph, a file is missing or wrong, a tool that the format needs is not
-        installed, or the counts differ from those of the entry.
+        If the entry is a single graph, a file is missing or wrong, a tool that the format needs is not
+        installed, or the counts differ from the entry's.
     """
     if not dataset.is_batch:
         raise UserError(f"{name} is a graph, not a batch of graphs: it is built at results/graphs/{name}/")

@@ -1,6 +1,6 @@
-"""Random numbers by their index: any part of a stream can be made alone, in any order.
+"""Random numbers by index: any part of a stream can be generated on its own, in any order.
 
-The number at an index is what SplitMix64 gives after so many steps from the stream's key.
+The number at index `i` is the output of SplitMix64 after `i` + 1 steps from the stream's key.
 
 References
 ----------
@@ -20,7 +20,7 @@ Bits = npt.NDArray[np.uint64]
 
 
 class Purpose(IntEnum):
-    """What a stream is for; each has numbers of its own."""
+    """The purpose of a stream; each purpose has its own numbers."""
 
     ENDS = 1
     WEIGHTS = 2
@@ -40,7 +40,7 @@ _HALF = np.uint64(32)
 
 
 def stream(seed: int, purpose: Purpose) -> np.uint64:
-    """Return the key of the stream for `purpose`; every `seed` has another."""
+    """Return the key of the stream for `seed` and `purpose`."""
     of_seed = np.uint64(number(np.uint64(seed % 2**64), 0))
     return np.uint64(number(of_seed, int(purpose)))
 
@@ -65,7 +65,7 @@ def number(key: np.uint64, index: int) -> np.uint64:
 def below(number: Any, limit: np.uint64) -> Any:
     """Map a number, or an array of them, to 0 .. `limit` - 1; the limit is at most 2**32.
 
-    A value is as likely as any other up to a share of `limit` / 2**32.
+    All values are equally likely up to a relative error of `limit` / 2**32.
     """
     return ((number >> _HALF) * limit) >> _HALF
 

@@ -12,10 +12,10 @@ from relaxometer.datasets.parameters import Weights
 from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
 
 STEPS, SCALE = 4096, 1 << 16
-"""Quantiles of a log-uniform distribution that are worked out, and the resolution between two of them."""
+"""Exact quantiles of a log-uniform distribution, and the resolution between two of them."""
 
 PIECE = 1 << 16
-"""Weights drawn in one go, for the sake of memory."""
+"""Weights drawn at a time, to bound memory."""
 
 
 def draw(weights: Weights, seed: int, start: int, stop: int) -> npt.NDArray[np.uint32]:
@@ -30,7 +30,7 @@ def draw(weights: Weights, seed: int, start: int, stop: int) -> npt.NDArray[np.u
     Returns
     -------
     ndarray of shape (stop - start,), uint32
-        A weight depends on the seed and its edge alone.
+        A weight depends only on the seed and its edge.
     """
     result = np.ones(stop - start, dtype=np.uint32)
     if weights.distribution == "unit":
@@ -73,8 +73,8 @@ def _quantiles(
 def _knots(low: int, high: int) -> npt.NDArray[np.int64]:
     """Return every `STEPS`-th quantile, times `SCALE`; shape (STEPS + 1,).
 
-    Floating-point logarithms differ in the last bit between processors. So these are worked out in decimal
-    arithmetic, and joined by straight lines in integers.
+    Floating-point logarithms differ in the last bit between processors. So the quantiles are computed in
+    decimal arithmetic and interpolated linearly in integers.
     """
     ratio = Decimal(high) / low
     return np.array([int(low * SCALE * ratio ** (Decimal(i) / STEPS)) for i in range(STEPS + 1)])

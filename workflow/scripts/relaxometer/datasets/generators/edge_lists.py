@@ -1,4 +1,4 @@
-"""From a list of edges to a graph in CSR form, in parallel and in little memory."""
+"""Builds a graph in CSR form from a list of edges, in parallel and in little memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Vertices = npt.NDArray[np.uint32]
 Weights = npt.NDArray[np.uint32]
 
 SLICES = 64
-"""Slices of the edge list that are dealt out at the same time."""
+"""Slices of the edge list that are distributed at the same time."""
 
 BUCKET_BITS = 9
-"""Rows are dealt out to so many buckets (as a binary logarithm) first: each fits a processor's cache."""
+"""Binary logarithm of the number of buckets that rows are first distributed to; a bucket fits the cache."""
 
 
 def graph_of_edges(
@@ -35,8 +35,8 @@ def graph_of_edges(
 ) -> Graph:
     """Build a graph from edges in any order.
 
-    The same as :meth:`Graph.from_arcs`, for edge lists of millions that a generator made and that need no
-    checks. Self-loops are dropped.
+    Like :meth:`Graph.from_arcs`, but for the millions of edges of a generator, which need no checks.
+    Self-loops are dropped.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ def graph_of_edges(
     tails, heads : ndarray of shape (n_edges,), uint32
     weights : ndarray of shape (n_edges,), uint32
     undirected : bool, default=True
-        Whether an edge makes arcs in both directions.
+        Each edge gives arcs in both directions.
     keep_parallel : bool, default=False
-        Whether parallel arcs stay; otherwise they are merged to the lightest.
+        Keep parallel arcs instead of merging them to the lightest.
     lon, lat : ndarray of shape (n_vertices,), float64, optional
     metadata : dict, optional
 
     Returns
     -------
     Graph
-        The same bits for any order of the edges and any number of threads.
+        The same for any order of the edges and any number of threads.
     """
     shift = max((n_vertices - 1).bit_length() - BUCKET_BITS, 0)
     counts = np.zeros((SLICES, ((n_vertices - 1) >> shift) + 1), dtype=np.int64)
@@ -86,7 +86,7 @@ def _slice(index: int, size: int) -> tuple[int, int]:
 
 @njit(parallel=True, cache=True)
 def _count(tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: int, counts: np.ndarray) -> None:
-    """Count the arcs of every bucket, for each slice of the edge list apart."""
+    """Count the arcs per bucket, separately for each slice of the edge list."""
     for s in prange(SLICES):
         start, stop = _slice(s, len(tails))
         for e in range(start, stop):
@@ -116,7 +116,7 @@ def _deal(
     rows: np.ndarray,
     arcs: np.ndarray,
 ) -> None:
-    """Write every arc and its row into its bucket, from where `cursors` say for each slice and bucket."""
+    """Write every arc and its row into its bucket; `cursors` hold the next place per slice and bucket."""
     for s in prange(SLICES):
         start, stop = _slice(s, len(tails))
         for e in range(start, stop):

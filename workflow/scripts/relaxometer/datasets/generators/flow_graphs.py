@@ -1,4 +1,4 @@
-"""Directed graphs with a root, vertex 0: like control-flow graphs, or hard on a search for dominators."""
+"""Directed graphs with root 0: like control-flow graphs, or hard for dominator algorithms."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from relaxometer.graphs.graph import Graph
 Ends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 METADATA = {"generator": "relaxometer.datasets.generators.flow_graphs", "search_keys": [0]}
-"""Searches start from the root."""
+"""Metadata of all these graphs: searches start from the root."""
 
 STEP = 4
-"""A vertex has an arc from one of so many before it, so that all are reached."""
+"""Every vertex has an arc from one of this many vertices before it, so all are reached."""
 
 
 def build_random(
@@ -58,7 +58,7 @@ def build_ladder(
 def build_listed(
     name: str, dataset: Dataset[ListedArcsParameters], files: list[Path], base: Graph | None
 ) -> Graph:
-    """Make the graph of the arcs that the entry lists; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make the graph of the listed arcs; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
     ends = np.array(p.arcs, dtype=np.int64).reshape(-1, 2)
     weights = np.ones(len(ends), dtype=np.uint32)
@@ -68,9 +68,8 @@ def build_listed(
 def ladder_arcs(rungs: int, *, closed: bool) -> Ends:
     """Return the arcs of a ladder: odd vertices are one rail from the root up, even ones the other.
 
-    Rails lead up and rungs both ways, so that every vertex is dominated by the root alone, and has a long way
-    up to it in a search's tree. If `closed`, there are no rungs; the rails lead both ways and meet at their
-    far ends.
+    Rails lead up and rungs both ways, so the root is every vertex's only dominator and far above it in a
+    search tree. If `closed`, the rails lead both ways and one rung joins their far ends.
     """
     foot = np.array([1, 2], dtype=np.int64)
     rails = np.arange(1, 2 * rungs - 1, dtype=np.int64)
@@ -83,7 +82,7 @@ def ladder_arcs(rungs: int, *, closed: bool) -> Ends:
 
 
 def _any(seed: int, purpose: Purpose, n: int, mean: float) -> npt.NDArray[np.int64]:
-    """Draw vertices, `mean` of them for each vertex."""
+    """Draw `mean` vertices per vertex."""
     count = int(n * mean)
     return below(bits(stream(seed, purpose), 0, count), np.uint64(n)).astype(np.int64)
 
@@ -91,8 +90,8 @@ def _any(seed: int, purpose: Purpose, n: int, mean: float) -> npt.NDArray[np.int
 def _near(
     seed: int, purpose: Purpose, tails: npt.NDArray[np.int64], reach: int, *, back: bool = False
 ) -> Ends:
-    """Draw for every tail a head of at most `reach` further on, or back."""
-    # The numbers of a stream that drew the tails come before.
+    """Draw a head for every tail, at most `reach` vertices after it, or before it if `back`."""
+    # The first numbers of the stream drew the tails.
     drawn = bits(stream(seed, purpose), len(tails), 2 * len(tails))
     steps = 1 + below(drawn, np.uint64(reach)).astype(np.int64)
     return tails, np.maximum(tails - steps, 0) if back else tails + steps

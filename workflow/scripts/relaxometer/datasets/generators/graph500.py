@@ -1,4 +1,4 @@
-"""Graph500's Kronecker graphs and search keys, the same bits as the reference implementation makes.
+"""Graph500's Kronecker graphs and search keys, bit for bit those of the reference implementation.
 
 References
 ----------
@@ -22,28 +22,28 @@ from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.graphs.graph import Graph
 
 USER_SEEDS = (2, 3)
-"""The seeds of the benchmark."""
+"""Seeds of the benchmark."""
 
 N_SEARCH_KEYS = 64
 
 STRIDE = 2**64
-"""Steps of the random numbers between one edge and the next."""
+"""Random numbers between one edge and the next."""
 
 SCRAMBLE_AT = 50 * 2**128 + 7 * 2**64
-"""Steps to the numbers that scramble the vertices."""
+"""Offset of the random numbers that scramble the vertices."""
 
 SEARCH_KEYS_AT = 2 * 2**128
-"""Steps to the numbers that search keys are made of."""
+"""Offset of the random numbers of the search keys."""
 
 CHUNK = 1 << 14
-"""Edges that one thread makes in one go; the result does not depend on it."""
+"""Edges per task of a thread; does not change the result."""
 
 Vertices = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeTuples:
-    """A range of the edge list: self-loops and repeated edges stay.
+    """A range of the edge list, with self-loops and repeated edges.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def kronecker_edges(
     user_seeds : tuple of int
         Two numbers below 2**64.
     chunk : int
-        Edges that one thread makes in one go; does not change the result.
+        Edges per task of a thread; does not change the result.
     """
     size = stop - start
     tails, heads = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
@@ -99,7 +99,7 @@ def scrambling(seed: mrg.State) -> npt.NDArray[np.uint64]:
 
 
 def _chunk_starts(state: mrg.State, chunk: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return the states that `count` chunks start from, shape (count, 5), uint64."""
+    """Return the initial states of `count` chunks, shape (count, 5), uint64."""
     starts = np.empty((count, 5), dtype=np.uint64)
     if count:
         starts[0] = state
@@ -141,17 +141,17 @@ _PER_MODULUS = 0.000000000465661287524579692
 _B = _C = np.uint64(1900)
 _A = np.uint64(5700)
 _WHOLE = np.uint64(10_000)
-"""Probabilities of the quadrants in ten thousandths."""
+"""Probabilities of the quadrants times 10,000."""
 
 _REJECTED = np.uint64((2**31 - 1) % 10_000)
-"""Numbers below are drawn again, so that every ten thousandth is as likely as any other."""
+"""Smaller numbers are drawn again, so that the remainder modulo 10,000 is uniform."""
 
 _ONE = np.uint64(1)
 
 
 @njit(cache=True)
 def _edge(scale: int, state: np.ndarray) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """Return both ends before scrambling and the number that the weight is made of."""
+    """Return both ends before scrambling, and the random number of the weight."""
     z1, z2, z3, z4, z5 = state[0], state[1], state[2], state[3], state[4]
     tail = head = np.uint64(0)
     for _ in range(scale):
@@ -162,7 +162,7 @@ def _edge(scale: int, state: np.ndarray) -> tuple[np.uint64, np.uint64, np.uint6
         down = place >= _B and (place < _B + _C or place >= _B + _C + _A)
         right = place < _B or place >= _B + _C + _A
         if tail == head and down and not right:
-            down, right = right, down  # below the diagonal: the mirror image above
+            down, right = right, down  # mirrored above the diagonal
         tail = tail << _ONE | np.uint64(down)
         head = head << _ONE | np.uint64(right)
     return tail, head, mrg.drawn(z1, z5)
@@ -174,7 +174,7 @@ _WORD = 64
 
 @njit(cache=True)
 def _scrambled(v: np.uint64, scale: int, scramble: np.ndarray) -> np.uint64:
-    """Return the label of vertex `v`: two rounds of an odd factor and reversed bits."""
+    """Return the label of vertex `v`: twice, multiply by an odd factor and reverse the bits."""
     unused = np.uint64(_WORD - scale)
     v = (v + scramble[0] + scramble[1]) * (scramble[0] | _SCRAMBLE_FACTORS[0])
     v = _reversed(v) >> unused
@@ -188,7 +188,7 @@ _MASKS = np.array([0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F,
 
 @njit(cache=True)
 def _reversed(x: np.uint64) -> np.uint64:
-    """Return the bits of `x` in reverse: neighbours swapped, then pairs, fours and so on."""
+    """Return the bits of `x` in reverse order: swap neighbours, then pairs, fours and so on."""
     for i in range(len(_MASKS)):
         width = _ONE << np.uint64(i)
         x = (x >> width) & _MASKS[i] | (x & _MASKS[i]) << width
@@ -200,9 +200,9 @@ _PER_MODULUS_SQUARED = 0.0000000000000000002168404346990492787
 
 
 def root_stream(user_seeds: tuple[int, int] = USER_SEEDS) -> Iterator[float]:
-    """Yield the numbers that search keys are made of, each from 0 to 1.
+    """Yield the random numbers of the search keys, each from 0 to 1.
 
-    A number is two draws: the second fills in what the first leaves open.
+    A number combines two draws; the second gives the lower digits.
     """
     state = mrg.advanced(mrg.seeded(*user_seeds), SEARCH_KEYS_AT)
     while True:
@@ -218,21 +218,21 @@ def search_keys(
     count: int = N_SEARCH_KEYS,
     user_seeds: tuple[int, int] = USER_SEEDS,
 ) -> list[int]:
-    """Sample the vertices that searches start from; see "Sampling 64 search keys".
+    """Sample the sources of searches; see "Sampling 64 search keys".
 
     Parameters
     ----------
     scale : int
     degrees : ndarray of shape (2**scale,), integers
-        Of every vertex, self-loops not counted.
+        Degrees without self-loops.
     count : int, default=64
     user_seeds : tuple of int
 
     Returns
     -------
     list of int
-        Different vertices with edges, in the order of the reference; fewer than `count` if as many draws as
-        there are vertices find no more.
+        Distinct vertices with edges, in the reference's order. Sampling stops after as many draws as there
+        are vertices, so there may be fewer than `count`.
     """
     n_vertices = 1 << scale
     numbers = root_stream(user_seeds)
@@ -260,7 +260,7 @@ def integer_weights(weights: npt.NDArray[np.float32], low: int, high: int) -> np
 
 
 _PIECE = 1 << 20
-"""Weights converted in one go, for the sake of memory."""
+"""Weights converted at a time, to bound memory."""
 
 
 def kronecker_graph(parameters: Graph500Parameters) -> Graph:
@@ -273,8 +273,8 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
     Returns
     -------
     Graph
-        Without self-loops, but with the `input_degrees` that the benchmark's rates are made of. Its metadata
-        holds ``input_edges``, ``self_loops``, ``isolated_vertices`` and the ``search_keys``.
+        Without self-loops, but with the `input_degrees` from which the benchmark's rates are computed. Its
+        metadata holds ``input_edges``, ``self_loops``, ``isolated_vertices`` and the ``search_keys``.
     """
     p = parameters
     n_edges = p.edge_factor << p.scale
@@ -293,12 +293,12 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
 
 
 def input_degrees(xp: Any, tails: Any, heads: Any, n_vertices: int) -> Any:
-    """Return how often each vertex is an end of a tuple, self-loops counted twice.
+    """Count how often each vertex is an end of an edge tuple; self-loops count twice.
 
     Parameters
     ----------
     xp : module
-        NumPy or CuPy, whichever made the arrays.
+        NumPy or CuPy, according to the arrays.
     tails, heads : array of shape (n_edges,), uint32
     n_vertices : int
 
@@ -315,7 +315,7 @@ def input_degrees(xp: Any, tails: Any, heads: Any, n_vertices: int) -> Any:
 
 
 _ENDS = 1 << 28
-"""Ends counted in one go, for the sake of memory: they are widened to 64 bits."""
+"""Ends counted at a time, to bound memory: counting widens them to 64 bits."""
 
 
 def facts(parameters: Graph500Parameters, degrees: npt.NDArray[np.int64], self_loops: int) -> dict[str, Any]:

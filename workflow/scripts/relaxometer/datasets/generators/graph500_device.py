@@ -1,4 +1,4 @@
-"""Graph500's graphs made where the searches run: the edges by a kernel, the CSR arrays by one sort."""
+"""Graph500's graphs made on a device: a kernel makes the edges, one sort the CSR arrays."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
 MAX_BLOCKS = 1 << 16
-"""Threads take several edges each beyond so many blocks."""
+"""Largest grid; beyond it, each thread makes several edges."""
 
 DIGITS = 9
-"""Digits to the base 16 of the number of an edge; SCALE 31 with an edge factor of 16 has 9."""
+"""Hexadecimal digits of an edge's index; scale 31 with edge factor 16 has 9."""
 
 SORTED_BITS = 63
-"""Bits of an arc that a device sorts; a word with all bits set is no arc."""
+"""Bits of an arc that a device sorts; a word with all bits set marks no arc."""
 
 Edges = tuple[Any, Any, Any]
 """Tails and heads, uint32, and weights from 0 to 1, float32: device arrays of shape (n_edges,)."""
@@ -36,7 +36,7 @@ Edges = tuple[Any, Any, Any]
 def build(name: str, dataset: Dataset[Graph500Parameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph that the entry's parameters describe; see :data:`relaxometer.datasets.build.Reader`.
 
-    On a GPU if there is one that has room for it, else on the CPU: the bits are the same.
+    On a GPU with enough memory, else on the CPU; the result is the same.
     """
     parameters = dataset.parameters
     device = get_device("auto")
@@ -44,12 +44,12 @@ def build(name: str, dataset: Dataset[Graph500Parameters], files: list[Path], ba
         try:
             return kronecker_graph(device, parameters).host
         except DeviceOutOfMemory as error:
-            print(f"{name}: made on the CPU, since the GPU has no room for it ({error})", file=sys.stderr)
+            print(f"{name}: made on the CPU, because GPU memory is too small ({error})", file=sys.stderr)
     return graph500.kronecker_graph(parameters)
 
 
 def arc_bits(parameters: Graph500Parameters) -> int:
-    """Return the bits of source, target and weight of an arc."""
+    """Return the number of bits of an arc's tail, head and weight."""
     low, high = parameters.weight_range
     return 2 * parameters.scale + (high - low).bit_length()
 
@@ -88,21 +88,21 @@ def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentG
     Returns
     -------
     ResidentGraph
-        Of the same bits and metadata as `kronecker_graph` of `graph500.py` gives.
+        The same graph and metadata as `kronecker_graph` of `graph500.py`.
 
     Raises
     ------
     UserError
-        If source, target and weight of an arc do not fit 63 bits.
+        If tail, head and weight of an arc do not fit 63 bits.
     DeviceOutOfMemory
-        If there is not enough memory: about 40 bytes for each arc.
+        If memory is too small; about 40 bytes per arc are needed.
     """
     p = parameters
     n_edges, (low, high) = p.edge_factor << p.scale, p.weight_range
     weight_bits = (high - low).bit_length()
     if arc_bits(p) > SORTED_BITS:
         raise UserError(
-            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits(p)} bits an arc; "
+            f"scale {p.scale} with weights from {low} to {high} needs {arc_bits(p)} bits per arc; "
             f"a device sorts {SORTED_BITS}"
         )
     tails, heads, floats = kronecker_edges(device, p.scale, 0, n_edges, user_seeds=p.user_seeds)
@@ -134,7 +134,7 @@ def _launch(device: Device, kernel: str, threads: int, arguments: tuple[Any, ...
 
 
 def _sorted_arcs(xp: Any, keys: Any, n_loops: int, weight_bits: int, keep_parallel: bool) -> Any:
-    """Sort the keys of all arcs, without those of self-loops and, unless they stay, of parallel arcs."""
+    """Sort the keys of all arcs and drop self-loops and, unless kept, parallel arcs."""
     keys.sort()
     keys = keys[: len(keys) - n_loops]
     if keep_parallel:
@@ -146,7 +146,7 @@ def _sorted_arcs(xp: Any, keys: Any, n_loops: int, weight_bits: int, keep_parall
 
 
 def _unpacked(xp: Any, keys: Any, scale: int, weight_bits: int, low: int) -> tuple[Any, Any, Any]:
-    """Return offsets, targets and weights out of sorted keys."""
+    """Return offsets, targets and weights from sorted keys."""
     rows = xp.arange((1 << scale) + 1, dtype=xp.uint64) << xp.uint64(scale + weight_bits)
     offsets = xp.searchsorted(keys, rows).astype(xp.int64)
     targets = (keys >> xp.uint64(weight_bits) & xp.uint64((1 << scale) - 1)).astype(xp.uint32)

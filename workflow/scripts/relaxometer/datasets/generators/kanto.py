@@ -1,8 +1,8 @@
-"""A synthetic map of the size, weights and search dynamics of the source's Kanto graph.
+"""A synthetic map with the size, weights and search dynamics of the paper's Kanto graph.
 
-The roads and railways that Suzuki et al. joined are not open data. What their figures rest on is not the map
-itself but how a phase-synchronous search moves over it: how many phases it takes, how many vertices a phase
-updates, and how long the thin ends are. The recipe imitates that; docs/kanto-like.md says what it does not.
+The roads and railways that Suzuki et al. joined are not open data. Their figures depend less on the map
+than on how a phase-synchronous search moves over it: the number of phases, the vertices updated per phase, and the
+length of the thin ends. The generator imitates these; docs/kanto-like.md lists what it does not imitate.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ ROWS, COLUMNS = 1180, 1174
 """The plain: a grid of junctions, 97% of all vertices."""
 
 TAIL_HOPS = 115
-"""Junctions along a road into a valley or to a cape; such roads leave the plain at its edge."""
+"""Junctions along a road into a valley or to a cape. Such roads leave the plain at its edge."""
 
 N_VERTICES = 1_427_876
 N_EDGES = 4_584_822 // 2
-"""The size of the source's map (table 1)."""
+"""Size of the paper's map (table 1)."""
 
 ROW_SPACING, COLUMN_SPACING = 8, 9
-"""Every eighth row and ninth column of the plain are main roads: 309 k junctions, the source's small map."""
+"""Every eighth row and ninth column are main roads: 309 k junctions, as in the paper's small map."""
 
 N_LINKS = 100_000
 LINK_SPAN = (3, 800)
-"""Expressways and railways: links between main roads, their spans in cells log-uniform."""
+"""Expressways and railways: links between main roads, with log-uniform spans in cells."""
 
 WEIGHT_RANGE = (10, 970_000)
-"""Weights are log-uniform; the source's axis runs from 10 to 1,000,000, its mean and deviation from here."""
+"""Range of the log-uniform weights, with the paper's mean and deviation; its axis runs to 1,000,000."""
 
 WEST, SOUTH = 138.95, 35.2
 CELL_EAST, CELL_NORTH = 0.0014, 0.00115
-"""The corner of the plain and the size of a cell, in degrees; about 128 m either way."""
+"""Corner of the plain and size of a cell in degrees, about 128 m each way."""
 
 Ids = npt.NDArray[np.int64]
 
 
 def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    """Make the map with the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make the map from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
     return kanto_like(dataset.seed)
 
@@ -59,11 +59,11 @@ def build_main_roads(name: str, dataset: Dataset, files: list[Path], base: Graph
 def kanto_like(seed: int) -> Graph:
     """Generate the map.
 
-    A plain of junctions in a grid: its main roads are whole, its side roads a random spanning tree and random
-    further ones. Links of log-uniform span between main roads stand for expressways and railways; without
-    them a search takes ten times as many phases. Long thin roads leave the plain at its edge; while a search
-    runs along them a phase updates few vertices. Weights are log-uniform and know nothing of the geometry,
-    since the source finds little correlation between a path's hops and its length.
+    Junctions form a grid. Main roads are complete; side roads are a random spanning tree and random further
+    roads. Links between main roads, with log-uniform spans, imitate expressways and railways; without them a
+    search takes ten times as many phases. Long thin roads leave the plain at its edge; while a search runs
+    along them, a phase updates few vertices. Weights are log-uniform and independent of the geometry, because
+    the paper finds little correlation between a path's hops and its length.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def kanto_like(seed: int) -> Graph:
     -------
     Graph
         1,427,876 vertices with coordinates in degrees, 4,581,000 arcs (both directions of each road) within
-        0.1%, weights 10 to 969,999, one component. The same for the same seed on any machine.
+        0.1%, weights 10 to 969,999, one component. A seed gives the same map on any machine.
 
     References
     ----------
@@ -101,7 +101,7 @@ def kanto_like(seed: int) -> Graph:
 
 
 def main_roads(graph: Graph) -> Graph:
-    """Keep the main roads of a map made by :func:`kanto_like`, as the source did for its small map.
+    """Keep the main roads of a map made by :func:`kanto_like`, as the paper does for its small map.
 
     Parameters
     ----------
@@ -110,13 +110,13 @@ def main_roads(graph: Graph) -> Graph:
     Returns
     -------
     Graph
-        The subgraph that the junctions on main roads induce, links included, renumbered in their old order.
+        The subgraph induced by the junctions on main roads, links included, renumbered in their old order.
     """
     return graph.induced(on_main_road(np.arange(graph.n_vertices)), "kanto-like-main")
 
 
 def on_main_road(ids: Ids) -> npt.NDArray[np.bool_]:
-    """Tell which junctions of a map made by :func:`kanto_like` lie on a main road."""
+    """Return which junctions of a map made by :func:`kanto_like` lie on a main road."""
     row, column = np.divmod(ids, COLUMNS)
     return (ids < ROWS * COLUMNS) & ((row % ROW_SPACING == 0) | (column % COLUMN_SPACING == 0))
 
@@ -161,14 +161,14 @@ def _fold(position: Ids, size: int) -> Ids:
 
 
 def _rim() -> Ids:
-    """Return the edge of the plain, shape (n_rim, 3): junctions, and the way out in rows and columns."""
+    """Return the edge of the plain, shape (n_rim, 3): junctions, and the outward step in rows and columns."""
     grid = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS)
     sides = ((grid[0], -1, 0), (grid[-1], 1, 0), (grid[1:-1, 0], 0, -1), (grid[1:-1, -1], 0, 1))
     return np.concatenate([np.stack(np.broadcast_arrays(*side), axis=1) for side in sides])
 
 
 def _tails(rim: Ids) -> Ids:
-    """Return the edges of chains of `TAIL_HOPS` junctions, one from each junction of `rim` on."""
+    """Return the edges of chains of `TAIL_HOPS` junctions, one chain per junction of `rim`."""
     ids = np.arange(ROWS * COLUMNS, N_VERTICES)
     chain, hop = np.divmod(ids - ids[0], TAIL_HOPS)
     before = np.where(hop == 0, rim[chain, 0], ids - 1)
@@ -178,7 +178,7 @@ def _tails(rim: Ids) -> Ids:
 def _coordinates(
     rim: Ids, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return degrees east and north: the plain's junctions in their cells, chains winding outwards."""
+    """Return degrees east and north: the plain's junctions in their cells, chains winding outward."""
     row, column = np.divmod(np.arange(ROWS * COLUMNS), COLUMNS)
     chain, hop = np.divmod(np.arange(N_VERTICES - ROWS * COLUMNS), TAIL_HOPS)
     bends = rng.integers(-1, 2, len(chain)).cumsum()

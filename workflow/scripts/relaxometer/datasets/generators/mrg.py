@@ -1,7 +1,7 @@
-"""The random numbers of Graph500's reference generator: a multiple recursive generator that can be advanced.
+"""The random numbers of Graph500's reference generator: a multiple recursive generator with jumps.
 
 A state is the last five numbers, the newest first; the next is ``107374182 z1 + 104480 z5`` modulo 2**31 - 1.
-Advancing is linear, so any number of steps at once is one product with a power of the transition matrix.
+A step is linear, so a jump of any number of steps is one product with a power of the transition matrix.
 
 References
 ----------
@@ -18,7 +18,7 @@ from numba import njit
 
 MODULUS = 2**31 - 1
 NEWEST, OLDEST = 107374182, 104480
-"""The two multipliers that are not zero."""
+"""The two nonzero multipliers."""
 
 State = tuple[int, ...]
 Matrix = tuple[tuple[int, ...], ...]
@@ -33,7 +33,7 @@ _TRANSITION: Matrix = (
 
 
 def seeded(first: int, second: int) -> State:
-    """Spread two 64-bit user seeds over a state, as the reference does; no element is 0."""
+    """Spread two 64-bit user seeds over a state, as the reference implementation does; no element is 0."""
     low = 2**30 - 1
     return (
         (first & low) + 1,
@@ -59,7 +59,7 @@ def transition(steps: int) -> Matrix:
 
 
 def following(state: State) -> State:
-    """Return the state one step later; its first element is the number drawn."""
+    """Return the next state; its first element is the number drawn."""
     return _applied(_TRANSITION, state)
 
 
@@ -91,7 +91,7 @@ def reduced(x: np.uint64) -> np.uint64:
 
 @njit(cache=True)
 def drawn(z1: np.uint64, z5: np.uint64) -> np.uint64:
-    """Return the number after the state (`z1`, ..., `z5`)."""
+    """Return the number that follows the state (`z1`, ..., `z5`)."""
     return reduced(z1 * _NEWEST + z5 * _OLDEST)
 
 
@@ -99,7 +99,7 @@ def drawn(z1: np.uint64, z5: np.uint64) -> np.uint64:
 def apply(matrix: np.ndarray, state: np.ndarray, result: np.ndarray) -> None:
     """Advance `state` into `result`: uint64 arrays of shape (5, 5), (5,) and (5,)."""
     for row in range(5):
-        # Each product is below 2**62, so that four of them fit; the last comes after a reduction.
+        # Each product is below 2**62, so four of them fit; the fifth is added after a reduction.
         total = matrix[row, 0] * state[0] + matrix[row, 1] * state[1]
         total += matrix[row, 2] * state[2] + matrix[row, 3] * state[3]
         result[row] = reduced(reduced(total) + matrix[row, 4] * state[4])

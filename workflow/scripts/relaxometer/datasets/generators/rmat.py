@@ -1,4 +1,4 @@
-"""R-MAT graphs: each edge falls through the quadrants of the adjacency matrix.
+"""R-MAT graphs: each edge descends through the quadrants of the adjacency matrix.
 
 References
 ----------
@@ -24,7 +24,7 @@ Vertices = npt.NDArray[np.uint32]
 
 
 def build(name: str, dataset: Dataset[RmatParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make the graph with the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make the graph from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
     return rmat(dataset.parameters, dataset.seed)
 
@@ -40,7 +40,7 @@ def rmat(parameters: RmatParameters, seed: int) -> Graph:
     Returns
     -------
     Graph
-        Of ``2**scale`` vertices, not relabelled: those of small number have most arcs.
+        ``2**scale`` vertices, not relabelled: vertices with small ids have the most arcs.
     """
     n_edges = parameters.edge_factor << parameters.scale
     tails, heads = rmat_edges(parameters, seed, 0, n_edges)
@@ -58,7 +58,7 @@ def rmat(parameters: RmatParameters, seed: int) -> Graph:
 def rmat_edges(parameters: RmatParameters, seed: int, start: int, stop: int) -> tuple[Vertices, Vertices]:
     """Generate the edges `start` to `stop` - 1: tails and heads of shape (stop - start,), uint32."""
     p = parameters
-    # A 32-bit number below the first border falls into quadrant a, below the second into b, and so on.
+    # A 32-bit number below the first border selects quadrant a, below the second b, and so on.
     borders = np.array([int(share * 2**32) for share in (p.a, p.a + p.b, p.a + p.b + p.c)], dtype=np.uint64)
     tails, heads = np.empty(stop - start, dtype=np.uint32), np.empty(stop - start, dtype=np.uint32)
     _fill(stream(seed, Purpose.ENDS), start, p.scale, borders, tails, heads)

@@ -1,8 +1,8 @@
-"""Synthetic roads without a download: a jittered grid, thinned out to the degrees of a road map.
+"""Synthetic roads: a jittered grid, thinned out to the degrees of a road map.
 
-The recipe keeps what slows a search on real roads down: small degrees and a diameter in the order of the
-square root of the number of vertices. Its hop diameter is about that of the road networks of Florida and of
-the north-east of the USA at a like number of junctions.
+The graphs have the properties that slow a search on real roads: small degrees, and a diameter of the order of
+the square root of the number of vertices. Their hop diameter is close to that of the road networks of Florida
+and the north-east of the USA with a similar number of junctions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Degrees = npt.NDArray[np.float64]
 
 
 def build(name: str, dataset: Dataset[RoadParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make the roads with the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make the roads from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
     return road_like(dataset.parameters, dataset.seed)
 
@@ -36,8 +36,8 @@ def build(name: str, dataset: Dataset[RoadParameters], files: list[Path], base: 
 def road_like(parameters: RoadParameters, seed: int) -> Graph:
     """Generate synthetic roads.
 
-    A grid of junctions, some cells with a diagonal; a random spanning tree of its edges is kept, and random
-    further ones as the mean degree demands. Weights know nothing of the geometry.
+    The candidates are the edges of a grid of junctions, some of its cells with a diagonal. A random spanning
+    tree is kept, and random further edges up to the mean degree. Weights are independent of the geometry.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def road_like(parameters: RoadParameters, seed: int) -> Graph:
     Returns
     -------
     Graph
-        One component, both directions of each road, coordinates in degrees. If the grid has too few edges
-        for the mean degree all are kept; if the tree alone has too many it remains whole.
+        One component, both directions of each road, coordinates in degrees. All edges of the tree are kept
+        even if they exceed the mean degree; all edges of the grid, if they do not reach it.
     """
     p = parameters
     junctions = p.rows * p.columns
@@ -70,7 +70,7 @@ def road_like(parameters: RoadParameters, seed: int) -> Graph:
 
 
 def _offered(p: RoadParameters, seed: int) -> Ends:
-    """Return the edges of the grid, with a diagonal, one or the other, in the chosen cells."""
+    """Return the edges of the grid, with one of the two diagonals in the chosen cells."""
     tails, heads = grid_edges(p.rows, p.columns)
     ids = np.arange(p.rows * p.columns, dtype=np.uint32).reshape(p.rows, p.columns)
     cells = ids[:-1, :-1].ravel()
@@ -114,14 +114,14 @@ def _kept(
 def _coordinates(p: RoadParameters, seed: int) -> tuple[Degrees, Degrees]:
     """Return degrees east and north of the junctions: the first in the south-west, near 0, 0."""
     random = bits(stream(seed, Purpose.JITTER), 0, 2 * p.rows * p.columns).reshape(-1, 2)
-    # 53 bits make a float64 exactly, so that no machine rounds otherwise.
+    # 53 bits fit a float64 exactly, so all machines round alike.
     offset = ((random >> np.uint64(11)).astype(np.float64) / 2**53 * 2 - 1) * p.jitter
     row, column = np.divmod(np.arange(p.rows * p.columns), p.columns)
     return (column + offset[:, 0]) * CELL, (row + offset[:, 1]) * CELL
 
 
 def _subdivided(ends: Ends, lon: Degrees, lat: Degrees, pieces: int) -> tuple[Ends, Degrees, Degrees]:
-    """Cut every edge into `pieces` of equal length by new vertices of degree 2, numbered after the others."""
+    """Cut every edge into `pieces` of equal length with new vertices of degree 2, numbered last."""
     if pieces == 1:
         return ends, lon, lat
     n_edges = len(ends[0])

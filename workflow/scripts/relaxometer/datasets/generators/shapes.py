@@ -1,4 +1,4 @@
-"""Graphs of a plain shape, undirected: extremes of diameter and degree."""
+"""Undirected graphs of a plain shape: extremes of diameter and degree."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def build_grid(name: str, dataset: Dataset[GridParameters], files: list[Path], b
 
 
 def build_chain(name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make a chain: as many phases as vertices; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make a chain, which takes as many phases as vertices; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
     return _graph(dataset, p.vertices, grid_edges(1, p.vertices), p.weights)
 
 
 def build_star(name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make a star round vertex 0: one row of all arcs; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make a star around vertex 0; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
     leaves = np.arange(1, p.vertices, dtype=np.uint32)
     return _graph(dataset, p.vertices, (np.zeros_like(leaves), leaves), p.weights)
@@ -48,14 +48,14 @@ def build_complete(
 def build_binary_tree(
     name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None
 ) -> Graph:
-    """Make a binary tree, its levels filled in order; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make a binary tree with levels filled in order; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
     children = np.arange(1, p.vertices, dtype=np.uint32)
     return _graph(dataset, p.vertices, ((children - 1) // 2, children), p.weights)
 
 
 def grid_edges(rows: int, columns: int) -> Ends:
-    """Return the edges of a grid: those along rows first, then those along columns."""
+    """Return the edges of a grid, first along rows, then along columns."""
     ids = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
     tails = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
     heads = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])

@@ -1,4 +1,4 @@
-"""Uniform random graphs: both ends of every edge are any vertex.
+"""Uniform random graphs: both ends of every edge are drawn from all vertices.
 
 References
 ----------
@@ -26,7 +26,7 @@ Vertices = npt.NDArray[np.uint32]
 def build(
     name: str, dataset: Dataset[UniformRandomParameters], files: list[Path], base: Graph | None
 ) -> Graph:
-    """Make the graph with the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
+    """Make the graph from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
     assert dataset.seed is not None, "the registry sees to it"
     return uniform_random(dataset.parameters, dataset.seed)
 

@@ -1,4 +1,4 @@
-"""Control-flow graphs of C sources, as clang lowers them to LLVM's intermediate representation."""
+"""Control-flow graphs of C files, as clang lowers them to LLVM's intermediate representation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from relaxometer.datasets.formats.c_cfgs import CCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 
-# Labels keep their names, by which blocks are told apart; debug records, which LLVM versions write in ways
-# of their own, stay away.
+# Keep the names of labels, which identify blocks; leave out debug records, whose format differs between
+# versions of LLVM.
 OPTIONS = ["-S", "-emit-llvm", "-g0", "-fno-discard-value-names", "-w", "-o", "-"]
 
 
@@ -37,35 +37,35 @@ def clang() -> str:
     Raises
     ------
     UserError
-        If there is none.
+        If clang is not installed.
     """
     path = shutil.which("clang")
     if path is None:
         raise UserError(
-            "no clang on PATH, which lowers C sources to LLVM; install clang or leave the batch out"
+            "clang, which lowers C files to LLVM, is not on PATH; install clang or leave the batch out"
         )
     return path
 
 
 def clang_version() -> str:
-    """Return the first line that clang says of itself."""
+    """Return the first line of ``clang --version``."""
     run = subprocess.run([clang(), "--version"], capture_output=True, text=True, check=True)
     return run.stdout.splitlines()[0]
 
 
 def compile_to_llvm(file: Path, options: list[str]) -> str:
-    """Return the text of LLVM's intermediate representation of a C file.
+    """Return LLVM's intermediate representation of a C file as text.
 
     Parameters
     ----------
     file : Path
     options : list of str
-        For clang.
+        Options for clang.
 
     Raises
     ------
     UserError
-        If there is no clang, or it refuses the file.
+        If clang is not installed, or refuses the file.
     """
     command = [clang(), *options, *OPTIONS, str(file)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -77,14 +77,14 @@ def compile_to_llvm(file: Path, options: list[str]) -> str:
 
 
 def control_flow(llvm: str, file: Path) -> Iterator[Arcs]:
-    """Yield the basic blocks of every function that a module defines.
+    """Yield the control-flow graph of every function that a module defines.
 
     Parameters
     ----------
     llvm : str
         A module of LLVM's intermediate representation, with named blocks.
     file : Path
-        What it was compiled from, for messages and names.
+        The C file, for messages and names.
 
     Yields
     ------
@@ -122,7 +122,7 @@ def _arcs(function: binding.ValueRef) -> tuple[int, list[int], list[int], int]:
     heads: list[int] = []
     for index, block in enumerate(blocks):
         *_, terminator = block.instructions
-        # The operands of a terminator that are labels are the blocks that it may go to.
+        # The successors of a block are the labels among its terminator's operands.
         for operand in terminator.operands:
             if str(operand.type) == "label":
                 tails.append(index)

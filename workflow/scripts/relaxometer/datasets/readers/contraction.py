@@ -1,4 +1,4 @@
-"""From ways, lists of the nodes that they run through, to a network of junctions."""
+"""Contracts ways, which are lists of nodes, to a network of junctions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Places.
+    """Points on the globe.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Nodes:
     lat: Floats
 
     def marked(self, marks: Flags) -> Nodes:
-        """Return the nodes that are marked."""
+        """Return the marked nodes."""
         return Nodes(self.ids[marks], self.lon[marks], self.lat[marks])
 
     def find(self, ids: Ints) -> tuple[Ints, Flags]:
-        """Return the positions of `ids` among the nodes, and which of them are there."""
+        """Return the positions of `ids` among the nodes, and a mask of those found."""
         if not len(self.ids):
             return np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids), dtype=bool)
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
@@ -46,21 +46,21 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """Lists of nodes, at least two each.
+    """Lists of at least two nodes.
 
     Parameters
     ----------
     offsets : ndarray of shape (n_ways + 1,), int64
         The nodes of way ``w`` are ``refs[offsets[w]]`` to ``refs[offsets[w + 1] - 1]``.
     refs : ndarray of shape (n_refs,), int64
-        Ids of nodes.
+        Node ids.
     """
 
     offsets: Ints
     refs: Ints
 
     def marked(self, marks: Flags) -> Ways:
-        """Return the ways that are marked."""
+        """Return the marked ways."""
         lengths = np.diff(self.offsets)
         offsets = np.concatenate([[0], np.cumsum(lengths[marks])])
         return Ways(offsets, self.refs[np.repeat(marks, lengths)])
@@ -68,7 +68,7 @@ class Ways:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Junctions and what joins them.
+    """Junctions and the edges between them.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class Network:
     one, other : ndarray of shape (n_edges,), int64
         Positions among the junctions, in the direction of the way.
     metres : ndarray of shape (n_edges,), float64
-        Along the way.
+        Length along the way.
     ways : ndarray of shape (n_edges,), int64
-        Which way an edge is a part of.
+        The way that an edge belongs to.
     """
 
     junctions: Nodes
@@ -89,17 +89,17 @@ class Network:
 
 
 def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
-    """Join the junctions of `ways` directly.
+    """Replace each stretch of a way between two junctions by one edge.
 
     A node is a junction if a way ends at it or it occurs twice. Where a way leaves the given nodes, as at the
-    rim of an extract, the stretch from its last junction is dropped.
+    edge of an extract, the stretch from its last junction is dropped.
 
     Parameters
     ----------
     ways : Ways
     nodes : Nodes
     stops : ndarray of int64, optional
-        Ids of further nodes that are to stay.
+        Ids of further nodes to keep.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
     """
     places, known = nodes.find(ways.refs)
     way = np.repeat(np.arange(len(ways.offsets) - 1), np.diff(ways.offsets))
-    # Whether a position and the next one are joined by a segment of a way.
+    # True where a segment of a way joins a position and the next one.
     joined = known[:-1] & known[1:] & (way[:-1] == way[1:])
     stretch = np.cumsum(~np.concatenate([[False], joined])[: len(known)])
     is_end = np.zeros(len(known), dtype=bool)
@@ -137,7 +137,7 @@ def contract(ways: Ways, nodes: Nodes, stops: Ints | None = None) -> Network:
 
 
 def distance_m(nodes: Nodes, one: Ints, other: Ints) -> Floats:
-    """Return great-circle distances in metres between nodes at two lists of positions."""
+    """Return great-circle distances in metres between the nodes at two lists of positions."""
     lon, lat = np.radians(nodes.lon), np.radians(nodes.lat)
     return great_circle_m(lon[one], lat[one], lon[other], lat[other])
 
@@ -151,19 +151,19 @@ def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -
 
 
 def milliseconds(metres: Floats, metres_per_second: float) -> Ints:
-    """Return how long distances take, rounded, at least 1 and at most the largest weight."""
+    """Return travel times, rounded and clipped to 1 .. `MAX_WEIGHT`."""
     times = np.rint(metres * (1000 / metres_per_second))
     return np.clip(times, 1, MAX_WEIGHT).astype(np.int64)
 
 
 def inside_polygon(lon: Floats, lat: Floats, corners: list[tuple[float, float]]) -> Flags:
-    """Tell which points lie inside a polygon, by counting the sides that a ray to the east crosses.
+    """Return which points lie inside a polygon: a ray to the east crosses an odd number of its sides.
 
     Parameters
     ----------
     lon, lat : ndarray of shape (n_points,), float64
     corners : list of (longitude, latitude)
-        In order; the last is joined to the first.
+        In order; the last corner is joined to the first.
 
     Returns
     -------

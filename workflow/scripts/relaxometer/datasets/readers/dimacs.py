@@ -21,7 +21,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 Ids = npt.NDArray[np.uint32]
 
 UNITS_PER_DEGREE = 1_000_000
-"""Of the coordinates."""
+"""Units per degree in coordinate files."""
 
 
 def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
@@ -30,7 +30,7 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     See :data:`relaxometer.datasets.build.Reader`.
     """
     metadata = identify(files[0], dataset)
-    n_vertices, sources, targets, weights = read_gr(files[0])
+    n_vertices, tails, heads, weights = read_gr(files[0])
     lon = lat = None
     if dataset.coordinates:
         metadata |= identify(files[1], dataset.coordinates, "coordinates")
@@ -38,20 +38,20 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
     return Graph.from_arcs(
         name,
         n_vertices,
-        sources,
-        targets,
+        tails,
+        heads,
         weights,
         lon=lon,
         lat=lat,
-        metadata={**metadata, "arcs_in_file": len(sources)},
+        metadata={**metadata, "arcs_in_file": len(tails)},
     )
 
 
 def arc_lines(n_vertices: int) -> LineFormat:
-    """Return the form of the lines of a ``.gr`` file of so many vertices."""
+    """Return the format of the arc lines in a ``.gr`` file of `n_vertices` vertices."""
     columns = (
-        Column("source", 1, n_vertices),
-        Column("target", 1, n_vertices),
+        Column("tail", 1, n_vertices),
+        Column("head", 1, n_vertices),
         Column("weight", 0, MAX_WEIGHT),
     )
     return LineFormat("an arc", columns, keyword="a", comments=("c",))
@@ -67,21 +67,21 @@ def read_gr(path: Path) -> tuple[int, Ids, Ids, Ids]:
     Returns
     -------
     n_vertices : int
-    sources, targets, weights : ndarray of shape (n_arcs,), uint32
-        As in the file, in its order, but with vertices counted from 0.
+    tails, heads, weights : ndarray of shape (n_arcs,), uint32
+        In the order of the file, with vertices counted from 0.
 
     Raises
     ------
     UserError
-        If the file is damaged, or a line of it is no arc of the announced graph; names the line.
+        If the file is damaged, or a line is not an arc of the announced graph; names the line.
     """
     header = read_problem_line(path, "p sp <vertices> <arcs>", "arc")
     n_vertices, _ = header.numbers
-    sources, targets, weights = arc_lines(n_vertices).read(path, header.start, header.lines_before)
-    header.check_count(path, len(sources), "arcs")
-    sources -= 1
-    targets -= 1
-    return n_vertices, sources, targets, weights
+    tails, heads, weights = arc_lines(n_vertices).read(path, header.start, header.lines_before)
+    header.check_count(path, len(tails), "arcs")
+    tails -= 1
+    heads -= 1
+    return n_vertices, tails, heads, weights
 
 
 def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -91,7 +91,7 @@ def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.N
     ----------
     path : Path
     n_vertices : int
-        Of the graph that they belong to.
+        Vertices of the graph.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.N
     if header.numbers != (n_vertices,):
         raise UserError(
             f"{path}:{header.line}: {header.text!r} announces {header.numbers[0]} vertices, but the graph "
-            f"has {n_vertices}; the files belong to two graphs"
+            f"has {n_vertices}; the files belong to different graphs"
         )
     columns = (
         Column("vertex", 1, n_vertices),

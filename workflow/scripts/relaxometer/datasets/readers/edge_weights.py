@@ -1,4 +1,4 @@
-"""Weights of edges: drawn from a distribution by a seed, or made of the values in a file."""
+"""Weights of edges: drawn from a distribution, or taken from the values in a file."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def make_weights(
     distribution : Unit, LogUniform, LogNormal or Values
     count : int
     values : ndarray of shape (count,), float64, optional
-        What the file says, for `Values`; within :func:`value_bounds`.
+        Values in the file, for `Values`; within :func:`value_bounds`.
 
     Returns
     -------
     ndarray of shape (count,), uint32
     """
     if isinstance(distribution, Values):
-        assert values is not None, "the readers see to it"
+        assert values is not None, "the readers check this"
         return np.rint(values * distribution.scale).astype(np.uint32)
     if isinstance(distribution, Unit):
         return np.ones(count, dtype=np.uint32)
@@ -44,7 +44,7 @@ def make_weights(
 
 
 def value_bounds(distribution: Distribution) -> tuple[float, float]:
-    """Return what the values of a file may lie between for `distribution` to make weights of them."""
+    """Return the smallest and largest value in a file that `distribution` can turn into a weight."""
     if isinstance(distribution, Values):
         return 0, MAX_WEIGHT / distribution.scale
     return -sys.float_info.max, sys.float_info.max
@@ -53,9 +53,9 @@ def value_bounds(distribution: Distribution) -> tuple[float, float]:
 def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:
     """Draw rounded exponentials of normal numbers, at least 1.
 
-    Rounding hides the last bits, in which exponentials differ between processors, nearly always.
+    Exponentials differ in the last bits between processors; rounding hides that almost always.
     """
-    # Moved off 0 and 1, where the normal quantile is infinite.
+    # Keep away from 0 and 1, where the normal quantile is infinite.
     uniform = (rng.integers(0, 1 << 53, size).astype(np.float64) + 0.5) / 2**53
     exponents = np.minimum(mu + sigma * ndtri(uniform), np.log(MAX_WEIGHT))
     return np.clip(np.rint(np.exp(exponents)).astype(np.int64), 1, MAX_WEIGHT).astype(np.uint32)

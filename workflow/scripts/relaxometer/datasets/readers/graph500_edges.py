@@ -1,4 +1,4 @@
-"""Reader of edge lists as Graph500's reference implementation writes them with ``-o``."""
+"""Reader of the edge lists that Graph500's reference implementation writes with ``-o``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relaxometer.graphs.graph import Graph
 def build(
     name: str, dataset: Dataset[Graph500EdgesParameters], files: list[Path], base: Graph | None
 ) -> Graph:
-    """Make the graph of a file of edges and perhaps one of weights.
+    """Make the graph of a file of edges and, if the entry has one, a file of weights.
 
     See :data:`relaxometer.datasets.build.Reader`.
     """
@@ -33,7 +33,7 @@ def build(
         metadata |= identify(files[1], dataset.edge_weights, "edge_weights")
         values = read_values(files[1], len(one), value_bounds(parameters.weights))
     elif isinstance(parameters.weights, Values):
-        raise UserError(f"graph {name}: its weights are to be values, but its entry has no `edge_weights`")
+        raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
     weights = make_weights(parameters.weights, len(one), values)
     metadata["edges_in_file"] = len(one)
     return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
@@ -54,31 +54,31 @@ def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.
     Raises
     ------
     UserError
-        If the file ends within a pair, or a vertex is not among the first `n_vertices`; names the edge.
+        If the file ends within a pair, or a vertex is out of range; names the edge.
     """
     data = read_bytes(path)
     if len(data) % 16:
-        raise UserError(f"{path}: {len(data)} bytes are no whole number of edges, 16 bytes each")
+        raise UserError(f"{path}: {len(data)} bytes is not a multiple of 16, the size of an edge")
     edges = np.frombuffer(data, dtype="<i8").astype(np.int64, copy=False).reshape(-1, 2)
     wrong = np.flatnonzero((edges < 0) | (edges >= n_vertices))
     if len(wrong):
         edge, end = divmod(int(wrong[0]), 2)
         raise UserError(
             f"{path}: edge {edge} (at byte {16 * edge}) has vertex {edges[edge, end]}, expected one from 0 "
-            f"to {n_vertices - 1}; the entry's scale is wrong, or the file is none of edges"
+            f"to {n_vertices - 1}; the entry's scale is wrong, or the file is not an edge list"
         )
     return edges[:, 0], edges[:, 1]
 
 
 def read_values(path: Path, n_edges: int, bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
-    """Read a little-endian 32-bit float for every edge.
+    """Read one little-endian 32-bit float per edge.
 
     Parameters
     ----------
     path : Path
     n_edges : int
     bounds : (float, float)
-        The least and the largest value allowed.
+        The smallest and the largest value allowed.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def read_values(path: Path, n_edges: int, bounds: tuple[float, float]) -> npt.ND
     Raises
     ------
     UserError
-        If there are more or fewer, or one is out of bounds; names the edge.
+        If the number of values is wrong, or one is out of bounds; names the edge.
     """
     data = read_bytes(path)
     if len(data) != 4 * n_edges:

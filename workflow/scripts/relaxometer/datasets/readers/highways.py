@@ -1,4 +1,4 @@
-"""Reader of the world's highways as the package scgraph-data ships them (OpenStreetMap content)."""
+"""Reader of the world's highways in the package scgraph-data (OpenStreetMap content)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def data_file() -> Path:
     UserError
         If the package is not installed.
     """
-    # The lookup imports the parent package, which must be there for that.
+    # The lookup imports the parent package, so that must be installed.
     spec = importlib.util.find_spec(_MODULE) if importlib.util.find_spec("scgraph_data") else None
     if spec is None or spec.origin is None:
         raise UserError(f"the package scgraph-data, which holds the world's highways, is missing; {_INSTALL}")
@@ -62,11 +62,11 @@ def read_highways(name: str, box: Box) -> Graph:
     Raises
     ------
     UserError
-        If the package is missing or does not fit the installed scgraph, or nothing lies inside the box.
+        If the package is missing or incompatible with the installed scgraph, or the box is empty.
     """
     data_file()
     try:
-        # The package defines its graph through a class that scgraph dropped in its version 3.
+        # The package builds its graph with a class that scgraph 3 removed.
         from scgraph_data.world_highways import world_highways_geograph as world
     except ImportError as error:
         raise UserError(
@@ -86,7 +86,7 @@ def highways_inside(
     ----------
     name : str
     adjacency : sequence of dict
-        For every vertex, its neighbours and how far away they are in kilometres.
+        For every vertex, its neighbours and their distances in kilometres.
     positions : sequence of (latitude, longitude)
     box : Box
 
@@ -102,19 +102,19 @@ def highways_inside(
         raise UserError(f"graph {name}: no highway lies inside the box {box}; widen it")
     rows = [adjacency[vertex] for vertex in kept]
     degrees = [len(row) for row in rows]
-    targets = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int64, count=sum(degrees))
+    heads = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int64, count=sum(degrees))
     lengths = itertools.chain.from_iterable(row.values() for row in rows)
     km = np.fromiter(lengths, dtype=np.float64, count=sum(degrees))
-    # Lengths are rounded to metres in the data, too: a few thousand short ones came out as zero.
+    # The data is rounded to metres as well: a few thousand short lengths are zero.
     metres = np.maximum(np.rint(km * METRES_PER_KM).astype(np.int64), 1)
-    sources = np.repeat(np.arange(len(kept)), degrees)
+    tails = np.repeat(np.arange(len(kept)), degrees)
     new_id = np.cumsum(inside) - 1
-    stay = inside[targets]
+    stay = inside[heads]
     return Graph.from_arcs(
         name,
         len(kept),
-        sources[stay],
-        new_id[targets[stay]],
+        tails[stay],
+        new_id[heads[stay]],
         metres[stay],
         lon=lon[kept],
         lat=lat[kept],

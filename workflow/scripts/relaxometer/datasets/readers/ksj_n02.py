@@ -1,9 +1,9 @@
 """Reader of Japan's railways (National Land Numerical Information, N02) from their zip archive of GeoJSON.
 
 The archive holds two layers. Sections are pieces of track, each of one line of one operator. Stations are the
-pieces along platforms: drawn over the sections, point by point, with the code of the group that a station
-belongs to, which are stations of one name within 300 m. So tracks are followed within a line, and lines are
-changed at stations alone, as passengers do.
+pieces along platforms: they repeat points of the sections and carry the code of the station's group, which is
+all stations of one name within 300 m. Tracks are followed within a line; as for passengers, lines are changed
+only at stations.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 LINE = ("N02_003", "N02_004")
-"""Name of the line and its operator; the name alone is not unique."""
+"""Name of the line and its operator; the name is not unique by itself."""
 
 GROUP = ("N02_005g", "N02_005c")
-"""Code of a station's group, or else its own."""
+"""Code of a station's group, or else of the station."""
 
 PRECISION = 1e-5
-"""Degrees that coordinates are rounded to, as the files give them; some 1 m."""
+"""Resolution of the coordinates in degrees, about 1 m."""
 
 SEARCHES = 512
-"""Stations whose neighbours are searched for at a time, for the sake of memory."""
+"""Stations searched from at a time, to bound memory."""
 
 
 def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make the graph of stations and of what joins them; see :data:`relaxometer.datasets.build.Reader`.
+    """Make the graph of stations; see :data:`relaxometer.datasets.build.Reader`.
 
-    Vertices are groups of stations, in the order of their codes; edges lead to the next ones along a line,
-    and their weights are travel times in milliseconds. The largest component is the graph.
+    Vertices are groups of stations, in the order of their codes. Edges lead to the next groups along a line;
+    weights are travel times in milliseconds. The largest component is the graph.
     """
     (file,) = files
     identity = identify(file, dataset)
@@ -66,20 +66,20 @@ def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], bas
 
 @dataclass(frozen=True, eq=False)
 class Railways:
-    """What is wanted of a file.
+    """The tracks and stations of a file.
 
     Parameters
     ----------
     points : Nodes
-        Those of the tracks; a point of two lines is two.
+        Points of the tracks; a point on two lines counts twice.
     tracks : Ways
         Sections, then platforms.
     n_sections : int
-        How many of the ways are sections.
+        Number of sections among the ways.
     groups : list of str
-        Codes of the groups of stations, ascending.
+        Codes of the station groups, ascending.
     stations : ndarray of shape (n_platforms,), int64
-        Position of every platform's group.
+        Position of each platform's group.
     """
 
     points: Nodes
@@ -90,7 +90,7 @@ class Railways:
 
     @property
     def platform_points(self) -> tuple[Ints, Ints]:
-        """Every platform's points one after the other, and how many each has."""
+        """The points of all platforms, concatenated, and the number of points per platform."""
         offsets = self.tracks.offsets[self.n_sections :]
         return self.tracks.refs[offsets[0] :], np.diff(offsets)
 
@@ -101,7 +101,7 @@ def read_railways(path: Path) -> Railways:
     Raises
     ------
     UserError
-        If the file is no archive or damaged, or lacks what is read of it; names the feature at fault.
+        If the file is not an archive, damaged or incomplete; names the feature at fault.
     """
     shapes: list[Floats] = []
     lines: list[tuple[str, ...]] = []
@@ -119,30 +119,30 @@ def read_railways(path: Path) -> Railways:
                 codes += [_group(where, properties)] * len(parts)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
         raise UserError(
-            f"{path}: not readable as a zip archive ({error}); delete it and fetch it again"
+            f"{path}: cannot be read as a zip archive ({error}); delete it and fetch it again"
         ) from None
     groups, stations = np.unique(np.array(codes, dtype=np.str_), return_inverse=True)
     return Railways(*_points(shapes, lines), n_sections, groups.tolist(), stations.astype(np.int64))
 
 
 Feature = tuple[str, dict[str, Any], list[Floats]]
-"""Where it is, for messages; its properties; its lists of longitudes and latitudes."""
+"""Place in the file, for messages; properties; lists of longitudes and latitudes."""
 
 
 def _features(path: Path, archive: zipfile.ZipFile, ending: str) -> Iterator[Feature]:
-    """Yield the features of the layer whose file has a name that ends so."""
+    """Yield the features of the layer whose file name ends with `ending`."""
     named = [member for member in archive.namelist() if member.endswith(ending)]
-    # Some editions hold each layer twice, the other one in Shift JIS.
+    # Some editions also hold each layer in Shift JIS.
     member = next((member for member in named if "utf" in member.lower()), named[0] if named else None)
     if member is None:
-        raise UserError(f"{path}: no file *{ending} in it; take the archive that holds GeoJSON")
+        raise UserError(f"{path}: contains no file *{ending}; take the archive with GeoJSON")
     try:
         layer = json.loads(archive.read(member).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: {member}: no valid JSON in UTF-8 ({error})") from None
+        raise UserError(f"{path}: {member}: not valid JSON in UTF-8 ({error})") from None
     features = layer.get("features") if isinstance(layer, dict) else None
     if not isinstance(features, list):
-        raise UserError(f"{path}: {member}: no GeoJSON: it has no list 'features'")
+        raise UserError(f"{path}: {member}: not GeoJSON: it has no list 'features'")
     for index, feature in enumerate(features):
         where = f"{path}: {member}: features[{index}]"
         feature = feature if isinstance(feature, dict) else {}
@@ -164,12 +164,12 @@ def _parts(where: str, geometry: Any) -> list[Floats]:
     except (TypeError, ValueError):
         parts = []
     if not parts or not all(map(_is_line, parts)):
-        raise UserError(f"{where}: its coordinates are no list of two or more [longitude, latitude]")
+        raise UserError(f"{where}: its coordinates are not a list of two or more [longitude, latitude]")
     return [part[:, :2] for part in parts]
 
 
 def _is_line(points: Floats) -> bool:
-    """Tell whether this is a list of places on the globe, which may have heights."""
+    """Return whether `points` are at least two places on the globe, with or without heights."""
     if points.ndim != 2 or len(points) < 2 or points.shape[1] < 2:
         return False
     return bool(np.all(np.abs(points[:, :2]) <= (180, 90)))
@@ -178,19 +178,21 @@ def _is_line(points: Floats) -> bool:
 def _line(where: str, properties: dict[str, Any]) -> tuple[str, ...]:
     missing = [key for key in LINE if key not in properties]
     if missing:
-        raise UserError(f"{where}: no property {missing[0]}; a line is told by {' and '.join(LINE)}")
+        raise UserError(f"{where}: no property {missing[0]}; a line is identified by {' and '.join(LINE)}")
     return tuple(str(properties[key]) for key in LINE)
 
 
 def _group(where: str, properties: dict[str, Any]) -> str:
     code = next((properties[key] for key in GROUP if properties.get(key)), None)
     if code is None:
-        raise UserError(f"{where}: neither property {' nor '.join(GROUP)}, which say what stations are one")
+        raise UserError(
+            f"{where}: neither property {' nor '.join(GROUP)}, which identify the station's group"
+        )
     return str(code)
 
 
 def _points(shapes: list[Floats], lines: list[tuple[str, ...]]) -> tuple[Nodes, Ways]:
-    """Give every point of every line an id, and name the tracks by these."""
+    """Return the points, numbered line by line, and the tracks through them."""
     lengths = [len(shape) for shape in shapes]
     number = {line: index for index, line in enumerate(dict.fromkeys(lines))}
     places = np.rint(np.concatenate([np.empty((0, 2)), *shapes]) / PRECISION).astype(np.int64)
@@ -202,7 +204,7 @@ def _points(shapes: list[Floats], lines: list[tuple[str, ...]]) -> tuple[Nodes, 
 
 
 def station_graph(name: str, railways: Railways, metres_per_second: float) -> Graph:
-    """Return the groups of stations, joined where a track leads from one to another past no third.
+    """Return the station groups, joined where a track leads from one to another without passing a third.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def station_graph(name: str, railways: Railways, metres_per_second: float) -> Gr
     Returns
     -------
     Graph
-        Distances are those between the middles of platforms. Groups that no track leads to are in it, too.
+        Distances are measured between the middles of platforms. It includes groups that no track leads to.
     """
     network = contract(railways.tracks, railways.points)
     place, half_m = _platforms(railways, network)
@@ -236,12 +238,12 @@ def station_graph(name: str, railways: Railways, metres_per_second: float) -> Gr
 
 
 def _platforms(railways: Railways, network: Network) -> tuple[Ints, Floats]:
-    """Tell where the junctions of the tracks are.
+    """Assign the junctions of the tracks to stations.
 
     Returns
     -------
     place : ndarray of shape (n_junctions,), int64
-        The group of stations; for junctions at no platform, numbers of their own above those.
+        The station group; junctions away from platforms get numbers of their own above all groups.
     half_m : ndarray of shape (n_junctions,), float64
         Half the length of the junction's platform, or zero.
     """
@@ -259,12 +261,12 @@ def _platforms(railways: Railways, network: Network) -> tuple[Ints, Floats]:
 
 
 def _links(network: Network, place: Ints, half_m: Floats, n_groups: int) -> tuple[Ints, Ints, Floats]:
-    """Return pairs of groups between which a track passes no third, and the metres of the shortest one."""
+    """Return pairs of groups joined by a track that passes no third, and the shortest track in metres."""
     n = n_groups + len(place)
     ends = place[network.one], place[network.other]
     metres = network.metres + half_m[network.one] + half_m[network.other]
     tails, heads = np.concatenate(ends), np.concatenate(ends[::-1])
-    # A search that enters a station ends there: what leads out of it begins at a copy of it.
+    # A search that enters a station ends there: the arcs out of a station start at a copy of it.
     tails = np.where(tails < n_groups, tails + n, tails)
     millimetres = np.rint(np.concatenate([metres, metres]) * 1000).astype(np.int64)
     tracks = Graph.from_arcs("tracks", n + n_groups, tails, heads, millimetres).to_scipy()
@@ -279,7 +281,7 @@ def _links(network: Network, place: Ints, half_m: Floats, n_groups: int) -> tupl
 
 
 def _middles(railways: Railways) -> tuple[Floats, Floats]:
-    """Return for each group the mean place of the points of its platforms."""
+    """Return the mean position of the platform points of each group."""
     points, lengths = railways.platform_points
     groups = np.repeat(railways.stations, lengths)
     counts = np.bincount(groups, minlength=len(railways.groups))

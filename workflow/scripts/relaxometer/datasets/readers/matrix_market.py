@@ -32,7 +32,7 @@ _SIZE = "'<rows> <columns> <entries>'"
 def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a matrix; see :data:`relaxometer.datasets.build.Reader`.
 
-    An entry in row `i` and column `j` is an arc from `i` to `j`; in a symmetric matrix, an edge.
+    An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric.
     """
     (file,) = files
     metadata: dict[str, object] = dict(identify(file, dataset))
@@ -58,12 +58,12 @@ class Matrix:
     Parameters
     ----------
     size : int
-        Number of rows, and of columns.
+        Number of rows and of columns.
     rows, columns : ndarray of shape (n_entries,), uint32
         Counted from 0.
     values : ndarray of shape (n_entries,), float64, optional
     symmetric : bool
-        Whether every entry stands for its mirror image, too.
+        True if every entry also stands for its mirror image.
     """
 
     size: int
@@ -79,8 +79,8 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     Raises
     ------
     UserError
-        If the file is damaged, of a kind that is no graph, or a line of it is no entry of the announced
-        matrix or has a value that makes no weight; names the line.
+        If the file is damaged, not a graph, or a line is not an entry of the announced matrix or has a value
+        that cannot be a weight; names the line.
     """
     field, symmetry = _read_banner(path, parameters.banner)
     header = _read_size(path)
@@ -99,7 +99,7 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
 
 
 def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
-    """Return field and symmetry as the first line or else the entry says them."""
+    """Return field and symmetry from the first line, or else from the entry."""
     with opened(path) as stream:
         _, _, text = next(lines(stream), (1, 0, ""))
     words = text.lower().split()
@@ -114,7 +114,7 @@ def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
 
 
 def _read_size(path: Path) -> Header:
-    """Read the first line that is no comment."""
+    """Read the first line that is not a comment."""
     with opened(path) as stream:
         for number, end, text in lines(stream):
             if not text or text.startswith("%"):

@@ -40,21 +40,21 @@ HIGHWAYS = {"arterial": ARTERIAL, "drive": DRIVE, "all": ALL}
 
 RAILWAYS = ("rail", "subway", "light_rail", "tram")
 STOPS = ("station", "halt", "stop", "tram_stop")
-"""Values of the key ``railway``, of ways and of nodes on them."""
+"""Values of the key ``railway`` of ways, and of nodes on them."""
 
 LONGEST_LINK_M = 500.0
-"""Of a walk between a stop and a junction; where no junction is nearer, the stop is left unlinked."""
+"""Longest walk between a stop and a junction; stops without a nearer junction stay unlinked."""
 
 _INSTALL = "install it with: pip install duckdb duckdb-extensions duckdb-extension-spatial"
 _OPENING = b"\x0a\x09OSMHeader"
-"""What follows the first four bytes of a file, the length of its first header."""
+"""Bytes that follow the first four of a file, which hold the length of its first header."""
 
 
 def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of an extract; see :data:`relaxometer.datasets.build.Reader`.
 
-    Vertices are junctions, in the order of their ids in OpenStreetMap, and weights travel times in
-    milliseconds; those of the largest component.
+    Vertices are the junctions of the largest component, in the order of their OpenStreetMap ids. Weights are
+    travel times in milliseconds.
     """
     (file,) = files
     identity = identify(file, dataset)
@@ -69,19 +69,19 @@ def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: G
 
 @dataclass(frozen=True, eq=False)
 class Extract:
-    """What is wanted of a file.
+    """The ways and nodes of a file that make the graph.
 
     Parameters
     ----------
     nodes : Nodes
-        Of the ways, inside the clip.
+        Nodes of the ways, inside box and polygon.
     ways : Ways
     is_road, is_railway : ndarray of shape (n_ways,), bool
         A way may be both, such as a street with a tram.
     direction : ndarray of shape (n_ways,), int64
-        1 if a road leads only in the direction of its nodes, -1 if only against it, otherwise 0.
+        1 for roads that lead in the order of their nodes only, -1 in reverse order only, otherwise 0.
     stops : ndarray of shape (n_stops,), int64
-        Ids of nodes where trains stop.
+        Ids of the nodes where trains stop.
     """
 
     nodes: Nodes
@@ -93,12 +93,12 @@ class Extract:
 
 
 def read_extract(path: Path, parameters: OsmParameters) -> Extract:
-    """Read the ways and nodes that `parameters` ask for.
+    """Read the ways and nodes that `parameters` select.
 
     Raises
     ------
     UserError
-        If the file is no extract or damaged, or DuckDB or its extension is missing.
+        If the file is not an extract or damaged, or DuckDB or its extension is missing.
     """
     _check_opening(path)
     database = _database_with_spatial()
@@ -116,7 +116,7 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise UserError(
-            f"{path}: not readable to its end ({reason}); it is incomplete or damaged: delete it and fetch "
+            f"{path}: cannot be read to the end ({reason}); it is incomplete or damaged: delete it and fetch "
             "it again"
         ) from None
     finally:
@@ -160,7 +160,7 @@ ORDER BY id
 
 
 def _check_opening(path: Path) -> None:
-    """Refuse what is no extract at all: DuckDB's words for that are about its own inside."""
+    """Refuse files that are not extracts: DuckDB's own message would not help."""
     try:
         with path.open("rb") as file:
             start = file.read(4 + len(_OPENING))
@@ -168,11 +168,11 @@ def _check_opening(path: Path) -> None:
         raise UserError(f"{path}: not readable ({error.strerror})") from None
     if start[4:] != _OPENING:
         shown = "a web page" if start.lstrip().startswith(b"<") else f"{start[:8]!r}..."
-        raise UserError(f"{path}: no OpenStreetMap extract in PBF: it begins with {shown}; fetch it again")
+        raise UserError(f"{path}: not an OpenStreetMap PBF extract: it begins with {shown}; fetch it again")
 
 
 def _database_with_spatial() -> duckdb.DuckDBPyConnection:
-    """Open a database in memory whose SQL knows ``ST_ReadOSM``."""
+    """Open an in-memory database that has ``ST_ReadOSM``."""
     try:
         import duckdb
     except ImportError:
@@ -185,12 +185,12 @@ def _database_with_spatial() -> duckdb.DuckDBPyConnection:
             return database
     database.close()
     raise UserError(
-        f"DuckDB {duckdb.__version__} finds no extension 'spatial' for .osm.pbf files; {_INSTALL}"
+        f"DuckDB {duckdb.__version__} does not find its extension 'spatial' for .osm.pbf files; {_INSTALL}"
     )
 
 
 def _import_extension() -> None:
-    """Hand DuckDB the extension that came as a Python package."""
+    """Give DuckDB the extension from its Python package."""
     from duckdb_extensions import import_extension
 
     import_extension("spatial")
@@ -212,11 +212,11 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
     Raises
     ------
     UserError
-        If there is no road.
+        If there are no roads.
     """
     network = contract(extract.ways.marked(extract.is_road), extract.nodes)
     if not len(network.one):
-        raise UserError(f"graph {name}: the extract has no road of the classes and the area asked for")
+        raise UserError(f"graph {name}: the extract has no road of these classes in this area")
     weights = milliseconds(network.metres, parameters.metres_per_minute / 60)
     forward = backward = np.ones(len(network.one), dtype=bool)
     if parameters.oneway == "respect":
@@ -237,8 +237,8 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
 def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> Graph:
     """Add the railways of an extract to its roads.
 
-    Tracks and roads share nodes where they cross, but nobody changes there: they are joined only by walks
-    between the stops on tracks and the junctions nearest to them.
+    Tracks and roads share nodes where they cross, but passengers cannot change there. Only walks between the
+    stops on tracks and their nearest junctions join them.
 
     Parameters
     ----------
@@ -250,10 +250,10 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
     Returns
     -------
     Graph
-        The vertices of `roads` first. Railways that no walk leads to are in it, too.
+        The vertices of `roads` first. It includes railways that no walk leads to.
     """
-    assert roads.lon is not None, "road_graph sees to it"
-    assert roads.lat is not None, "road_graph sees to it"
+    assert roads.lon is not None, "road_graph sets it"
+    assert roads.lat is not None, "road_graph sets it"
     tracks = contract(extract.ways.marked(extract.is_railway), extract.nodes, extract.stops)
     stops, junctions, walk_m = _walks(roads.lon, roads.lat, tracks, extract.stops)
     ride = milliseconds(tracks.metres, parameters.rail_km_per_hour / 3.6)
@@ -275,7 +275,7 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
 
 
 def _walks(lon: Floats, lat: Floats, tracks: Network, stop_ids: Ints) -> tuple[Ints, Ints, Floats]:
-    """Return positions of stops among the junctions of `tracks`, the points nearest to them, and metres."""
+    """Return positions of stops among the junctions of `tracks`, their nearest points, and metres."""
     stops, found = tracks.junctions.find(stop_ids)
     stops = stops[found]
     from_stops = _on_sphere(tracks.junctions.lon[stops], tracks.junctions.lat[stops])
@@ -285,6 +285,6 @@ def _walks(lon: Floats, lat: Floats, tracks: Network, stop_ids: Ints) -> tuple[I
 
 
 def _on_sphere(lon: Floats, lat: Floats) -> Floats:
-    """Return points in space in metres; over some hundred metres, chords are as long as arcs."""
+    """Return points in space in metres; over a few hundred metres, chords are as long as arcs."""
     x, y = np.radians(lon), np.radians(lat)
     return EARTH_RADIUS_M * np.column_stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])

@@ -41,7 +41,7 @@ def build(name: str, dataset: Dataset[PythonCfgParameters], files: list[Path]) -
     progress = Progress(f"control-flow graphs of {library}", len(sources))
     graphs: list[Arcs] = []
     not_compiled = not_decoded = 0
-    # A fork would copy a process whose threads may hold locks; a spawned one starts clean.
+    # A fork could copy locks that other threads hold; a spawned process starts clean.
     with get_context("spawn").Pool(PROCESSES) as pool:
         for found in pool.imap(partial(graphs_of_file, library=library), sources, chunksize=8):
             progress.step()
@@ -61,17 +61,17 @@ def build(name: str, dataset: Dataset[PythonCfgParameters], files: list[Path]) -
 
 
 def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:
-    """Refuse what is no module or package of a library written in Python."""
+    """Refuse names that are not Python modules or packages of the library."""
     known = [entry.stem for entry in library.iterdir() if entry.is_dir() or entry.suffix == ".py"]
     for module in modules:
         if module not in known:
             near = nearest(module, known)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise UserError(f"batch {name}: parameters.modules: {module!r} is no module of {library}{hint}")
+            raise UserError(f"batch {name}: parameters.modules: unknown module {module!r} of {library}{hint}")
 
 
 def library_files(library: Path, modules: Collection[str] | None, *, tests: bool) -> list[Path]:
-    """Return the source files of a standard library in the order of their names.
+    """Return the files of a standard library in alphabetical order.
 
     Parameters
     ----------
@@ -79,20 +79,20 @@ def library_files(library: Path, modules: Collection[str] | None, *, tests: bool
     modules : collection of str or None
         Top-level modules and packages to take; None for all.
     tests : bool
-        Whether to take the library's own tests.
+        Take the library's own tests as well.
     """
     files = []
     for file in sorted(library.rglob("*.py")):
         parts = file.relative_to(library).with_suffix("").parts
         wanted = modules is None or parts[0] in modules
-        # What is installed beside the library is none of it.
+        # Installed packages are not part of the library.
         if wanted and "site-packages" not in parts and (tests or TEST_FOLDERS.isdisjoint(parts)):
             files.append(file)
     return files
 
 
 class FileGraphs(NamedTuple):
-    """What a source file holds: its graphs, and what none could be had of."""
+    """The graphs of a Python file, and what could not be compiled or decoded."""
 
     graphs: list[Arcs]
     compiled: bool = True
@@ -100,15 +100,15 @@ class FileGraphs(NamedTuple):
 
 
 def graphs_of_file(file: Path, library: Path) -> FileGraphs:
-    """Return the control-flow graphs of a source file.
+    """Return the control-flow graphs of a Python file.
 
-    The library's tests hold files that are wrong on purpose; they are marked as not compiled.
+    Some files of the library's tests are wrong on purpose; they are marked as not compiled.
 
     Parameters
     ----------
     file : Path
     library : Path
-        Folder that the names of modules start below.
+        Folder that the names of modules are relative to.
     """
     module = ".".join(file.relative_to(library).with_suffix("").parts)
     try:
@@ -122,13 +122,13 @@ def graphs_of_file(file: Path, library: Path) -> FileGraphs:
         try:
             graphs.append((f"{module}.{part.co_qualname}:{part.co_firstlineno}", *control_flow(part)))
         except IndexError:
-            # bytecode 0.19 misses the local variables of a comprehension inside a type parameter's bound.
+            # bytecode 0.19 fails on a comprehension inside the bound of a type parameter.
             not_decoded += 1
     return FileGraphs(graphs, not_decoded=not_decoded)
 
 
 def nested_code(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those inside it: functions, comprehensions, bodies of classes."""
+    """Yield a code object and all inside it: functions, comprehensions, class bodies."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -138,7 +138,7 @@ def nested_code(code: CodeType) -> Iterator[CodeType]:
 def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
     """Return the basic blocks of a code object as a graph.
 
-    Arcs lead from a block to the next one, to the target of its jump, and to the handler that covers it, as
+    Arcs lead from a block to the next one, to the target of its jump, and to its exception handler, because
     any of its instructions may raise.
 
     Parameters
@@ -153,7 +153,7 @@ def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
     entry : int
         Always 0.
     """
-    # Most code has a single block, and need not be decoded to see that.
+    # Most code has a single block, which shows without decoding.
     if not code.co_exceptiontable and JUMPS.isdisjoint(code.co_code[::2]):
         return 1, [], [], 0
     blocks = _basic_blocks(code)
@@ -171,14 +171,14 @@ def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
 
 @dataclass
 class _Block:
-    """Instructions that run one after the other, under one handler.
+    """A basic block: consecutive instructions under one exception handler.
 
     Parameters
     ----------
     labels : list of Label
-        What jumps to the block name.
+        Labels through which jumps reach the block.
     handler : Label or None
-        Where an exception leads that one of the instructions raises.
+        Handler of exceptions that the instructions raise.
     last : Instr
     """
 
@@ -188,8 +188,8 @@ class _Block:
 
     @property
     def jump(self) -> Label | None:
-        """The label that the block may jump to."""
-        # Some instructions name a target for debuggers only, and never go there.
+        """The label that the block may jump to, if any."""
+        # Some instructions have a target for debuggers only and never jump there.
         jumps = self.last.has_jump() and self.last.opcode not in MONITORING_ONLY_JUMP_OPS
         return self.last.arg if jumps and isinstance(self.last.arg, Label) else None
 
@@ -197,8 +197,7 @@ class _Block:
 def _basic_blocks(code: CodeType) -> list[_Block]:
     """Cut a code object before each label, after each jump, return or raise, and where the handler changes.
 
-    ``bytecode.ControlFlowGraph`` is not used: it notes a handler only in the first of several blocks that it
-    covers, and takes longer.
+    ``bytecode.ControlFlowGraph`` records a handler only in the first block that it covers, and is slower.
     """
     blocks: list[_Block] = []
     labels: list[Label] = []

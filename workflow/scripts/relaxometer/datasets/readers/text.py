@@ -1,4 +1,4 @@
-"""Tables of numbers in text files: a fast reader for the usual, a slow one that names the line at fault."""
+"""Tables of numbers in text files: a fast reader, and a slow one that names the line at fault."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Column:
-    """What one field of a line may hold.
+    """The allowed values of one field of a line.
 
     Parameters
     ----------
     name : str
-        For messages.
+        Used in messages.
     low, high : int or float
-        Bounds, both allowed.
+        Bounds, inclusive.
     real : bool, default=False
-        Whether a fraction is allowed.
+        True if fractions are allowed.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Column:
 
     @property
     def dtype(self) -> npt.DTypeLike:
-        """Float64 for fractions; otherwise the smaller of uint32 and int64 that holds all values allowed."""
+        """Float64 for fractions, otherwise uint32 if it holds all allowed values, otherwise int64."""
         if self.real:
             return np.float64
         return np.uint32 if self.low >= 0 and self.high < 2**32 else np.int64
@@ -65,24 +65,24 @@ class Column:
         elif _INTEGER.fullmatch(field):
             value = int(field)
         if not self.low <= value <= self.high:
-            kind = "number" if self.real else "integer"
-            refuse(path, number, text, f"{self.name} {field} is no {kind} from {self.low} to {self.high}")
+            kind = "a number" if self.real else "an integer"
+            refuse(path, number, text, f"{self.name} {field} is not {kind} from {self.low} to {self.high}")
         return value
 
 
 @dataclass(frozen=True)
 class LineFormat:
-    """The form that all lines of a table have.
+    """The format of all lines of a table.
 
     Parameters
     ----------
     item : str
-        What a line describes, for messages: "an arc".
+        The item that a line describes, for messages: "an arc".
     columns : tuple of Column
     keyword : str, optional
-        The first field of every line, before the columns.
+        First field of every line, before the columns.
     comments : tuple of str
-        What lines begin with that are passed over.
+        Beginnings of lines to skip.
     """
 
     item: str
@@ -92,33 +92,33 @@ class LineFormat:
 
     @property
     def shape(self) -> str:
-        """The form as one would write it down: ``a <source> <target> <weight>``."""
+        """The format in words: ``a <tail> <head> <weight>``."""
         fields = [f"<{column.name}>" for column in self.columns]
         return " ".join([self.keyword, *fields] if self.keyword else fields)
 
     def read(self, path: Path, start: int, lines_before: int) -> list[npt.NDArray[Any]]:
-        """Read all lines from an offset on.
+        """Read all lines from an offset to the end.
 
         Parameters
         ----------
         path : Path
         start : int
-            Offset of the first line of the table, in the text if that is compressed.
+            Offset of the table's first line, in the decompressed text.
         lines_before : int
             Number of lines before it.
 
         Returns
         -------
         list of ndarray of shape (n_lines,)
-            A column each, of its dtype.
+            One per column, of the column's dtype.
 
         Raises
         ------
         UserError
-            If a line has another form or a value is out of bounds; names the line.
+            If a line has another format or a value is out of bounds; names the line.
         """
-        # The fast reader does not say what it stumbled over. The slow one does, and it also reads what is
-        # merely unusual: comments among the lines, several spaces in a row.
+        # The fast reader does not report the line at fault. The slow one does, and it also accepts unusual
+        # lines: comments inside the table, several spaces in a row.
         with opened(path, start) as stream:
             columns = self.read_fast(stream)
         if columns is None:
@@ -136,15 +136,15 @@ class LineFormat:
             if values is None:
                 return None
             for column, more in zip(columns, values, strict=True):
-                # The system moves pages instead of copying; pieces to be joined would take twice the memory.
+                # Resizing moves pages; joining a list of blocks would take twice the memory.
                 column.resize(len(column) + len(more), refcheck=False)
                 column[len(column) - len(more) :] = more
         return columns
 
     def _read_block(self, block: bytes, delimiter: str) -> list[npt.NDArray[Any]] | None:
-        """Read some of the lines."""
+        """Read the lines of one block; None if any line or value differs."""
         if b"x" in block or b"X" in block:
-            return None  # Arrow would take 0x10 for a number
+            return None  # Arrow reads 0x10 as a number
         types = {column.name: pa.float64() if column.real else pa.int64() for column in self.columns}
         if self.keyword:
             types = {"keyword": pa.string(), **types}
@@ -154,7 +154,7 @@ class LineFormat:
                 csv.ReadOptions(column_names=list(types)),
                 csv.ParseOptions(delimiter=delimiter, quote_char=False),
                 csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
-                pa.system_memory_pool(),  # the default one keeps more for itself
+                pa.system_memory_pool(),  # the default pool retains more memory
             )
         except pa.ArrowInvalid:
             return None
@@ -191,18 +191,18 @@ class LineFormat:
 
 
 def _within(values: npt.NDArray[Any], column: Column) -> bool:
-    """Tell whether all values fit a column; NaN does not."""
+    """Return whether all values fit a column; NaN does not."""
     return not len(values) or bool(values.min() >= column.low and values.max() <= column.high)
 
 
 @contextmanager
 def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
-    """Open a file, decompressed if its name ends in ``.gz`` or ``.xz``, at an offset in its content.
+    """Open a file at an offset in its content; files named ``.gz`` or ``.xz`` are decompressed.
 
     Raises
     ------
     UserError
-        If it is missing, or turns out to be damaged while it is read.
+        If the file is missing, or found to be damaged while it is read.
     """
     try:
         with _OPEN.get(path.suffix, open)(path, "rb") as stream:
@@ -212,19 +212,19 @@ def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
         raise UserError(f"{path}: no such file") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         raise UserError(
-            f"{path}: not readable to its end ({error}); it is incomplete or damaged: delete it and fetch it "
-            "again"
+            f"{path}: cannot be read to the end ({error}); it is incomplete or damaged: delete it and fetch "
+            "it again"
         ) from None
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds; see :func:`opened`."""
+    """Return the content of a file; see :func:`opened`."""
     with opened(path) as stream:
         return stream.read()
 
 
 def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield what is left of a stream in blocks that end where a line does."""
+    """Yield the rest of a stream in blocks of whole lines."""
     rest = b""
     while chunk := stream.read(BLOCK):
         end = chunk.rfind(b"\n") + 1
@@ -237,7 +237,7 @@ def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def lines(stream: IO[bytes]) -> Iterator[tuple[int, int, str]]:
-    """Yield the number (from 1), the offset of the end, and the text of every line left of a stream."""
+    """Yield number (from 1), offset of the end, and text of every remaining line of a stream."""
     end = 0
     for number, line in enumerate(stream, start=1):
         end += len(line)
@@ -246,14 +246,14 @@ def lines(stream: IO[bytes]) -> Iterator[tuple[int, int, str]]:
 
 @dataclass(frozen=True)
 class Header:
-    """The line that announces a table, and where the table begins.
+    """The line that announces a table, and the start of the table.
 
     Parameters
     ----------
     text : str
     line : int
     numbers : tuple of int
-        What it announces.
+        The announced counts.
     start : int
         Offset of the first line of the table.
     lines_before : int
@@ -267,7 +267,7 @@ class Header:
     lines_before: int
 
     def check_count(self, path: Path, found: int, items: str) -> None:
-        """Refuse a table of another length than the header announces with its last number."""
+        """Refuse a table whose length differs from the header's last number."""
         if found != self.numbers[-1]:
             raise UserError(
                 f"{path}:{self.line}: {self.text!r} announces {self.numbers[-1]} {items}, but {found} "
@@ -276,20 +276,20 @@ class Header:
 
 
 def read_problem_line(path: Path, expected: str, item: str) -> Header:
-    """Read the problem line of a DIMACS format, and the comments round it.
+    """Read the problem line of a DIMACS format, and the comments around it.
 
     Parameters
     ----------
     path : Path
     expected : str
-        The line's form: ``p sp <vertices> <arcs>``; the words in angle brackets stand for integers.
+        Format of the line: ``p sp <vertices> <arcs>``; words in angle brackets stand for integers.
     item : str
-        What the table's lines describe, for messages.
+        The item that a line of the table describes, for messages.
 
     Raises
     ------
     UserError
-        If there is no such line before the first that is no comment, or a second one.
+        If the line is missing before the table, or occurs twice.
     """
     problem: tuple[str, int, tuple[int, ...]] | None = None
     number = start = 0
@@ -325,6 +325,6 @@ def _parse_problem(path: Path, number: int, text: str, expected: str) -> tuple[i
 
 
 def refuse(path: Path, number: int, text: str, reason: str) -> NoReturn:
-    """Raise a UserError that shows a line of a file and says what is wrong with it."""
+    """Raise a UserError that shows a line of a file and the reason."""
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     raise UserError(f"{path}:{number}: {shown!r}: {reason}")

@@ -41,7 +41,7 @@ def read_edges(path: Path) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.
     Raises
     ------
     UserError
-        If the file is damaged, or a line of it is no edge of the announced graph; names the line.
+        If the file is damaged, or a line is not an edge of the announced graph; names the line.
 
     References
     ----------
