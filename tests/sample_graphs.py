@@ -1,4 +1,4 @@
-"""Small graphs that kernels tend to get wrong, and a few that look like real ones."""
+"""Small graphs that kernels tend to get wrong, and a few realistic ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def two_islands() -> Graph:
 
 
 def one_way() -> Graph:
-    """Vertex 0 is left and never entered; most rows are empty."""
+    """Vertex 0 has no incoming arcs; most rows are empty."""
     return Graph.from_arcs("one-way", 300, [0, 0, 7], [7, 299, 130], [9, 1, 4])
 
 
@@ -45,7 +45,7 @@ def parallel_arcs() -> Graph:
 
 
 def zero_weights() -> Graph:
-    """A circle of zero-weight edges with a tail: predecessors must not chase each other."""
+    """A ring of zero-weight edges with a tail: predecessors must not form a cycle."""
     ring = np.array([[i, (i + 1) % 40] for i in range(40)])
     tail = np.array([[i, i + 1] for i in range(39, 60)])
     edges = np.concatenate([ring, tail])

@@ -1,4 +1,4 @@
-"""A small OpenStreetMap extract, written by hand in the PBF format.
+"""A small hand-made OpenStreetMap extract in PBF.
 
 https://wiki.openstreetmap.org/wiki/PBF_Format: blocks of Protocol Buffers messages, each after its length.
 """
@@ -30,7 +30,7 @@ WAYS: dict[int, tuple[list[int], Tags]] = {
     12: ([6, 7], {"highway": "primary", "name": "elsewhere"}),
     13: ([4, 6], {"waterway": "river"}),
 }
-"""Nodes and tags by id: a street with a path that joins it at 2, a road far away, and no road."""
+"""Nodes and tags by id: a street, a path that joins it at 2, a road far away, and a river."""
 
 
 def write_extract(
@@ -74,7 +74,7 @@ def _way(key: int, refs: list[int], tags: Tags, strings: list[str]) -> bytes:
 
 
 def _steps(values: list[int]) -> bytes:
-    """Return numbers as their differences from the ones before."""
+    """Return numbers as differences from their predecessors."""
     steps = (after - before for before, after in pairwise([0, *values]))
     return b"".join(_varint(_zigzag(step)) for step in steps)
 

@@ -1,4 +1,4 @@
-"""A few railways by hand, in the shape of Japan's national railway data (N02)."""
+"""A few hand-made railways in the format of Japan's national railway data (N02)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-# Track along a parallel, with a second track between the first two stations, and a branch that leaves where
-# there is no station.
+# Track along a parallel, with a second track between the first two stations, and a branch that leaves between
+# stations.
 MAIN = ("中央線", "東日本旅客鉄道")
-# Crosses the main line's track at (139.710, 35.701), where nobody can change.
+# Crosses the main line at (139.710, 35.701), where passengers cannot change.
 SUBWAY = ("2号線", "東京都")
 MONORAIL = ("沖縄都市モノレール線", "沖縄都市モノレール")
 
@@ -41,7 +41,7 @@ SECTIONS = [
     (MONORAIL, [NAHA[-1], SHURI[0]]),
     (MONORAIL, SHURI),
 ]
-"""Line and places; the pieces along platforms among them."""
+"""Line and places, including the pieces along platforms."""
 
 STATIONS = [
     (MAIN, WEST, "西", "003001", "003001"),
@@ -63,7 +63,7 @@ def feature(properties: dict[str, str], places: list[list[float]]) -> dict[str, 
 
 
 def railway_layers() -> dict[str, list[dict[str, Any]]]:
-    """Return the features of both layers, to be changed and written."""
+    """Return the features of both layers."""
     sections, stations = [], []
     for (line, operator), places in SECTIONS:
         properties = {"N02_001": "11", "N02_002": "2", "N02_003": line, "N02_004": operator}
@@ -76,7 +76,7 @@ def railway_layers() -> dict[str, list[dict[str, Any]]]:
 
 
 def write_railways(path: Path, layers: dict[str, Any] | None = None) -> Path:
-    """Write layers as an archive of the shape of ``N02-24_GML.zip``."""
+    """Write layers as an archive like ``N02-24_GML.zip``."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("KS-META-N02-24.xml", "<metadata/>")
         for layer, features in (layers or railway_layers()).items():

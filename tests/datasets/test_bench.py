@@ -1,4 +1,4 @@
-"""The table of targets: what is met, what is missed, and what cannot be had."""
+"""The table of targets: met, missed, and not measured."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_a_missed_target_fails(rows):
     assert [line.endswith("missed") for line in lines] == [False, True, False]
 
 
-def test_what_cannot_be_had_is_one_line_and_no_miss(rows, monkeypatch, tmp_path):
+def test_a_failed_download_is_one_line_and_not_a_miss(rows, monkeypatch, tmp_path):
     def no_network(*_):
         raise LocationError("no network")
 

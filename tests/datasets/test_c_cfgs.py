@@ -1,4 +1,4 @@
-"""Control-flow graphs of C functions, from LLVM's text everywhere and through clang where there is one."""
+"""Control-flow graphs of C functions: from LLVM's text everywhere, through clang where it is installed."""
 
 import shutil
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_arcs_are_the_labels_of_terminators():
     assert exits(graph) == [3]
 
 
-def test_text_that_is_no_llvm_is_refused(monkeypatch):
+def test_text_that_is_not_llvm_is_refused(monkeypatch):
     monkeypatch.setattr("relaxometer.datasets.readers.c_cfgs.clang_version", lambda: "clang version 99")
     with pytest.raises(UserError, match=r"^a\.c: llvmlite [\d.]+ \(LLVM\) cannot read what clang version 99"):
         list(control_flow("define nonsense", Path("a.c")))
@@ -111,7 +111,7 @@ def test_small_functions_are_left_out(source):
 
 
 @needs_clang
-def test_a_source_that_clang_refuses_is_one_line(source):
+def test_a_file_that_clang_refuses_is_one_line(source):
     source.write_text("int f( {\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"^[^\n]*few\.c: clang could not compile it: [^\n]*error: [^\n]*$"):
         build_batch("c", Dataset(format="c-cfgs", path=str(source)), files=[source])

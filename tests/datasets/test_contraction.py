@@ -1,4 +1,4 @@
-"""Ways become edges between junctions, as long as the ways are."""
+"""Ways become edges between junctions of the same length."""
 
 from itertools import pairwise
 

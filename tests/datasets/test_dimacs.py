@@ -1,4 +1,4 @@
-"""The DIMACS reader: real maps with known answers, and a line for every way to be wrong."""
+"""The DIMACS reader: real maps with known answers, and one line for each mistake."""
 
 import gzip
 import lzma

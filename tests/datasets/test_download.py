@@ -1,4 +1,4 @@
-"""Downloads from a real server on this machine that misbehaves in every way that servers do."""
+"""Downloads from a local server that misbehaves in every way that servers do."""
 
 import gzip
 import hashlib
@@ -223,7 +223,7 @@ def test_progress_renews_the_attempts(server, destination):
         "no length and cut",
     ],
 )
-def test_a_server_with_a_bad_moment_is_coped_with(server, destination, plan):
+def test_transient_failures_are_retried(server, destination, plan):
     fetch_checked(server, destination, plan, expected_bytes=len(CONTENT))
 
 
@@ -260,7 +260,7 @@ def test_a_refusal_is_not_asked_again(server, destination, code):
     )
 
 
-def test_a_server_that_stays_ill_is_given_up(server, destination):
+def test_a_failing_server_is_given_up(server, destination):
     message = refusal(server, destination, [status(500)] * 9)
     assert "the server answers 500 Internal Server Error (3 attempts)" in message
     assert len(server.asked) == 3
@@ -271,7 +271,7 @@ def test_a_server_that_always_stops_half_way_is_given_up(server, destination):
     assert re.search(r"\(3 attempts\)$", message)
 
 
-def test_a_length_that_is_never_sent_is_found_out(server, destination):
+def test_a_length_that_is_never_sent_is_detected(server, destination):
     def boast(handler):
         handler.head(200, len(CONTENT) + 10, ETag='"1"')
         handler.wfile.write(CONTENT)
@@ -320,7 +320,7 @@ def test_mirrors_come_first(server, destination, tmp_path):
     assert not server.asked
 
 
-def test_a_mirror_with_another_file_is_passed_over(server, destination, tmp_path):
+def test_a_mirror_with_another_file_is_skipped(server, destination, tmp_path):
     (tmp_path / "file.gr.gz").write_bytes(b"older")
     fetch_checked(server, destination, mirrors=[str(tmp_path)])
     assert len(server.asked) == 1
@@ -356,7 +356,7 @@ def test_the_lock_may_lie_elsewhere(server, destination, tmp_path):
     assert (tmp_path / "locks/file.sha256").read_text(encoding="utf-8").startswith(SHA256)
 
 
-def test_a_full_disk_is_noticed_ahead(server, destination, monkeypatch):
+def test_a_full_disk_is_noticed_first(server, destination, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 0, 10))
     message = refusal(server, destination)
@@ -368,7 +368,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(server, tmp_path):
     assert "cannot be written: " in refusal(server, tmp_path / "downloads/file.gr.gz")
 
 
-def test_lines_stand_for_a_bar_without_a_terminal(server, destination, monkeypatch, capsys):
+def test_lines_replace_the_bar_without_a_terminal(server, destination, monkeypatch, capsys):
     monkeypatch.setattr(download, "_INTERVAL_S", 0)
     fetch_checked(server, destination)
     assert "file.gr.gz: 0.3 MB of 1.0 MB\n" in capsys.readouterr().err
@@ -380,7 +380,7 @@ def test_a_terminal_gets_a_bar(server, destination, monkeypatch, capsys):
     assert "sha256 as expected" in capsys.readouterr().err
 
 
-def test_pauses_grow_and_are_told(server, destination, monkeypatch, capsys):
+def test_pauses_grow_and_are_printed(server, destination, monkeypatch, capsys):
     pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     retries = Retries(attempts=6, pause_s=1, longest_pause_s=5)
@@ -390,7 +390,7 @@ def test_pauses_grow_and_are_told(server, destination, monkeypatch, capsys):
     assert told in capsys.readouterr().err
 
 
-def test_a_redirect_in_circles_is_given_up_at_once(server, destination):
+def test_a_redirect_loop_is_given_up_at_once(server, destination):
     circle = [status(302, Location=server.url)] * 40
     assert "Exceeded 30 redirects" in refusal(server, destination, circle)
     assert len(server.asked) == 31

@@ -1,4 +1,4 @@
-"""Distributions of weights: the same everywhere, and as spread out as they say."""
+"""Distributions of weights: the same on every machine, with the right moments."""
 
 import numpy as np
 import pytest
@@ -40,6 +40,6 @@ def test_the_draws_never_change():
     assert make_weights(drawn_from, 5).tolist() == [35537, 147083, 68635, 7100, 10038]
 
 
-def test_a_range_upside_down_is_refused():
+def test_a_reversed_range_is_refused():
     with pytest.raises(ValidationError, match="need 0 < lower bound < upper bound"):
         TopologyParameters(weights={"distribution": "log-uniform", "range": [3, 2]})

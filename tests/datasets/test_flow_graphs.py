@@ -1,4 +1,4 @@
-"""Generated flow graphs: what their root reaches, and the shapes that their names promise."""
+"""Generated flow graphs: reachability from the root, and their shapes."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_another_seed_makes_another_graph():
     assert one.n_arcs != other.n_arcs or (one.targets != other.targets).any()
 
 
-def test_the_root_alone_dominates_a_ladder():
+def test_only_the_root_dominates_a_ladder():
     graph = made("ladder", rungs=30)
     assert (graph.n_vertices, graph.n_arcs) == (61, 120)
     assert not reference_by_removal(graph, 0).any()

@@ -1,4 +1,4 @@
-"""Generated graphs: the same bits in any pieces, and the shapes that their names promise."""
+"""Generated graphs: the same bits in any pieces, and their shapes."""
 
 from itertools import pairwise
 from pathlib import Path

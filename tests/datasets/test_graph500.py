@@ -1,4 +1,4 @@
-"""Kronecker graphs have the very bits of Graph500's reference generator."""
+"""Kronecker graphs equal those of Graph500's reference generator bit for bit."""
 
 import hashlib
 from dataclasses import replace
@@ -45,7 +45,7 @@ def test_chunks_do_not_matter(chunk):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_range_can_be_made_alone():
+def test_a_range_can_be_made_on_its_own():
     whole, part = kronecker_edges(8, 0, 4096), kronecker_edges(8, 1234, 2345)
     for expected, found in zip(columns(whole), columns(part), strict=True):
         np.testing.assert_array_equal(found, expected[1234:2345])

@@ -49,7 +49,7 @@ class Gpu:
     kind = "cuda"
 
 
-def test_a_dataset_is_made_where_a_gpu_has_room(monkeypatch, capsys, host_device):
+def test_a_dataset_is_made_on_a_gpu_with_enough_memory(monkeypatch, capsys, host_device):
     dataset = Dataset(format="graph500", parameters={"scale": 6})
     expected = content_hash(graph500.kronecker_graph(Graph500Parameters(scale=6)))
     on_device = graph500_device.kronecker_graph(host_device, Graph500Parameters(scale=6))

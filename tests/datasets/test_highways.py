@@ -18,7 +18,7 @@ EUROPE = Box(south=40, west=0, north=60, east=20)
 
 
 @pytest.mark.parametrize("name", ["japan-highways", "kanto-highways"])
-def test_the_default_graphs_are_what_the_registry_promises(name):
+def test_the_default_graphs_match_the_registry(name):
     pytest.importorskip("scgraph_data")
     dataset = load_registry(OWN, {})[name]
     box = dataset.parameters.box

@@ -1,4 +1,4 @@
-"""The synthetic Kanto map has the size, the weights and the search dynamics that it promises."""
+"""The synthetic Kanto map has the size, weights and search dynamics of the paper's map."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def profiles(graph):
     return [updated[: phase_profile(*csr, source, updated)].copy() for source in sources]
 
 
-def test_counts_are_the_sources(kanto):
+def test_counts_are_the_papers(kanto):
     assert kanto.n_vertices == 1_427_876
     assert kanto.n_arcs == pytest.approx(4_584_822, rel=0.005)
 
@@ -62,7 +62,7 @@ def test_every_road_leads_both_ways_and_to_every_place(kanto):
     assert kanto.component_labels()[0] == 1
 
 
-def test_weights_have_the_sources_mean_and_deviation(kanto):
+def test_weights_have_the_papers_mean_and_deviation(kanto):
     assert kanto.weights.mean() == pytest.approx(83_666, rel=0.02)
     assert kanto.weights.std() == pytest.approx(184_384, rel=0.02)
     assert kanto.weights.min() == WEIGHT_RANGE[0]
@@ -77,7 +77,7 @@ def test_places_lie_in_kanto(kanto):
 
 
 @pytest.mark.slow
-def test_a_search_moves_over_it_as_over_the_sources_map(kanto):
+def test_a_search_moves_over_it_as_over_the_papers_map(kanto):
     searches = profiles(kanto)
     phases = [len(search) for search in searches]
     assert min(phases) >= 200
@@ -87,7 +87,7 @@ def test_a_search_moves_over_it_as_over_the_sources_map(kanto):
     assert 0.50 <= small <= 0.68
 
 
-def test_the_main_roads_are_the_sources_small_map(kanto):
+def test_the_main_roads_are_like_the_papers_small_map(kanto):
     small = main_roads(kanto)
     assert small.n_vertices == pytest.approx(310_000, rel=0.02)
     assert small.component_labels()[0] == 1

@@ -1,4 +1,4 @@
-"""Japan's railways: a graph of stations by hand, against searches along the track, and broken archives."""
+"""Japan's railways: a hand-made graph of stations, searches along the track, and broken archives."""
 
 import heapq
 import json

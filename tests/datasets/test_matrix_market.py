@@ -1,4 +1,4 @@
-"""Matrix Market files as graphs: every kind that is one, a real one, and a line for each mistake."""
+"""Matrix Market files as graphs: all readable kinds, a real file, and one line for each mistake."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_values_are_scaled_and_rounded(tmp_path):
     assert graph.metadata["entries_in_file"] == 3
 
 
-def test_without_a_law_weights_are_ones(tmp_path):
+def test_default_weights_are_ones(tmp_path):
     assert arcs(build_text(tmp_path, SMALL.replace("2.26", "-2.26"))) == [(0, 1, 1), (1, 0, 1)]
 
 

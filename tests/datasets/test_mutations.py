@@ -1,4 +1,4 @@
-"""Text files with random damage: every reader accepts them or says in one line where they are wrong."""
+"""Text files with random damage: every reader accepts them or names the mistake in one line."""
 
 import re
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""OpenStreetMap extracts: known counts of real ones, railways, and one line for each way to fail."""
+"""OpenStreetMap extracts: known counts of real files, railways, and one line for each failure."""
 
 import builtins
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_real_extracts_have_known_junctions(road_file, file, classes, junctions)
 
 
 @pytest.mark.parametrize("name", ["osm-porto", "osm-malta", "osm-monaco", "osm-liechtenstein", "osm-andorra"])
-def test_own_entries_are_what_they_promise(road_file, name):
+def test_own_entries_match_their_counts(road_file, name):
     dataset = load_registry(OWN, {})[name]
     graph = build_graph(name, dataset, files=[road_file(dataset.file_name)])
     assert (graph.n_vertices, graph.n_arcs) == (dataset.vertices, dataset.arcs)
@@ -144,7 +144,7 @@ def test_direction_of_one_way_roads(direction, ends):
         (b"", "not an OpenStreetMap PBF extract: it begins with b''"),
     ],
 )
-def test_what_is_no_extract_is_one_line(tmp_path, content, message):
+def test_a_file_that_is_not_an_extract_is_one_line(tmp_path, content, message):
     path = tmp_path / "bad.osm.pbf"
     path.write_bytes(content)
     with pytest.raises(UserError) as caught:

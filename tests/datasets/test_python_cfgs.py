@@ -136,7 +136,7 @@ def test_an_inner_loop_is_under_the_outer_one():
 
 
 @pytest.mark.parametrize("source", [TRY_EXCEPT, TRY_FINALLY, WITH, LOOP_IN_TRY])
-def test_handlers_are_reached_by_exceptions_alone(source):
+def test_handlers_are_reached_only_by_exceptions(source):
     code = code_of(source)
     graph, without = flow_of(code), flow_of(unhandled(code))
     assert graph.n_vertices > without.n_vertices
@@ -225,7 +225,7 @@ def test_names_say_module_function_and_line():
     assert any(name.startswith("json.decoder.JSONDecoder.raw_decode:") for name in names)
 
 
-def test_a_file_that_does_not_compile_is_passed_over(tmp_path):
+def test_a_file_that_does_not_compile_is_skipped(tmp_path):
     (tmp_path / "bad.py").write_text("def f(:\n", encoding="utf-8")
     assert graphs_of_file(tmp_path / "bad.py", tmp_path) == ([], False, 0)
 

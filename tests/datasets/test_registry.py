@@ -214,13 +214,13 @@ def test_a_graph_carries_its_origin(small_file):
 
 
 @pytest.mark.parametrize(("what", "promised", "found"), [("vertices", 4, 3), ("arcs", 3, 2)])
-def test_other_counts_than_promised_are_refused(small_file, what, promised, found):
+def test_unexpected_counts_are_refused(small_file, what, promised, found):
     dataset = Dataset(format="dimacs", path=str(small_file), **{what: promised})
     with pytest.raises(UserError, match=f"^graph mine: {found} {what}, but its dataset promises {promised};"):
         build_graph("mine", dataset, files=[small_file])
 
 
-def test_another_file_than_promised_is_refused(small_file):
+def test_an_unexpected_file_is_refused(small_file):
     dataset = Dataset(format="dimacs", path=str(small_file), sha256="0" * 64)
     with pytest.raises(
         UserError, match=r"small\.gr: not the file that the dataset names: sha256 is \w+, expected 0+$"

@@ -1,4 +1,4 @@
-"""Plain lists of edges: a real one, numbers with gaps, and a line for each mistake."""
+"""Plain lists of edges: a real file, numbers with gaps, and one line for each mistake."""
 
 import numpy as np
 import pytest

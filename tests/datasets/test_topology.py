@@ -1,4 +1,4 @@
-"""Road topologies: known searches, seeded weights, and a line for every mistake."""
+"""Road topologies: known searches, seeded weights, and one line for each mistake."""
 
 import lzma
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A graph of every format joins through `datasets` of a config and passes the whole workflow."""
+"""A graph of every format, named in `datasets` of a configuration, passes through the whole workflow."""
 
 import json
 
@@ -82,15 +82,15 @@ GRAPHS = {
         "arcs": 852_492,
     },
 }
-"""Entries by name, the format's behind ``my-``, with counts that the graph must have."""
+"""Entries by name, ``my-`` and the format, with the counts of the graph."""
 
-# Made for the graph that is a part of it; searches over it would take most of the time.
+# Base of another graph; searches on it would take most of the time.
 WHOLE = {"my-kanto-like": {"format": "kanto-like", "seed": 1, "vertices": 1_427_876, "arcs": 4_581_208}}
 
 GENERATED = {name for name, entry in GRAPHS.items() if "path" not in entry and "seed" in entry}
 
 ROOTED = {"my-flow-random", "my-ladder", "my-listed-arcs"}
-"""Graphs that name their only source."""
+"""Graphs with a single source of their own."""
 
 WEIGHTS = {
     "my-matrix-market": [15, 15, 20_000, 20_000],
@@ -134,7 +134,7 @@ def finished_graphs(tmp_path_factory):
         "report": {"sources": [], "maps": []},
     }
     workflow.configure(config)
-    # Pages of generated graphs would be a third of all jobs, and are like those of others.
+    # Pages of generated graphs would be a third of all jobs and show nothing new.
     left_out = ("--omit-from", "plot_arc_weights", "describe_graph")
     workflow.run("--cores", "2", *left_out, "--", "all", timeout_s=1800)
     pages = [f"results/descriptions/graphs/{name}.json" for name in GRAPHS if name not in GENERATED]

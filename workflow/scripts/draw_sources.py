@@ -1,4 +1,4 @@
-"""Choose the sources that every variant starts from on a graph."""
+"""Draw the sources that all variants start from on a graph."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """A synthetic map with the size, weights and search dynamics of the paper's Kanto graph.
 
-The roads and railways that Suzuki et al. joined are not open data. Their figures depend less on the map
-than on how a phase-synchronous search moves over it: the number of phases, the vertices updated per phase, and the
+The roads and railways that Suzuki et al. joined are not open data. Their figures depend less on the map than
+on how a phase-synchronous search moves over it: the number of phases, the vertices updated per phase, and the
 length of the thin ends. The generator imitates these; docs/kanto-like.md lists what it does not imitate.
 """
 
