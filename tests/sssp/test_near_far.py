@@ -1,4 +1,4 @@
-"""Near and far piles: every width that a phase can have, piles that overflow, and many sources at once."""
+"""Near and far piles: every width of a phase, piles that overflow, and many sources at once."""
 
 import numpy as np
 import pytest
@@ -16,15 +16,15 @@ WIDTHS = {
     "block-thin-buckets": {"narrow": 10**6, "wide": 10**6, "delta": 0.01, "block_target": 2},
     "grid": {"narrow": 0},
     "grid-thin-buckets": {"narrow": 0, "delta": 0.01, "grid_target": 4},
-    "grid-one-bucket-a-phase": {"narrow": 0, "delta": 0.1, "grid_target": 1},
-    "to-and-fro": {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
-    "crowds": {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
-    "crowds-and-blocks": {"narrow": 4, "wide": 4, "delta": 0.2, "grid_target": 6, "crowd": 6},
+    "grid-one-bucket-per-phase": {"narrow": 0, "delta": 0.1, "grid_target": 1},
+    "alternating": {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
+    "too-many-near": {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
+    "too-many-near-and-blocks": {"narrow": 4, "wide": 4, "delta": 0.2, "grid_target": 6, "crowd": 6},
 }
 
 
 def star(leaves: int) -> Graph:
-    """A hub with arcs to all leaves, and from one leaf to one vertex more."""
+    """A hub with arcs to all leaves, and an arc from one leaf to another vertex."""
     heads = np.arange(1, leaves + 1)
     tails = np.append(np.zeros(leaves, dtype=int), leaves)
     weights = np.append(np.arange(leaves) % 7 + 1, 1)
@@ -48,7 +48,7 @@ def test_every_width_gives_the_answer(device, width, graph):
         assert_solved(resident, source, solver.solve(source))
 
 
-@pytest.mark.parametrize("width", ["grid", "to-and-fro"])
+@pytest.mark.parametrize("width", ["grid", "alternating"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_order_of_threads_does_not_matter(width, seed):
     resident = ResidentGraph.upload(get_device("host", order_seed=seed), sample_graphs()["random-directed"])
@@ -57,7 +57,7 @@ def test_the_order_of_threads_does_not_matter(width, seed):
 
 
 @pytest.mark.parametrize(
-    ("width", "modes"), [("block", {"block"}), ("grid", {"grid"}), ("to-and-fro", {"block", "grid"})]
+    ("width", "modes"), [("block", {"block"}), ("grid", {"grid"}), ("alternating", {"block", "grid"})]
 )
 def test_an_instrumented_search_records_every_phase(device, width, modes):
     graph = sample_graphs()["grid"]
@@ -75,8 +75,8 @@ def test_an_instrumented_search_records_every_phase(device, width, modes):
 
 @pytest.mark.parametrize("width", ["block", "grid"])
 @pytest.mark.parametrize(("target", "phases"), [(1, 21), (4, 6), (5, 5), (100, 2)])
-def test_a_phase_takes_buckets_along_until_it_has_enough(device, width, target, phases):
-    # One leaf to a bucket.
+def test_a_phase_takes_buckets_along_until_it_reaches_its_target(device, width, target, phases):
+    # One leaf per bucket.
     graph = Graph.from_arcs("buckets", 21, np.zeros(20, dtype=int), np.arange(1, 21), np.arange(2, 22))
     resident = ResidentGraph.upload(device, graph)
     parameters = {**WIDTHS[width], "delta": 1e-3, "block_target": target, "grid_target": target}
@@ -96,7 +96,7 @@ def test_piles_that_overflow_are_doubled(device, width):
     assert_solved(resident, 0, solver.solve(0))
 
 
-def test_the_end_of_the_distances_is_a_bucket_like_any_other(device):
+def test_the_greatest_distances_have_a_bucket(device):
     far = MAX_WEIGHT // 2
     graph = Graph.from_arcs("far", 4, [0, 1, 0, 2], [1, 2, 3, 3], [far, far, 3, MAX_WEIGHT])
     resident = ResidentGraph.upload(device, graph)
@@ -106,7 +106,7 @@ def test_the_end_of_the_distances_is_a_bucket_like_any_other(device):
 
 
 def crowd_behind_a_corridor() -> Graph:
-    """While only a corridor is near, far leaves draw the threshold away; then 2000 vertices come at once."""
+    """While only a corridor is near, far leaves raise the threshold; then 2000 vertices are near at once."""
     rng = np.random.default_rng(3)
     crowd = rng.integers(0, 2000, (12000, 2))
     corridor = np.stack([np.arange(2000, 2080), np.arange(2001, 2081)], axis=1)
@@ -117,7 +117,7 @@ def crowd_behind_a_corridor() -> Graph:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_crowd_gives_way_to_nearer_vertices(seed):
+def test_too_many_near_vertices_lower_the_threshold(seed):
     resident = ResidentGraph.upload(get_device("host", order_seed=seed), crowd_behind_a_corridor())
     expanded = {}
     for crowd in (100, 10**6):
@@ -128,8 +128,8 @@ def test_a_crowd_gives_way_to_nearer_vertices(seed):
     assert expanded[100] < 0.8 * expanded[10**6]
 
 
-def test_a_crowd_too_large_to_collect_is_sorted_in_rounds(device):
-    """Far leaves draw the threshold away; then more leaves come at once than the blocks can collect."""
+def test_more_near_vertices_than_blocks_collect_are_sorted_in_rounds(device):
+    """Far leaves raise the threshold; then more leaves are near than the blocks can collect."""
     leaves = 40000
     rng = np.random.default_rng(1)
     heads = np.concatenate([np.arange(1, 62), np.arange(62, 62 + leaves)])
@@ -140,21 +140,21 @@ def test_a_crowd_too_large_to_collect_is_sorted_in_rounds(device):
     parameters = near_far.Parameters(narrow=0, grid_target=100, crowd=100, delta=0.1)
     phases = []
     assert_solved(resident, 0, near_far.Solver(resident, parameters).solve(0, phases))
-    assert sum(phase.updated == 0 for phase in phases) > 0, "no crowd was sorted again"
+    assert sum(phase.updated == 0 for phase in phases) > 0, "the threshold was never lowered"
 
 
-def test_a_crowd_below_the_target_is_refused():
+def test_crowd_below_the_target_is_refused():
     with pytest.raises(ValueError, match="crowd is 10; it must be at least grid_target, which is 11"):
         near_far.Parameters(crowd=10, grid_target=11)
 
 
-def test_a_search_that_no_width_would_take_is_refused():
+def test_wide_below_narrow_is_refused():
     with pytest.raises(ValueError, match="wide is 10; it must be at least narrow, which is 11"):
         near_far.Parameters(narrow=11, wide=10)
 
 
 class TestBucketShift:
-    """The width of a bucket, a power of two."""
+    """The binary logarithm of a bucket's width."""
 
     @pytest.mark.parametrize(("delta", "shift"), [(1.0, 3), (1.7, 4), (1e-6, 0), (1e12, 31)])
     def test_rounds_down(self, host_device, delta, shift):
@@ -209,7 +209,7 @@ class TestManySources:
             np.testing.assert_array_equal(distance[row], reference_distances(resident.host, source))
 
     @pytest.mark.parametrize("count", [0, 5])
-    def test_a_number_of_sources_that_does_not_fit_is_refused(self, host_device, count):
+    def test_no_sources_or_too_many_are_refused(self, host_device, count):
         solver = many_sources.Solver(
             ResidentGraph.upload(host_device, sample_graphs()["grid"]), many_sources.Parameters(sources=4)
         )

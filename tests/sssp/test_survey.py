@@ -1,4 +1,4 @@
-"""What only the variants of the survey have: their parameters, orders, buckets and counts."""
+"""The variants of the survey: their parameters, orders, buckets and counts."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def solver_of(variant, resident, **parameters):
 
 
 def prove(solver, resident, source, phases=None):
-    """Search, and check the answer against a plain heap and by its certificate."""
+    """Search, and check the answer against a plain heap and its certificate."""
     device = resident.device
     answer = solver.solve(source, phases)
     distance, predecessor = device.asarray(answer.distance), device.asarray(answer.predecessor)
@@ -33,19 +33,19 @@ def prove(solver, resident, source, phases=None):
 
 
 def reached_arcs(graph, source):
-    """The arcs that leave what can be reached, each relaxed once by whoever settles vertices."""
+    """Arcs that leave reachable vertices; a label-setting search relaxes each of them once."""
     return graph.degrees[reference_distances(graph, source) != UNREACHED].sum()
 
 
 def town(n=6000, seed=8):
-    """A random graph of enough vertices for several blocks, zero weights among them."""
+    """A random graph with zero weights and enough vertices for several blocks."""
     rng = np.random.default_rng(seed)
     ends = rng.integers(0, n, (3 * n, 2))
     return Graph.from_arcs("town", n, ends[:, 0], ends[:, 1], rng.integers(0, 40, len(ends)))
 
 
 class TestDijkstra:
-    """One settled vertex a step."""
+    """One settled vertex per step."""
 
     @pytest.mark.parametrize("threads", [128, 256, 512, 1024])
     def test_any_block_size_settles_every_reached_vertex_once(self, device, threads):
@@ -69,7 +69,7 @@ class TestDijkstra:
 
 
 class TestBellmanFordQueue:
-    """A queue for each block, and a pool for all."""
+    """A queue per block, and a common pool."""
 
     @pytest.mark.parametrize("order", ORDERS)
     @pytest.mark.parametrize(
@@ -78,9 +78,7 @@ class TestBellmanFordQueue:
         ids=str,
     )
     @pytest.mark.parametrize("name", ["hub", "grid", "zero-weights", "random-directed"])
-    def test_every_order_is_right_with_small_queues_and_any_number_of_blocks(
-        self, device, name, sizes, order
-    ):
+    def test_every_order_is_right_with_small_queues_and_few_blocks(self, device, name, sizes, order):
         resident = ResidentGraph.upload(device, sample_graphs()[name])
         solver = solver_of("bellman-ford-queue", resident, order=order, **sizes)
         prove(solver, resident, 0)
@@ -93,7 +91,7 @@ class TestBellmanFordQueue:
         parameters = {"order": order, "capacity": 32, "keep": 0}
         prove(solver_of("bellman-ford-queue", resident, **parameters), resident, 0)
 
-    def test_arcs_of_the_vertices_taken_are_counted(self, device):
+    def test_an_instrumented_search_counts_vertices_and_arcs(self, device):
         graph = sample_graphs()["hub"]
         phases = []
         resident = ResidentGraph.upload(device, graph)
@@ -104,8 +102,8 @@ class TestBellmanFordQueue:
         assert phase.updated >= graph.n_vertices
         assert phase.relaxed_arcs >= graph.n_arcs
 
-    def test_one_block_takes_vertices_in_the_order_of_the_queue(self, host_device):
-        """A graph with one vertex at a time in the queue is a plain chain: each vertex is taken once."""
+    def test_a_chain_takes_each_vertex_once(self, host_device):
+        """On a chain the queue never holds more than one vertex."""
         n = 50
         graph = Graph.from_arcs("chain", n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1, dtype=int))
         phases = []
@@ -116,12 +114,12 @@ class TestBellmanFordQueue:
     @pytest.mark.parametrize(
         ("order", "taken"), [("fifo", 1203), ("slf", 1113), ("lll", 603), ("slf-lll", 603)]
     )
-    def test_orders_take_vertices_as_often_as_they_should(self, host_device, order, taken):
-        """Vertices 2 to 601 are 1000 from the source, but 3 by way of 1 and 602; a batch is 256 vertices.
+    def test_the_order_decides_how_often_vertices_are_taken(self, host_device, order, taken):
+        """Vertices 2 to 601 are at distance 1000, but 3 via 1 and 602; a batch is 256 vertices.
 
         First in, first out: 602 is taken with the last of the 600, and all of them are taken again. Small
-        label first: 602 is in front of the second batch, and only the 510 of the first two are taken again.
-        Large label last: none of the 600 is taken before 602.
+        label first: 602 is at the front of the second batch, so only the 510 vertices of the first two are
+        taken again. Large label last: none of the 600 is taken before 602.
         """
         far = np.arange(2, 602)
         tails = [0, *[0] * 600, 1, *[602] * 600]
@@ -133,7 +131,7 @@ class TestBellmanFordQueue:
         assert phases[0].updated == taken
 
     @pytest.mark.parametrize("capacity", [16, 100, 8192])
-    def test_a_capacity_that_is_no_power_of_two_in_range_is_refused(self, capacity):
+    def test_a_capacity_that_is_not_a_power_of_two_in_range_is_refused(self, capacity):
         with pytest.raises(ValidationError, match="capacity"):
             load_solver("sssp", "bellman-ford-queue").Parameters(capacity=capacity)
 
@@ -173,7 +171,7 @@ class TestDeltaStepping:
         assert solver.resolved["delta"] == width
         assert solver.resolved["delta_rule"] == (delta if isinstance(delta, str) else "given")
 
-    def test_light_arcs_come_first_and_none_is_lost(self, device):
+    def test_light_arcs_come_first_and_no_arc_is_lost(self, device):
         graph = sample_graphs()["random-directed"]
         solver = DeltaStepping(
             ResidentGraph.upload(device, graph), load_solver("sssp", "delta-stepping").Parameters(delta=20)
@@ -188,7 +186,7 @@ class TestDeltaStepping:
             assert sorted(zip(targets[own], weights[own], strict=True)) == before
 
     def test_phases_of_a_small_search(self, device):
-        """Delta 10: bucket 0 holds vertices 0 and 1, bucket 1 the rest."""
+        """Delta 10: bucket 0 holds vertices 0 and 1, bucket 1 the others."""
         graph = Graph.from_arcs("steps", 4, [0, 1, 0, 1, 2], [1, 2, 3, 3, 3], [4, 8, 30, 11, 2])
         resident = ResidentGraph.upload(device, graph)
         phases = []
