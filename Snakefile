@@ -8,21 +8,13 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/session.smk"
-include: "workflow/rules/graphs.smk"
+include: "workflow/rules/data.smk"
 include: "workflow/rules/runs.smk"
-include: "workflow/rules/timings.smk"
-include: "workflow/rules/report.smk"
-include: "workflow/rules/report_hybrid_bfs.smk"
-include: "workflow/rules/report_edge_bf.smk"
-include: "workflow/rules/survey.smk"
-include: "workflow/rules/report_survey.smk"
-include: "workflow/rules/throughput.smk"
-include: "workflow/rules/updates.smk"
-include: "workflow/rules/report_studies.smk"
-include: "workflow/rules/report_graphs.smk"
+include: "workflow/rules/studies.smk"
 include: "workflow/rules/distributed.smk"
-include: "workflow/rules/report_distributed.smk"
-include: "workflow/rules/report_dominators.smk"
+include: "workflow/rules/gather.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/pages.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -30,8 +22,6 @@ report: "workflow/report/workflow.rst"
 
 rule all:
     input:
-        "results/summary.csv",
-        "results/claims.parquet",
-        rules.judge_answers.output,
-        report_figures(),
-        distributed_results(),
+        targets.results(PLAN),
+        catalogue.targets(PLAN),
+        graph500_results(PLAN),

@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 
 from relaxometer.core.errors import UserError
+from relaxometer.report import papers
 from relaxometer.results.claims import Claim, Evidence, compare_claims, load_claims, readable_claims
 from synthetic_runs import metadata, phases, searches, spread
 
-CLAIMS = Path(__file__).parents[2] / "resources/claims.yaml"
+CLAIMS = Path(__file__).parents[2] / "resources/claims"
 
 
 def claim(quantity, **values):
@@ -254,9 +255,10 @@ def test_a_property_of_a_graph():
     assert (line["verdict"], line["ratio"], line["device"]) == ("same", 1, "")
 
 
-def test_the_claims_of_the_file_are_complete_and_known():
-    claims = load_claims(CLAIMS)
-    assert len({one.id for one in claims}) == len(claims) >= 13
+def test_every_paper_has_claims_of_known_quantities():
+    claims = [claim for paper in papers.names() for claim in load_claims(CLAIMS / f"{paper}.yaml")]
+    assert len({one.id for one in claims}) == len(claims) >= 45
+    assert {one.source for one in claims} == set(papers.names())
     assert {one.key for one in claims if one.quantity == "graph_property"} == {
         *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight", "share_above_degree_32"),
     }
@@ -264,7 +266,8 @@ def test_the_claims_of_the_file_are_complete_and_known():
 
 def test_a_wrong_quantity_names_the_known_ones(tmp_path):
     path = tmp_path / "claims.yaml"
-    path.write_text(CLAIMS.read_text(encoding="utf-8").replace("quantity: speedup", "quantity: sped_up", 1))
+    text = (CLAIMS / "adaptive.yaml").read_text(encoding="utf-8")
+    path.write_text(text.replace("quantity: speedup", "quantity: sped_up", 1), encoding="utf-8")
     with pytest.raises(
         UserError, match=r"claims\.yaml: 8\.quantity: 'sped_up'.*known quantities are .*speedup"
     ):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from relaxometer.results.contexts import data_lines, machine_lines, merge_contexts, provenance_page
+from relaxometer.report.provenance import provenance_page
+from relaxometer.results.contexts import data_lines, machine_lines, merge_contexts
 
 
 def context(graph, **values):

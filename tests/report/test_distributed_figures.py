@@ -7,7 +7,7 @@ import pytest
 
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
-from relaxometer.report.papers import hybrid_bfs_ranks as distributed
+from relaxometer.report.figures import ranks as distributed
 from relaxometer.results.scaling import scaling_table
 
 
@@ -113,7 +113,7 @@ def test_series_of_a_panel_have_different_colours_and_other_problems_only_scale(
 def test_emulated_ranks_give_no_finding(table):
     emulated = table.assign(device_kind="host")
     for draw in (distributed.rates, distributed.computing, distributed.scaling):
-        assert "no GPU times" in text_of(draw(emulated))
+        assert "not GPU times" in text_of(draw(emulated))
     assert "emulated" in distributed.rates(emulated).axes[0].get_ylabel()
 
 
@@ -131,4 +131,4 @@ def test_the_model_predicts_an_h200_alone(tmp_path):
     table = scaling_table(runs, tmp_path)
     cost = model.search_cost(model.H200, 24, "1x2", 2)
     assert table["model_gteps"].iloc[1] == pytest.approx(16 * 2**24 / cost.seconds / 1e9)
-    assert "dotted: what the model says" in text_of(distributed.rates(table))
+    assert "dotted: cost model" in text_of(distributed.rates(table))

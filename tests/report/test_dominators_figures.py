@@ -49,7 +49,7 @@ def test_emulated_times_stand_alone():
     emulated = pd.concat([MEASURED, rows("multiword", "small", 9.0, "host")])
     figure = dominators.over_size(emulated, GRAPHS)
     assert [line.get_label() for line in figure.axes[0].lines] == ["multiword"]
-    assert "no GPU times" in texts(figure)
+    assert "not GPU times" in texts(figure)
     assert "emulated" in figure.axes[0].get_ylabel()
 
 
@@ -70,7 +70,7 @@ def test_the_gain_over_the_fastest_program_is_told():
         ]
     )
     figure = dominators.throughput(both, [{"name": "cfg", "graphs": 1000}])
-    sentence = "batch-warp finds those of cfg 44 times as fast as cooper-harvey-kennedy on one core"
+    sentence = "cfg: batch-warp is 44 times as fast as cooper-harvey-kennedy on one core"
     assert sentence in texts(figure).replace("\n", " ")
 
 
@@ -115,7 +115,7 @@ def steps(device_kind="cuda"):
 
 def test_the_table_of_steps_stands_beside_the_sources():
     table = dominators.steps_table(steps())
-    assert table["Source [ms]"].tolist() == ["0.849", "0.047", "0.031", "1.097"]
+    assert table["Paper [ms]"].tolist() == ["0.849", "0.047", "0.031", "1.097"]
     assert table["NVIDIA X [ms]"].tolist() == ["0.200", "0.010", "0.020", "0.300"]
 
 

@@ -72,7 +72,7 @@ def test_rates_are_arcs_of_the_graph_over_the_time():
     assert set(means) == {*edge_bf.CORNERS.values(), edge_bf.CPU}
     per_s = [np.mean(ARCS[name] / np.array(spread(ms)) / 1e3) for name, ms in (("small", 1), ("large", 4))]
     assert means["cache and order"] == pytest.approx(per_s)
-    assert f"best of the source's four ways {per_s[0]:.3g} (cache and order, small)" in texts(figure)
+    assert f"best of the paper's four variants {per_s[0]:.3g} (cache and order, small)" in texts(figure)
 
 
 def test_whiskers_are_the_least_and_the_largest_over_sources():
@@ -94,7 +94,7 @@ def test_what_is_not_in_the_source_has_a_panel_of_its_own():
     assert list(curves(other)) == [
         "cache and order",
         "32 bits",
-        "32 bits, 4 edges a thread",
+        "32 bits, 4 edges per thread",
         "atomic",
     ]
 
@@ -103,7 +103,7 @@ def test_a_sweep_and_a_wrong_variant_stand_in_no_curve():
     wrong = runs("edge-bf-plain", 8, read_only_cache=False, blocked=False).assign(status="invalid")
     swept = runs("edge-bf-block-64", 0.1)
     table = measured(swept, *corners()[:3], wrong, swept=["edge-bf-block-64"])
-    assert set(table["label"]) == {"cache and order", "order alone", "cache alone"}
+    assert set(table["label"]) == {"cache and order", "order only", "cache only"}
     assert "edge-bf-block-64" not in set(table["variant"])
 
 
@@ -126,20 +126,20 @@ def test_gains_are_ratios_of_mean_times_and_tested_on_the_largest_graph():
     expected |= {"order, cache off": 4, "both": 8}
     for name, gain in expected.items():
         np.testing.assert_allclose(lines[name], [gain, gain])
-    assert "on large cache and order is 2.00 times as fast as order alone" in texts(figure)
+    assert "on large cache and order is 2.00 times as fast as order only" in texts(figure)
 
 
 def test_a_slower_optimisation_is_said_to_be():
     pair = [runs("edge-bf", 3), runs("edge-bf-no-cache", 2, read_only_cache=False)]
-    assert "cache and order takes 1.50 times as long as order alone" in texts(edge_bf.gains(measured(*pair)))
+    assert "cache and order takes 1.50 times as long as order only" in texts(edge_bf.gains(measured(*pair)))
 
 
 def test_emulated_times_are_named_and_never_compared():
     table = measured(*corners(device_kind="host"), cpu(30))
     assert edge_bf.CPU not in set(table["label"])
     shown = texts(edge_bf.performance(table))
-    assert "Million arcs a second, emulated" in shown
-    assert "no GPU times" in shown
+    assert "Million arcs per second, emulated" in shown
+    assert "not GPU times" in shown
     for draw in (edge_bf.speedup, edge_bf.gains):
         assert edge_bf.NO_GPU_TIME in texts(draw(table))
 
@@ -157,7 +157,7 @@ def test_the_sweep_of_blocks_stands_beside_the_order_without():
     figure = edge_bf.blocks(timings, [f"edge-bf-block-{block}" for block in sweep], "small")
     (axes,) = figure.axes
     assert curves(axes)["cache and order"] == pytest.approx([np.mean(spread(ms, 5)) for ms in sweep.values()])
-    unsorted = next(line for line in axes.lines if line.get_label() == "cache alone (not sorted)")
+    unsorted = next(line for line in axes.lines if line.get_label() == "cache only (not sorted)")
     assert unsorted.get_ydata()[0] == pytest.approx(np.mean(spread(4, 5)))
     assert "best at P = 256, the worst takes 2.00 times as long" in texts(figure)
 
@@ -165,7 +165,7 @@ def test_the_sweep_of_blocks_stands_beside_the_order_without():
 def test_the_table_of_graphs_has_the_sizes_of_the_source():
     graph = {"name": "rmat-20", "vertices": 1 << 20, "arcs": 1 << 25}
     (line,) = edge_bf.graph_table([graph]).to_dict("records")
-    assert line["Arcs in the source"] == 33_554_432
+    assert line["Arcs in the paper"] == 33_554_432
     assert (line["Distances [MB]"], line["Edges [MB]"]) == ("8.000", "256.000")
 
 
@@ -178,7 +178,7 @@ def test_the_bandwidth_is_the_bytes_of_all_phases_over_the_time():
     gb_s = 5_000_000 * 4 / np.median(spread(2)) / 1e6
     assert line["GB/s"] == f"{gb_s:.3g}"
     assert line["Share of copy rate"] == f"{gb_s / 4000:.0%}"
-    assert (line["MB a phase"], line["Phases"]) == ("5", "4")
+    assert (line["MB per phase"], line["Phases"]) == ("5", "4")
 
 
 @pytest.mark.parametrize(

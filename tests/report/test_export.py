@@ -16,11 +16,13 @@ def results(tmp_path):
         "context.json": "{}\n",
         "distributed.csv": "variant\n",
         "timings.parquet": "",
-        "figures/figure-7.svg": "7",
-        "figures/figure-4/town.svg": "4",
-        "figures/map/town.png": "map",
-        "figures/distributed/scaling.svg": "scaling",
-        "figures/figure-4/village.svg": "old",
+        "figures/adaptive/figure-7.svg": "7",
+        "figures/adaptive/figure-4/town.svg": "4",
+        "figures/common/map/town.png": "map",
+        "figures/common/scaling-over-ranks.svg": "scaling",
+        "tables/survey/bandwidth.csv": "Graph\n",
+        "tables/common/ranking.csv": "Graph\n",
+        "figures/adaptive/figure-4/village.svg": "old",
     }
     for name, text in files.items():
         path = folder / name
@@ -35,8 +37,12 @@ def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
     names = {str(path.relative_to(target)) for path in written}
     assert names == {
         *("summary.csv", "claims.csv", "context.json", "distributed.csv"),
-        "figures/distributed/scaling.svg",
-        *("figures/figure-7.svg", "figures/figure-4/town.svg", "figures/map/town.png"),
+        *("figures/common/scaling-over-ranks.svg", "tables/survey/bandwidth.csv"),
+        *(
+            "figures/adaptive/figure-7.svg",
+            "figures/adaptive/figure-4/town.svg",
+            "figures/common/map/town.png",
+        ),
     }
     assert {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()} == names
 

@@ -14,7 +14,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import Graph
 from relaxometer.problems import problem as problems
 from relaxometer.problems.variants import solver_names
-from relaxometer.report.figures import maps, style, summary
+from relaxometer.report.figures import graphs, maps, style, summary
 from relaxometer.report.papers import adaptive
 from relaxometer.results.gather import summarise
 from relaxometer.results.samples import on_one_clock, proven_phases, share_at_or_under, source_times
@@ -42,7 +42,7 @@ def test_the_share_at_a_limit_counts_values_at_it():
 
 def test_figure_3_draws_the_share_of_arcs():
     weights = np.repeat(np.array([10, 1000], dtype=np.uint32), [30, 70])
-    figure = adaptive.arc_weights(weights, metadata())
+    figure = graphs.arc_weights(weights, metadata())
     line = figure.axes[0].lines[0]
     at, share = np.array(line.get_xdata()), np.array(line.get_ydata())
     assert share[at < 999].max() == pytest.approx(0.3)
@@ -111,7 +111,7 @@ def test_emulated_times_are_named_and_never_compared():
     )
     shown = texts(adaptive.mean_times(table, [metadata()]))
     assert "[ms, emulated]" in shown
-    assert "no GPU times" in shown
+    assert "not GPU times" in shown
     assert "times as" not in shown
 
 
@@ -162,7 +162,7 @@ def test_without_a_proven_run_the_figure_says_so(draw):
 
 
 def test_table_1_stands_beside_the_source():
-    table = adaptive.table_1([metadata()])
+    table = graphs.table_1([metadata()])
     assert table["Suzuki et al."].tolist() == ["1427876", "4584822", "3.2", "83666", "184384", ""]
     assert table["town"].tolist() == ["1000", "3200", "3.2", "83666", "184384", "ms"]
 

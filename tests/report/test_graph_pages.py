@@ -133,7 +133,7 @@ def test_the_map_colours_roads_by_arcs_from_one_end_and_marks_both():
 
 
 def test_many_roads_become_an_image_that_says_the_same(monkeypatch):
-    monkeypatch.setattr(maps, "MOST_LINES", 0)
+    monkeypatch.setattr(maps, "MAX_LINES", 0)
     axes = hop_map(street()).axes[0]
     elsewhere, coloured = (image.get_array() for image in axes.images)
     assert set(np.unique(coloured.compressed())) == {0.5, 1.5, 2.5, 3.5, 4.5}

@@ -107,7 +107,7 @@ def test_levels_say_how_much_is_bottom_up():
     )
     text = text_of(hybrid_bfs.level_times(rows, "kron-a"))
     assert "hybrid: 2 of 4 levels bottom-up, 50% of the time" in text
-    assert "it looks at 10.0% of the arcs that top-down does" in text
+    assert "it examines 10.0% of the arcs that top-down examines" in text
 
 
 def test_sweeps_find_the_best_value():

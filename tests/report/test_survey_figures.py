@@ -12,7 +12,7 @@ from relaxometer.results.claims import Claim, Evidence, compare_claims, load_cla
 from relaxometer.results.samples import median_extract_min
 from synthetic_runs import searches, spread
 
-CLAIMS = Path(__file__).parents[2] / "resources/claims.yaml"
+CLAIMS = Path(__file__).parents[2] / "resources/claims/survey.yaml"
 
 
 def texts(figure):
@@ -65,8 +65,8 @@ class TestExtractMin:
     def test_the_finding_holds_the_best_size_against_the_source(self):
         shown = texts(survey.extract_min(trials(SOURCE)))
         shown = shown.replace("\n", " ")
-        assert "512 threads a block are best (in the source: 512)" in shown
-        assert "1.65 times as fast as the loop (in the source: 1.65)" in shown
+        assert "512 threads per block are best (in the paper: 512)" in shown
+        assert "1.65 times as fast as the loop (in the paper: 1.65)" in shown
         assert "CUB 6.07 times" in shown
 
     def test_emulated_reductions_are_not_drawn(self):
@@ -105,13 +105,13 @@ class TestQueues:
         np.testing.assert_allclose([bar.get_height() for bar in left.patches], medians)
         np.testing.assert_allclose([bar.get_height() for bar in right.patches], [4, 2, 1.2])
         shown = texts(figure)
-        assert "slf is 2.00 times as fast as fifo (cited in the source: 15 to 20% faster)" in shown
-        assert "slf-lll is 3.00 times as fast as fifo (cited in the source: 50% faster)" in shown
+        assert "slf is 2.00 times as fast as fifo (cited in the paper: 15 to 20% faster)" in shown
+        assert "slf-lll is 3.00 times as fast as fifo (cited in the paper: 50% faster)" in shown
 
     def test_emulated_times_are_not_compared(self):
         table = pd.concat([queues("fifo", 12, device_kind="host"), queues("slf", 6, device_kind="host")])
         shown = texts(survey.queue_orders(table, "town"))
-        assert "no GPU times" in shown
+        assert "not GPU times" in shown
         assert "times as fast" not in shown
         assert "[ms, emulated]" in shown
 
@@ -151,7 +151,7 @@ class TestWidths:
         shown = texts(figure)
         assert {"mean", "median"} <= set(shown.splitlines())
         assert "fastest at a width of 90" in shown
-        assert "Of the source's rules mean is best: 3 ms" in shown
+        assert "Best rule of the paper: mean, 3 ms" in shown
 
     def test_rules_of_close_widths_are_named_together(self):
         table = pd.concat(
@@ -166,7 +166,7 @@ class TestWidths:
 
     def test_emulated_times_have_no_best_width(self):
         shown = texts(survey.widths(buckets(10, 8, "mean", device_kind="host"), "town"))
-        assert "no GPU times" in shown
+        assert "not GPU times" in shown
         assert "fastest" not in shown
 
     def test_without_a_proven_run_the_figure_says_so(self):
@@ -192,7 +192,7 @@ class TestBandwidth:
         )
         lines = survey.bandwidth_table(table, RATE).set_index("Variant")
         assert list(lines.index) == ["queue", "spmv"]
-        assert lines["GB a search"].tolist() == ["8", "12"]
+        assert lines["GB per search"].tolist() == ["8", "12"]
         assert lines["Billion relaxations/s"].tolist() == ["500", "500"]
         assert lines["GB/s"].tolist() == ["4,000", "6,000"]
         assert lines["Share of copy rate"].tolist() == ["100.0%", "150.0%"]
@@ -221,7 +221,7 @@ class TestWork:
         assert lines["Rank"].to_dict() == {
             "fast": "1", "slow": "2", "uncounted": "3", "emulated": "", "wrong": ""
         }  # fmt: skip
-        assert lines["Relaxations an arc"].tolist() == ["1.00", "3.00", "", "2.50", ""]
+        assert lines["Relaxations per arc"].tolist() == ["1.00", "3.00", "", "2.50", ""]
         assert lines["Phases"].tolist() == ["", "4", "4", "4", ""]
         assert lines.loc["wrong", ["Median [ms]", "Status"]].tolist() == ["", "invalid"]
         assert lines.loc["emulated", "Clock"] == "emulated"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from relaxometer.report.papers import dominator_updates as updates
+from relaxometer.report.papers import dominators as updates
 
 
 def rows(change, arcs, times, full_ms=2.0, *, kept=1.0, device_kind="cuda", status="ok"):
@@ -52,13 +52,13 @@ def test_each_graph_has_a_panel():
 
 def test_emulated_times_are_no_gpu_times():
     figure = updates.over_arcs(MEASURED.assign(device_kind="host"))
-    assert "no GPU times" in texts(figure)
+    assert "not GPU times" in texts(figure)
     assert "emulated" in figure.axes[0].get_ylabel()
 
 
 def test_a_change_that_failed_once_has_no_times():
     table = pd.concat([MEASURED, rows("added", 1, [0.1], status="invalid")])
-    failed = updates.medians(table).query("change == 'added' and arcs == 1").iloc[0]
+    failed = updates.update_medians(table).query("change == 'added' and arcs == 1").iloc[0]
     assert failed["status"] == "invalid"
     assert pd.isna(failed["time_ms"])
     wrong = MEASURED.assign(status="oom")

@@ -13,13 +13,13 @@ from tiny_workflow import ROOT, TINY
 CONFIG = {
     **TINY,
     "sssp": {"graphs": ["tiny"], "variants": {"conventional": False, "selection": False, "adaptive": False}},
-    "report": {"sources": [], "maps": []},
+    "report": {"papers": [], "maps": []},
     "distributed": {
         "weak": {"scale_per_rank": 7, "ranks": [1, 2], "roots": 2},
         "map": {"problem": "sssp", "graph": "tiny", "ranks": 2, "roots": 2},
     },
 }
-TARGETS = ("results/distributed_verdict.txt", "results/figures/distributed/scaling.svg")
+TARGETS = ("results/distributed_verdict.txt", "results/figures/common/scaling-over-ranks.svg")
 needs_mpi = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 
 
@@ -83,4 +83,4 @@ def test_the_suites_plan_their_runs(workflow, suite, runs):
     done = workflow.run("--dry-run", "--", "all").stdout
     planned = dict(re.findall(r"^(run_distributed|run_on_one_rank) +(\d+)$", done, re.MULTILINE))
     assert sum(map(int, planned.values())) == runs
-    assert "results/figures/distributed/figure-12.svg" in done
+    assert "results/figures/common/communication-over-ranks.svg" in done

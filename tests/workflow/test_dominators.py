@@ -23,7 +23,7 @@ SMALL = {
         },
     },
     "updates": {"graphs": ["flow-random-1k"], "arcs": [1, 5], "repetitions": 1},
-    "report": {"sources": ["dominators"], "maps": []},
+    "report": {"papers": ["dominators"], "maps": []},
 }
 
 
@@ -42,13 +42,13 @@ def test_from_graphs_and_batches_to_figures(workflow):
     assert (summary.loc[summary["status"] == "ok", "certified"] == 1).all()
     answer = pq.read_table(workflow.path("results/runs/dominators/flow-source/iterative-tree/answer.parquet"))
     assert answer["idom"].to_pylist() == [0, 0, 0, 0, 3]
-    steps = pd.read_csv(workflow.path("results/report/dominator-steps.csv"))
-    assert steps["Source [ms]"].tolist() == [0.849, 0.047, 0.031, 1.097]
-    updates = pd.read_csv(workflow.path("results/report/dominator-updates.csv"))
+    steps = pd.read_csv(workflow.path("results/tables/dominators/steps.csv"))
+    assert steps["Paper [ms]"].tolist() == [0.849, 0.047, 0.031, 1.097]
+    updates = pd.read_csv(workflow.path("results/tables/dominators/update-times.csv"))
     assert updates["Status"].tolist() == ["ok"] * 4
-    winners = pd.read_csv(workflow.path("results/report/dominator-winners.csv"))
+    winners = pd.read_csv(workflow.path("results/tables/dominators/winners.csv"))
     assert set(winners["Graph"]) == {"flow-source", "flow-random-30", "flow-random-1k", "few"}
     for figure in ("size", "batches", "updates"):
-        assert workflow.path(f"results/figures/dominators-{figure}.svg").is_file()
+        assert workflow.path(f"results/figures/dominators/{figure}.svg").is_file()
     claims = pd.read_csv(workflow.path("results/claims.csv"))
     assert set(claims["source"]) == {"dominators"}

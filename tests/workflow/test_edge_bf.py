@@ -23,7 +23,7 @@ CONFIG = {
             "spmv-ell": {"limit_gb": 1e-6},
         },
     },
-    "report": {"sources": ["edge-bf"], "maps": []},
+    "report": {"papers": ["edge-bf"], "maps": []},
 }
 
 
@@ -47,9 +47,9 @@ def test_figures_tables_and_claims_come_out_of_a_run(workflow):
     }
     assert "limit_gb is 1e-06" in summary.loc["spmv-ell", "reason"]
     for name in ("performance", "speedup", "gains"):
-        assert workflow.path(f"results/figures/edge-bf-{name}.svg").is_file()
-    assert "Vertices in a block" in workflow.path("results/figures/edge-bf-blocks/rmat-6.svg").read_text()
-    bandwidth = pd.read_csv(workflow.path("results/report/edge-bf-bandwidth.csv"))
+        assert workflow.path(f"results/figures/edge-bf/{name}.svg").is_file()
+    assert "Vertices in a block" in workflow.path("results/figures/edge-bf/blocks/rmat-6.svg").read_text()
+    bandwidth = pd.read_csv(workflow.path("results/tables/edge-bf/bandwidth.csv"))
     assert len(bandwidth) == 5
     assert (bandwidth["GB/s"] > 0).all()
     assert json.loads(workflow.path("results/device_rates.json").read_text())["copy_gb_s"] > 0
@@ -62,12 +62,12 @@ def test_the_suite_plans_its_figures(workflow):
     workflow.configure(suite)
     planned = targets(workflow)
     assert planned >= {
-        *(f"results/figures/edge-bf-{name}.svg" for name in ("performance", "speedup", "gains")),
-        *("results/figures/edge-bf-blocks/rmat-20-d32.svg", "results/report/edge-bf-graphs.csv"),
+        *(f"results/figures/edge-bf/{name}.svg" for name in ("performance", "speedup", "gains")),
+        *("results/figures/edge-bf/blocks/rmat-20-d32.svg", "results/tables/edge-bf/graphs.csv"),
     }
     assert not any("figure-" in name for name in planned)
 
 
 def test_without_the_source_there_are_no_figures_of_it(workflow):
-    workflow.configure({**CONFIG, "report": {"sources": [], "maps": []}})
+    workflow.configure({**CONFIG, "report": {"papers": [], "maps": []}})
     assert not any("edge-bf" in name for name in targets(workflow))

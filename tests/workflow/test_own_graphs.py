@@ -131,7 +131,7 @@ def finished_graphs(tmp_path_factory):
             "graphs": list(GRAPHS),
             "variants": dict.fromkeys(LEFT_OUT, False),
         },
-        "report": {"sources": [], "maps": []},
+        "report": {"papers": [], "maps": []},
     }
     workflow.configure(config)
     # Pages of generated graphs would be a third of all jobs and show nothing new.
@@ -161,7 +161,7 @@ def test_the_graph_has_a_page(finished_graphs, name):
     page = json.loads(finished_graphs.path(f"results/descriptions/graphs/{name}.json").read_text("utf-8"))
     assert (page["vertices"], page["arcs"]) == (GRAPHS[name]["vertices"], GRAPHS[name]["arcs"])
     assert sum(page["degrees"]["count"]) == page["vertices"]
-    assert finished_graphs.path(f"results/figures/degrees/{name}.svg").is_file()
+    assert finished_graphs.path(f"results/figures/common/degrees/{name}.svg").is_file()
 
 
 @pytest.mark.parametrize("name", GRAPHS)

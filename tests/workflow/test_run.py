@@ -45,7 +45,7 @@ def test_the_map_has_a_page(finished, graph):
     assert facts["degrees"] == {"value": list(counts), "count": list(counts.values())}
     assert facts["hop_diameter"]["low"] == 11 + 8
     assert facts["median_weight"] == np.median(graph.weights)
-    page = finished.path("results/report/graphs/tiny.html").read_text(encoding="utf-8")
+    page = finished.path("results/pages/graphs/tiny.html").read_text(encoding="utf-8")
     assert "<td>CC0-1.0</td>" in page
     assert page.count("<img ") == 2, "the degrees and figure 3; the map has no coordinates to draw it by"
 

@@ -22,7 +22,7 @@ RANKS = {"weak-1": 1, "weak-2": 2}
 CONFIG = {
     **TINY,
     "sssp": {"graphs": ["tiny"], "variants": dict.fromkeys(LEFT_OUT, False)},
-    "report": {"sources": [], "maps": []},
+    "report": {"papers": [], "maps": []},
 }
 SERIES = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
 TRIED = "true"

@@ -24,7 +24,7 @@ CONFIG = {
         },
     },
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
-    "report": {"sources": [], "maps": []},
+    "report": {"papers": [], "maps": []},
 }
 
 
@@ -41,24 +41,24 @@ def test_launches_are_rows_and_stand_beside_single_searches(finished):
     launches = pd.read_parquet(finished.path("results/throughput/tiny.parquet"))
     assert launches["searches"].tolist() == [1, 1, 5, 5]
     assert (launches["proven"] == launches["searches"]).all()
-    table = pd.read_csv(finished.path("results/report/throughput.csv"))
+    table = pd.read_csv(finished.path("results/tables/common/throughput.csv"))
     assert set(table["Variant"]) >= {"many-sources", "near-far", "auto", "dijkstra-cpu"}
     assert set(table["Proven"]) == {"100%"}
-    assert finished.path("results/figures/throughput/tiny.svg").stat().st_size > 1000
+    assert finished.path("results/figures/common/throughput/tiny.svg").stat().st_size > 1000
 
 
 def test_auto_says_what_it_chose_and_why(finished):
-    table = pd.read_csv(finished.path("results/report/auto-regret.csv"))
+    table = pd.read_csv(finished.path("results/tables/common/auto-choices.csv"))
     line = table.iloc[0]
     assert line["Chosen"] in ("tiled", "near-far", "adaptive-persistent")
     assert line["Why"].startswith("a map (mean degree 3.6")
     assert "near-far" in line["Why"]
     assert table["Graph"].tolist() == ["tiny", "No graph on which auto and another variant ran in real time"]
-    assert finished.path("results/figures/auto-regret.svg").stat().st_size > 1000
+    assert finished.path("results/figures/common/auto-regret.svg").stat().st_size > 1000
 
 
 def test_preparation_of_every_variant_is_told(finished):
-    table = pd.read_csv(finished.path("results/report/preparation.csv")).set_index("Variant")
+    table = pd.read_csv(finished.path("results/tables/common/preparation.csv")).set_index("Variant")
     assert {"near-far", "auto", "dijkstra-cpu"} <= set(table.index)
     assert (table["Preparation [ms]"].astype(str).str.replace(",", "").astype(float) >= 0).all()
     assert table.loc["dijkstra-cpu", "Pays after [searches]"] == "first from the start"

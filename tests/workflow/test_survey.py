@@ -33,7 +33,7 @@ CONFIG = {
             },
         },
     },
-    "report": {"sources": ["survey"], "maps": []},
+    "report": {"papers": ["survey"], "maps": []},
 }
 
 
@@ -48,8 +48,8 @@ def finished(tmp_path_factory):
 
 def test_every_figure_of_the_survey_is_there(finished):
     for name in ("extract-min", "queues/tiny", "widths/tiny"):
-        assert finished.path(f"results/figures/survey-{name}.svg").stat().st_size > 1000
-    assert not finished.path("results/figures/figure-4").exists()
+        assert finished.path(f"results/figures/survey/{name}.svg").stat().st_size > 1000
+    assert not finished.path("results/figures/adaptive").exists()
 
 
 def test_all_variants_are_proven_and_a_large_graph_is_skipped(finished):
@@ -62,9 +62,9 @@ def test_all_variants_are_proven_and_a_large_graph_is_skipped(finished):
 
 
 def test_the_table_of_work_counts_relaxations(finished):
-    table = pd.read_csv(finished.path("results/report/sssp-work.csv")).set_index("Variant")
-    assert table.loc["dijkstra", "Relaxations an arc"] == 1
-    assert (table["Relaxations an arc"].dropna() >= 1).all()
+    table = pd.read_csv(finished.path("results/tables/common/sssp-work.csv")).set_index("Variant")
+    assert table.loc["dijkstra", "Relaxations per arc"] == 1
+    assert (table["Relaxations per arc"].dropna() >= 1).all()
     assert {"bellman-ford-queue-order-slf-lll", "delta-stepping"} <= set(table.index)
     assert not any(name.startswith("delta-stepping-sweep") for name in table.index)
 
@@ -73,5 +73,5 @@ def test_the_claims_on_extract_min_need_a_gpu(finished):
     claims = pd.read_csv(finished.path("results/claims.csv")).set_index("id")
     assert set(claims["source"]) == {"survey"}
     assert claims.loc["survey-extract-min-threads", "verdict"] == "not measured: emulated time"
-    table = pd.read_csv(finished.path("results/report/survey-extract-min.csv"))
+    table = pd.read_csv(finished.path("results/tables/survey/extract-min-times.csv"))
     assert set(table["Clock"]) == {"emulated", "CPU"}

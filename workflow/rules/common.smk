@@ -14,6 +14,7 @@ from relaxometer.plan.plan import Plan
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS
+from relaxometer.report import catalogue, papers, targets
 
 try:
     PLAN = Plan(
@@ -21,6 +22,7 @@ try:
         ROOT / "resources/datasets.yaml",
         " + ".join(map(str, workflow.configfiles)),
     )
+    papers.check(PLAN.config.report.papers, PLAN.origin)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 

@@ -46,34 +46,3 @@ use rule run_distributed as run_on_one_rank with:
         run=ON_ONE_RANK,
     resources:
         gpu=distributed_gpus,
-
-
-rule gather_distributed:
-    input:
-        expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
-    output:
-        report(
-            "results/distributed.csv",
-            category="1. Summary",
-            caption="../report/distributed.rst",
-            labels={"table": "searches over several ranks", "format": "csv"},
-        ),
-    log:
-        "logs/gather_distributed.log",
-    conda:
-        "../envs/relaxometer.yaml"
-    params:
-        runs=[run.model_dump() for run in PLAN.distributed.values()],
-        code=code_hash("results.scaling"),
-    script:
-        "../scripts/gather_distributed.py"
-
-
-use rule judge_answers as judge_distributed with:
-    input:
-        summary="results/distributed.csv",
-        throughput=[],
-    output:
-        "results/distributed_verdict.txt",
-    log:
-        "logs/judge_distributed.log",

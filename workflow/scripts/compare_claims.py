@@ -1,4 +1,4 @@
-"""Hold the published claims against what was measured."""
+"""Compare the published claims with the measured values."""
 
 import json
 from pathlib import Path
@@ -26,8 +26,8 @@ with job(snakemake):
         *map(pd.read_parquet, snakemake.input.extract_min),
         steps=proven(recorded, timings),
     )
-    claims = load_claims(Path(snakemake.input.claims))
-    compared = compare_claims([one for one in claims if one.source in snakemake.params.sources], evidence)
+    claims = [claim for file in snakemake.input.claims for claim in load_claims(Path(file))]
+    compared = compare_claims(claims, evidence)
     write_table(pa.Table.from_pandas(compared, preserve_index=False), Path(snakemake.output.parquet))
     compared.to_csv(snakemake.output.csv, index=False, float_format="%.6g")
     readable_claims(compared).to_csv(snakemake.output.table, index=False)

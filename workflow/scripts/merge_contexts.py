@@ -4,7 +4,8 @@ from pathlib import Path
 
 from relaxometer.core.files import write_json
 from relaxometer.core.scripting import job
-from relaxometer.results.contexts import machine_lines, merge_contexts, provenance_page, read_contexts
+from relaxometer.report.provenance import provenance_page
+from relaxometer.results.contexts import machine_lines, merge_contexts, read_contexts
 
 with job(snakemake):
     contexts = read_contexts(snakemake.input)

@@ -101,7 +101,7 @@ def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, Job]:
 
 def jobs_without_graph(plan: Plan, device: Device) -> dict[str, Job]:
     """Return the studies that need no graph, by name."""
-    papers = set(plan.config.report.sources)
+    papers = set(plan.config.report.papers)
     wanted = [name for name, study in STUDIES.items() if study.papers & papers]
     return {name: _study_job(plan, name, device) for name in wanted}
 

@@ -12,27 +12,18 @@ from relaxometer.core.errors import UserError
 TABLES = ("summary.csv", "claims.csv", "context.json")
 FIGURE_KINDS = (".svg", ".png")
 
-EXTRAS = (
-    "device_rates.json",
-    "distributed.csv",
-    "figures/distributed/scaling.svg",
-    "graph500/*.txt",
-    "report/edge-bf-*.csv",
-    "report/dominator-*.csv",
-    "report/survey-*.csv",
-    "report/sssp-work.csv",
-    "report/auto-regret.csv",
-    "report/preparation.csv",
-    "report/throughput.csv",
-)
-"""What some suites have beside, as patterns."""
+EXTRAS = ("device_rates.json", "distributed.csv", "graph500/*.txt", "tables/*/*.csv")
+"""Further files that some suites have, as patterns."""
+
+OF_THE_LANDING_PAGE = {"claims.csv", "data.csv", "machine.csv", "ranking.csv", "table-1.csv"}
+"""Tables that say nothing beyond ``summary.csv``, ``claims.csv`` and the metadata of the graphs."""
 
 
 def export_results(results: Path, target: Path) -> list[Path]:
     """Copy the tables and figures of a finished run.
 
-    Figures of graphs that the run's summary does not name are leftovers of other runs and stay behind. The
-    figures of an earlier export are removed; anything else in `target`, such as a page of findings, is kept.
+    Figures of graphs that the run's summary does not name are from other runs and are not copied. The figures
+    and tables of an earlier export are removed; all else in `target`, such as a page of findings, stays.
 
     Parameters
     ----------
@@ -55,9 +46,11 @@ def export_results(results: Path, target: Path) -> list[Path]:
         if not (results / table).is_file():
             raise UserError(f"{results / table} is not there; run the workflow first: make run")
     graphs = _graphs(results / "summary.csv")
-    shutil.rmtree(target / "figures", ignore_errors=True)
+    for folder in ("figures", "tables"):
+        shutil.rmtree(target / folder, ignore_errors=True)
     figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
-    extras = [path.relative_to(results) for pattern in EXTRAS for path in sorted(results.glob(pattern))]
+    found = [path for pattern in EXTRAS for path in sorted(results.glob(pattern))]
+    extras = [path.relative_to(results) for path in found if path.name not in OF_THE_LANDING_PAGE]
     return [_copy(results / file, target / file) for file in (*map(Path, TABLES), *extras, *figures)]
 
 
@@ -67,10 +60,9 @@ def _graphs(summary: Path) -> set[str]:
 
 
 def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
-    """Yield the figures over all graphs, which lie at the top or are numbered, and those of `graphs`."""
+    """Yield the figures over all graphs, which lie in the folder of a paper, and those of `graphs`."""
     for path in sorted(folder.rglob("*")):
-        of_all_graphs = path.parent == folder or path.stem.startswith("figure-")
-        if path.suffix in FIGURE_KINDS and (of_all_graphs or path.stem in graphs):
+        if path.suffix in FIGURE_KINDS and (path.parent.parent == folder or path.stem in graphs):
             yield path
 
 

@@ -59,13 +59,18 @@ def code_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
     FileNotFoundError
         If a module does not exist.
     """
+    contents = sorted(map(_content_hash, files_used(*modules, without=without)))
+    return hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16]
+
+
+def files_used(*modules: str, without: tuple[str, ...] = ()) -> set[Path]:
+    """Return the files of `modules` and all that these use, as :func:`code_hash` hashes them."""
     left_out = {next(_chain(module.split("."))) for module in without}
     files = set(left_out)
     for module in modules:
         for file in _chain(module.split(".")):
             _collect(file, files)
-    contents = sorted(_content_hash(file) for file in files - left_out)
-    return hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16]
+    return files - left_out
 
 
 def _collect(file: Path, files: set[Path]) -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    create_model,
+    model_validator,
+)
 
 from relaxometer.core.errors import UserError
 
@@ -170,14 +179,21 @@ class Report(Section):
 
     Parameters
     ----------
-    sources : list of str
-        The published sources whose figures are redrawn.
+    papers : list of str
+        Papers whose figures are redrawn and whose claims are compared: the modules of ``report/papers``.
     maps : list of str
         Graphs that a map of distances is drawn of; they need coordinates.
     """
 
-    sources: list[Literal["adaptive", "survey", "edge-bf", "hybrid-bfs", "dominators"]] = ["adaptive"]
+    papers: list[Name] = ["adaptive"]
     maps: list[Name] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_new_keys(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and "sources" in raw:
+            raise ValueError("report.sources is now report.papers")
+        return raw
 
 
 class Config(Section):

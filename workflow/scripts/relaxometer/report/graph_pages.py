@@ -9,9 +9,8 @@ from typing import Any
 
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.describe import BLOCK_OF_128, WARP
-from relaxometer.report.figures.graphs import percent
+from relaxometer.report.figures.graphs import TABLE_1, percent
 from relaxometer.report.pages import image, page, table
-from relaxometer.report.papers.adaptive import TABLE_1
 
 Row = tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Published claims held against what was measured: value, ratio, and whether it points the same way."""
+"""Published claims compared with measured values: ratio and direction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ COLUMNS = [
 
 
 class Claim(BaseModel):
-    """One claim; ``resources/claims.yaml`` says what each key is."""
+    """One claim; ``resources/claims/README.md`` explains the keys. `source` is the name of the paper."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -76,12 +76,12 @@ class Claims(RootModel[list[Claim]]):
 
 
 class NotMeasured(Exception):  # noqa: N818 - an outcome, not an error
-    """A claim that this run says nothing about; the message says why."""
+    """A claim that this run cannot check; the message says why."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run has to say about claims.
+    """The measured data that claims are compared with.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Evidence:
     graphs : mapping of str to dict
         Contents of each ``graph.json`` by name.
     swept : sequence of str
-        Variants that only stand in a sweep of a parameter.
+        Variants that are points of a sweep.
     extract_min : DataFrame or None
         Trials as :data:`relaxometer.measure.extract_min.TABLE`, if ExtractMin was timed.
     steps : DataFrame or None
@@ -107,7 +107,7 @@ class Evidence:
     steps: pd.DataFrame | None = None
 
     def times(self, graph: str, variant: str) -> pd.DataFrame:
-        """Return a variant's time from each source, in GPU or CPU seconds.
+        """Return a variant's time from each source, on a GPU or a CPU.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Evidence:
 
 
 class Origin(NamedTuple):
-    """What a value was measured on; empty for properties of a graph."""
+    """The device of a measured value; empty for properties of a graph."""
 
     device: str = ""
     device_kind: str = ""
@@ -161,7 +161,7 @@ class Measured:
     value : float
     origin : Origin
     side : {-1, 0, 1}, optional
-        Lower, not shown to differ, or higher than what the claim compares with, where a test decides that.
+        Whether a test shows that the value is lower than the claim's baseline, equal, or higher.
     """
 
     value: float
@@ -170,18 +170,21 @@ class Measured:
 
 
 def load_claims(path: Path) -> list[Claim]:
-    """Read and check a file of claims.
+    """Read and check the claims of a paper; the file is named after it.
 
     Raises
     ------
     UserError
         If an entry is wrong.
     """
-    return validated(Claims, yaml.safe_load(path.read_text(encoding="utf-8")), str(path)).root
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if isinstance(entries, list):
+        entries = [one | {"source": path.stem} if isinstance(one, dict) else one for one in entries]
+    return validated(Claims, entries, str(path)).root
 
 
 def compare_claims(claims: Sequence[Claim], evidence: Evidence) -> pd.DataFrame:
-    """Return one line a claim with the columns `COLUMNS`."""
+    """Return one row per claim with the columns `COLUMNS`."""
     return pd.DataFrame([_line(claim, evidence) for claim in claims], columns=COLUMNS)
 
 
@@ -204,13 +207,13 @@ def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
 
 
 def verdict(claim: Claim, measured: Measured) -> str:
-    """Say in words how a measured value stands to its claim.
+    """Describe how a measured value compares with its claim.
 
     Returns
     -------
     str
-        "same" within the claim's tolerance; "same direction", "opposite" or "no difference shown" where the
-        claim takes a side; "faster here", "slower here" or "differs" where it gives only a value.
+        "same" within the claim's tolerance; "same direction", "opposite" or "no difference shown" if the
+        claim has a direction; "faster here", "slower here" or "differs" if it only gives a value.
     """
     close = claim.claimed is not None and abs(measured.value / claim.claimed - 1) <= claim.tolerance
     if claim.direction == "equal":
@@ -235,7 +238,7 @@ def _difference(claim: Claim, measured: Measured) -> str:
 
 
 def _side(value: float, against: float, wanted: int) -> int:
-    """Return on which side of `against` a value lies; on it counts as the side that is wanted."""
+    """Return the side of `against` that a value lies on; equality counts as the wanted side."""
     return wanted if value == against else (1 if value > against else -1)
 
 
@@ -257,7 +260,7 @@ def peak_updated(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def share_of_phases(claim: Claim, evidence: Evidence) -> Measured:
-    """Count which share of all phases updates at most `at` vertices."""
+    """Return the share of all phases that update at most `at` vertices."""
     counts, origin = _counts(claim, evidence)
     return Measured(float(share_at_or_under(counts["updated"], claim.at or 0.0)), origin)
 
@@ -269,7 +272,7 @@ def mean_time(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
-    """Average over sources the arcs of the graph a second of a search by the variant `of`."""
+    """Average the arcs of the graph per second of a search by the variant `of` over sources."""
     times = evidence.times(claim.graph, claim.of)
     rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
     return Measured(float(rates.mean()), _origin(times))
@@ -278,7 +281,7 @@ def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
 def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the spread of `of` over sources by that of `over`: largest less least time, over the mean.
 
-    They may have been timed on different devices, since a spread has no unit.
+    The two may run on different devices, since a spread has no unit.
     """
     times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
     spreads = [np.ptp(one["time_ms"]) / one["time_ms"].mean() for one in times]
@@ -295,7 +298,7 @@ def speedup(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
-    """Do as :func:`speedup`, where `over` is a program on the CPU of the machine that has the GPU."""
+    """Return :func:`speedup` over a program on the CPU of the GPU's machine."""
     candidate = evidence.times(claim.graph, claim.of)
     baseline = evidence.times(claim.graph, claim.over)
     if (baseline["device_kind"] != "cpu").any():
@@ -338,7 +341,7 @@ def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
-    """Find the threads a block with which the reduction is fastest on `at` values."""
+    """Find the threads per block for which the reduction is fastest on `at` values."""
     times = _extract_min_times(claim, evidence)
     reductions = times[times.index.str.startswith("reduction-")]
     if reductions.empty:
@@ -360,9 +363,9 @@ def step_time(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the median time of `over`, on the CPU, by that of `of`, from the one root that a flow graph has.
+    """Divide the median time of `over`, on the CPU, by that of `of`, from the root of a flow graph.
 
-    One is called faster if all its repetitions are faster than all of the other.
+    A variant counts as faster if all its repetitions are faster than all of the other.
     """
     _, baseline = evidence.times(claim.graph, claim.of), evidence.times(claim.graph, claim.over)
     if (baseline["device_kind"] != "cpu").any():
@@ -376,7 +379,7 @@ def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
-    """Return the real times of an ExtractMin on as many values as the claim speaks of, by method."""
+    """Return the real times of an ExtractMin on the claim's number of values, by method."""
     if evidence.extract_min is None:
         raise NotMeasured("ExtractMin was not timed")
     medians = median_extract_min(evidence.extract_min)
@@ -394,11 +397,11 @@ QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
         *(step_time, speedup_from_root),
     )
 }
-"""What a claim may be about, by the name that it has in ``claims.yaml``."""
+"""The quantities of claims by their names in the claims files."""
 
 
 def _counts(claim: Claim, evidence: Evidence) -> tuple[pd.DataFrame, Origin]:
-    """Return the updated vertices of the phases on a claim's graph, and what they were counted on."""
+    """Return the updated vertices of the phases on a claim's graph, and their origin."""
     phases = evidence.phases[evidence.phases["graph"] == claim.graph]
     if phases.empty:
         raise NotMeasured(f"no phases were recorded on {claim.graph}")
@@ -407,12 +410,12 @@ def _counts(claim: Claim, evidence: Evidence) -> tuple[pd.DataFrame, Origin]:
 
 
 def _origin(times: pd.DataFrame) -> Origin:
-    """Return what times were measured on.
+    """Return the device of some times.
 
     Raises
     ------
     NotMeasured
-        If that was not one device.
+        If there are several devices.
     """
     devices = times[["device", "device_kind"]].drop_duplicates()
     if len(devices) > 1:
@@ -421,9 +424,9 @@ def _origin(times: pd.DataFrame) -> Origin:
 
 
 def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the report's first page: rounded, with units, in words.
+    """Return the table of the report's landing page: rounded, with units, as text.
 
-    Claims that were not measured share a line for each reason.
+    Claims that were not measured share one row per reason.
     """
     measured = claims[claims["measured"].notna()]
     table = pd.DataFrame(

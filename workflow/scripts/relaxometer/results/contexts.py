@@ -1,29 +1,15 @@
-"""What the runs were measured on and with: merged as JSON, as a page, and as a few lines."""
+"""Device, software and parameters of the runs: read, merged, and as a few lines."""
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
-
-from relaxometer.report.pages import page
 
 Flat = dict[str, Any]
-
-BODY = """<h2>The same in all {count} runs</h2>
-{common}
-<h2>Different between runs</h2>
-<div class="wide">
-{runs}
-</div>
-<h2>Configuration</h2>
-<pre>{config}</pre>
-"""
 
 
 def read_contexts(files: Iterable[str | Path]) -> list[dict[str, Any]]:
@@ -32,7 +18,7 @@ def read_contexts(files: Iterable[str | Path]) -> list[dict[str, Any]]:
 
 
 def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put what all runs share in one place.
+    """Separate the entries that all runs share from those that differ.
 
     Parameters
     ----------
@@ -43,8 +29,8 @@ def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     -------
     dict
         ``common``: the entries that are the same in every run; ``runs``: for each run its
-        ``problem/graph/variant`` under ``run``, and the other entries. What stands under ``after`` as it does
-        under ``before`` is left out.
+        ``problem/graph/variant`` under ``run``, and the other entries. Entries under ``after`` that equal
+        those under ``before`` are left out.
     """
     flat = [_without_unchanged(flatten(context)) for context in contexts]
     first = flat[0] if flat else {}
@@ -82,37 +68,8 @@ def _names_run(key: str) -> bool:
     return key in ("run.problem", "run.graph", "run.variant")
 
 
-def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return one self-contained HTML page of the merged contexts and the configuration in force.
-
-    Parameters
-    ----------
-    merged : mapping
-        From :func:`merge_contexts`.
-    config : mapping
-    """
-    common = pd.DataFrame(merged["common"].items(), columns=["what", "value"])
-    runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
-    body = BODY.format(
-        count=len(runs),
-        common=common.to_html(index=False, border=0),
-        runs=runs.to_html(index=False, border=0),
-        config=html.escape(yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)),
-    )
-    return page("Provenance", body)
-
-
-def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:
-    """Put what begins with the same word into one cell, since each variant has parameters of its own."""
-    cells: dict[str, list[str]] = {}
-    for key, value in flat.items():
-        first, _, rest = key.partition(".")
-        cells.setdefault(first, []).append(f"{rest} {value}" if rest else str(value))
-    return {first: ", ".join(entries) for first, entries in cells.items()}
-
-
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the few lines of the report's first page: what ran where, from which commit and when.
+    """Return the lines of the report's landing page: device, software, commit and dates.
 
     Parameters
     ----------
@@ -127,14 +84,14 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "Commit": [context["commit"] for context in contexts],
         "Measured": [_first_and_last(context["date"] for context in contexts)] if contexts else [],
     }
-    told = {
+    joined = {
         what: "; ".join(dict.fromkeys(str(one) for one in values if one)) for what, values in lines.items()
     }
-    return pd.DataFrame([(what, value) for what, value in told.items() if value], columns=["what", "value"])
+    return pd.DataFrame([(what, value) for what, value in joined.items() if value], columns=["what", "value"])
 
 
 def data_lines(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return for each graph what it is, whose data it is, and under which terms.
+    """Return one row per graph: what it is, whose data it is, and its licence.
 
     Parameters
     ----------

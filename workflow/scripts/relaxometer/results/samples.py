@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.report.figures import PHASE_SYNCHRONOUS
 from relaxometer.results.gather import FAILURES, KEY
 from relaxometer.results.statistics import is_faster
 
@@ -14,7 +13,10 @@ IDENTITY = [*KEY, "kernel", "device_kind", "device"]
 """Columns that name a run in every gathered table."""
 
 EMULATED = "host"
-"""The device kind whose seconds are no GPU's."""
+"""Device kind of the emulated GPU, whose times say nothing about a real one."""
+
+PHASE_SYNCHRONOUS = ("conventional", "selection", "adaptive")
+"""Kernels of Suzuki et al. In a given phase they all update the same vertices."""
 
 
 def failed_variants(timings: pd.DataFrame) -> pd.DataFrame:
@@ -75,6 +77,27 @@ def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, 
     columns = ["source", "time_ms"]
     both = candidate[columns].merge(baseline[columns], on="source", suffixes=("_candidate", "_baseline"))
     return both["time_ms_candidate"], both["time_ms_baseline"]
+
+
+def compare(candidate: pd.DataFrame, baseline: pd.DataFrame) -> str:
+    """Say how many times faster or slower one variant is than another, if a paired test shows a difference.
+
+    Parameters
+    ----------
+    candidate, baseline : DataFrame
+        As for :func:`paired`.
+
+    Returns
+    -------
+    str
+        Goes between the names of the two variants.
+    """
+    ours, theirs = paired(candidate, baseline)
+    if is_faster(ours, theirs)[0]:
+        return f"is {theirs.mean() / ours.mean():.2f} times as fast as"
+    if is_faster(theirs, ours)[0]:
+        return f"takes {ours.mean() / theirs.mean():.2f} times as long as"
+    return "is not shown to differ from"
 
 
 def updated_counts(phases: pd.DataFrame) -> pd.DataFrame:

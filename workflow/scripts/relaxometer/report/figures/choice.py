@@ -1,6 +1,8 @@
-"""What `auto` chose on each graph, why, and how far from the best it came out."""
+"""The choice of `auto` on each graph, its reason, and its regret."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -8,38 +10,43 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.style import GREY, empty_figure, entitle, look, new_figure
 from relaxometer.report.figures.summary import CLOCKS
+from relaxometer.report.targets import runs_of
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
 
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
 AUTO = "auto"
-"""Kernel of the variant that chooses."""
+"""The kernel that chooses another."""
 
 CLOSE = 0.10
-"""Regret up to which a choice counts as good."""
+"""Largest regret of a good choice."""
 
 ROW_INCHES = 0.32
 
 TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5)
-"""Ratios that are labelled where all are near 1."""
+"""Labelled ratios if all are near 1."""
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
-    """Compare `auto` with the best other variant on each graph, in real time or, if it was, in emulated.
+    """Compare `auto` with the best other variant on each graph, on the same kind of clock.
 
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches, with what `auto` resolved as ``parameter_...`` columns.
+        The gathered searches; the choices of `auto` are in ``parameter_...`` columns.
 
     Returns
     -------
     DataFrame
-        A row for each run of `auto` that was proven and has another to be compared with: ``graph, variant,
-        device_kind, chosen, because, probed, prepare_ms, probe_ms, auto_ms, best, best_ms`` and ``regret``,
-        the share by which the median of `auto` exceeds that of the best. Medians are over the sources that
-        both were run from, so they may differ from those of other tables.
+        One row per proven run of `auto` with another variant to compare with: ``graph, variant, device_kind,
+        chosen, because, probed, prepare_ms, probe_ms, auto_ms, best, best_ms`` and ``regret``, the share by
+        which the median of `auto` exceeds that of the best. Medians are over the sources of both variants,
+        so they may differ from those of other tables.
     """
     times = source_times(timings[timings["problem"] == "sssp"])
     first = timings.drop_duplicates(KEY).set_index(KEY).to_dict("index")
@@ -67,7 +74,7 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_short(table: pd.DataFrame) -> str:
-    """Say on how many graphs the choice was good.
+    """Return a sentence with the number of graphs on which the choice was good.
 
     Parameters
     ----------
@@ -82,7 +89,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return :func:`regrets` in words, a line for each graph and a last one that sums up."""
+    """Return :func:`regrets` as text, one row per graph and a summary."""
     table = regrets(timings)
     lines = [
         {
@@ -95,7 +102,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Best [ms]": f"{row['best_ms']:.3g}",
             "Regret": f"{round(row['regret'], 2) + 0.0:.0%}",  # no "-0%"
             "Preparation [ms]": f"{row['prepare_ms']:,.0f}",
-            "of it probe searches [ms]": f"{row['probe_ms']:,.0f}",
+            "Probe searches [ms]": f"{row['probe_ms']:,.0f}",
         }
         for row in table.to_dict("records")
     ]
@@ -103,7 +110,7 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret_figure(timings: pd.DataFrame) -> Figure:
-    """Draw each graph's variants relative to the best, with the one that `auto` chose.
+    """Draw the time of `auto` relative to the best other variant on each graph.
 
     Parameters
     ----------
@@ -141,14 +148,12 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
     )
     axes.margins(x=0.35)
     _set_ticks(axes)
-    entitle(
-        figure, title, in_short(table) + ". Dashed: the limit of that. Log scale; preparation is not counted"
-    )
+    entitle(figure, title, f"{in_short(table)} (dashed line). Log scale; preparation is not counted")
     return figure
 
 
 def _set_ticks(axes: Axes) -> None:
-    """Label 1, 2, 5, 10, ..., or, where all ratios are near 1, a few around it."""
+    """Label 1, 2, 5, 10, ..., or some ratios around 1 if all are near it."""
     least, most = axes.get_xlim()
     if least > TICKS[0] and most < 2:
         axes.set_xticks([ratio for ratio in TICKS if least <= ratio <= most])
@@ -156,3 +161,33 @@ def _set_ticks(axes: Axes) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+    return {"auto-regret": regret_figure(inputs.timings), "auto-choices": regret_table(inputs.timings)}
+
+
+def _has_choice(plan: Plan) -> bool:
+    """Whether `auto` runs on some graph together with another variant."""
+    return any(run.kernel == AUTO and len(runs_of(plan, "sssp", run.graph)) > 1 for run in plan.runs.values())
+
+
+EXHIBITS = (
+    Exhibit(
+        "auto-regret",
+        _draw,
+        lambda *_: {"timings": TIMINGS},
+        views=(
+            View("auto-regret", "2. SSSP", "auto", "its time against the best"),
+            View(
+                "auto-choices",
+                "2. SSSP",
+                "auto",
+                "its choices and why, as a table",
+                caption="auto-regret",
+                suffix="csv",
+            ),
+        ),
+        wanted=_has_choice,
+    ),
+)

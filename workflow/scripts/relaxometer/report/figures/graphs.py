@@ -1,18 +1,21 @@
-"""What graphs are like: degrees, and the sizes of flow graphs."""
+"""What graphs are like: outline, arc weights, degrees, and the sizes of flow graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter, StrMethodFormatter
 
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.describe import WARP, Counts
+from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     FAINT,
     GREY,
@@ -22,14 +25,88 @@ from relaxometer.report.figures.style import (
     look,
     new_figure,
 )
+from relaxometer.results.contexts import data_lines
+from relaxometer.results.samples import share_at_or_under
 
-MOST_BARS = 16
-"""Up to this degree, a bar for each; beyond, a curve on logarithmic axes."""
+MAX_BARS = 16
+"""Graphs of larger degrees get a curve on logarithmic axes in place of one bar per degree."""
 
 COLOURS = (look("conventional").colour, look("selection").colour)
-"""Of what leaves a vertex, and of what enters it."""
+"""Colours of outgoing and of incoming arcs."""
 
 LIMIT_NAMES = dict(zip(SIZE_LIMITS, ("a warp", "a 64-bit word", "a block of threads"), strict=True))
+
+
+TABLE_1 = {
+    "vertices": ("Vertices", 1_427_876, "{:.0f}"),
+    "arcs": ("Arcs", 4_584_822, "{:.0f}"),
+    "mean_degree": ("Mean degree", 3.2, "{:.1f}"),
+    "mean_weight": ("Mean weight", 83_666, "{:.0f}"),
+    "sd_weight": ("Standard deviation of weights", 184_384, "{:.0f}"),
+}
+"""Key in ``graph.json``: its name in table 1 of Suzuki et al., its value there, and its format."""
+
+LEAST_SHOWN = 1e-4
+"""Share of the lightest arcs that the figure of arc weights leaves out."""
+
+CURVE_POINTS = 400
+
+
+def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return table 1 of Suzuki et al., with one column more per graph.
+
+    Parameters
+    ----------
+    graphs : sequence of dict
+        Contents of ``graph.json``.
+    """
+    table = pd.DataFrame({"": [label for label, _, _ in TABLE_1.values()]})
+    table["Suzuki et al."] = [form.format(value) for _, value, form in TABLE_1.values()]
+    for graph in graphs:
+        table[graph["name"]] = [form.format(graph[key]) for key, (_, _, form) in TABLE_1.items()]
+    units = ["", *(graph.get("weight_unit", "") for graph in graphs)]
+    table.loc[len(table)] = ["Unit of weights", *units]
+    return table
+
+
+def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
+    """Draw figure 3 of Suzuki et al., the cumulative distribution of arc weights.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_arcs,), integers
+    graph : dict
+        Content of ``graph.json``.
+    """
+    low, high = np.quantile(weights, [LEAST_SHOWN, 1]) if len(weights) else (1, 10)
+    at = np.geomspace(max(low, 1), max(high, 10), CURVE_POINTS)
+    figure, axes = new_figure(3.6)
+    axes.plot(at, share_at_or_under(weights, at), color=look("conventional").colour, drawstyle="steps-post")
+    _mark_at(axes, float(np.median(weights)), "median", height=0.1)
+    _mark_at(axes, float(weights.mean()), "mean", height=0.25)
+    axes.set(xscale="log", ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.set_ylabel("Share of arcs at or under")
+    spread = weights.std() / weights.mean() if weights.any() else 0
+    finding = (
+        f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (in Suzuki et al.: 2.2 times)"
+    )
+    entitle(figure, f"Figure 3: arc weights, {graph['name']}", finding)
+    return figure
+
+
+def _mark_at(axes: Axes, value: float, name: str, *, height: float) -> None:
+    """Draw a vertical line at a value, with its name at a height."""
+    axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
+    axes.annotate(
+        f"{name} {value:,.0f}",
+        (value, height),
+        xytext=(4, 0),
+        textcoords="offset points",
+        color=GREY,
+        fontsize=8.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+    )
 
 
 def degrees(description: Mapping[str, Any]) -> Figure:
@@ -47,7 +124,7 @@ def degrees(description: Mapping[str, Any]) -> Figure:
     shown = {"arcs out" if directed else "arcs": description["degrees"]}
     shown |= {"arcs in": description["in_degrees"]} if directed else {}
     figure, axes = new_figure(3.8)
-    if max(max(found["value"]) for found in shown.values()) <= MOST_BARS:
+    if max(max(found["value"]) for found in shown.values()) <= MAX_BARS:
         _draw_bars(axes, shown)
     else:
         _draw_tails(axes, shown)
@@ -212,3 +289,35 @@ def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.1)
     legend_above(axes, 2)
+
+
+def _draw_weights(inputs: Inputs) -> Figure:
+    (arcs,), (graph,) = inputs.files("arcs"), inputs.contents("graphs")
+    weights = pq.read_table(arcs, columns=["weight"])["weight"].to_numpy()
+    return arc_weights(weights, graph)
+
+
+def _draw_outline(inputs: Inputs) -> dict[str, pd.DataFrame]:
+    graphs = inputs.contents("graphs")
+    return {"table-1": table_1(graphs), "data": data_lines(graphs)}
+
+
+EXHIBITS = (
+    Exhibit(
+        "graphs",
+        _draw_outline,
+        lambda plan, _: {"graphs": metadata(plan.graphs)},
+        views=(
+            View("table-1", "5. Graphs", "table 1", "outline of the graphs", suffix="csv"),
+            View("data", suffix="csv"),
+        ),
+    ),
+    Exhibit(
+        "arc-weights",
+        _draw_weights,
+        lambda _, graph: {"arcs": f"results/graphs/{graph}/arcs.parquet", "graphs": metadata([graph])},
+        views=(View("arc-weights", "5. Graphs", "figure 3", "arc weights"),),
+        wanted=lambda plan: plan.graphs,
+        per_graph=True,
+    ),
+)

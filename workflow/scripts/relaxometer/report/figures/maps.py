@@ -1,34 +1,42 @@
-"""Road maps in colours that tell how far every road is from a vertex, by its weights or in arcs."""
+"""Road maps coloured by the distance of each road from a vertex, by weight or in arcs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numba import njit
 
 from relaxometer.core.errors import UserError
-from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.problems.sssp import UNREACHED
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
 from relaxometer.report.figures.style import GREY, empty_figure, entitle, new_figure
+from relaxometer.report.targets import folder, runs_of
+from relaxometer.results.samples import failed_variants
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
 
 BANDS = 10
 LIGHT_TO_DARK = ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
-"""Without the palest yellow, which white paper swallows."""
+"""Without the palest yellow, which is invisible on white paper."""
 
-MOST_LINES = 100_000
-"""More roads than these are drawn as an image, which takes seconds where as many lines take minutes."""
+MAX_LINES = 100_000
+"""Maps of more roads are drawn as an image, in seconds; their lines would take minutes."""
 
 PIXELS = 1800
-"""Length of that image's longer side, about twice what a printed map has."""
+"""Longer side of that image, about twice that of a printed map."""
+
+NO_ANSWER = {"distance": np.empty(0, dtype=np.uint32), "predecessor": np.empty(0, dtype=np.uint32)}
 
 READABLE_UNITS = {
     "ms": (1 / 60_000, "min"),
@@ -37,7 +45,7 @@ READABLE_UNITS = {
     "metres": (1e-3, "km"),
     "0.1 m": (1e-4, "km"),
 }
-"""Weight unit in ``graph.json``: factor, and the unit that a map is read in."""
+"""Weight unit in ``graph.json``: factor and unit of the map's legend."""
 
 
 def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure:
@@ -71,7 +79,7 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
 
 
 def hop_map(graph: Graph, hops: npt.NDArray[np.int32], diameter: Mapping[str, Any]) -> Figure:
-    """Draw every road in the colour of how many arcs it is from one end of a long shortest path.
+    """Draw every road in the colour of its distance in arcs from one end of a long shortest path.
 
     Parameters
     ----------
@@ -98,7 +106,7 @@ def _map(
     label: str,
     marks: Sequence[int],
 ) -> Figure:
-    """Draw every road in the colour of the mean value of its ends, grey where one is not known.
+    """Draw every road in the colour of the mean value of its ends, grey where a value is unknown.
 
     Parameters
     ----------
@@ -137,7 +145,7 @@ def readable_unit(graph: Graph) -> tuple[float, str]:
 
 
 def roads(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Return both ends of every road, once where there are arcs both ways."""
+    """Return both ends of every road; a pair of opposite arcs is one road."""
     tails, heads = graph.tails, graph.targets
     if graph.metadata.get("directed", True):
         pairs = np.minimum(tails, heads).astype(np.uint64) << np.uint64(32) | np.maximum(tails, heads)
@@ -154,7 +162,7 @@ def _draw_roads(
     assert graph.lon is not None
     assert graph.lat is not None
     positions = np.column_stack([graph.lon, graph.lat])
-    if len(tails) > MOST_LINES:
+    if len(tails) > MAX_LINES:
         return _draw_pixels(axes, positions, tails, heads, **look)
     segments = np.stack([positions[tails], positions[heads]], axis=1)
     # Lines of a denser map are thinner, so that they do not merge.
@@ -173,7 +181,10 @@ def _draw_pixels(
     cmap: Any = None,
     norm: Any = None,
 ) -> Any:
-    """Draw roads as an image, transparent where there is none."""
+    """Draw roads as an image on a transparent ground."""
+    # Numba takes longer to import than all the rest, and Snakemake imports this module for its records.
+    from relaxometer.report.pixels import fill_pixels
+
     (west, south), (east, north) = positions.min(axis=0), positions.max(axis=0)
     parallel = np.cos(np.radians((south + north) / 2))
     pixel = max((east - west) * parallel, north - south, 1e-9) / (PIXELS - 1)
@@ -181,7 +192,7 @@ def _draw_pixels(
     columns, rows = np.ceil([east - west, north - south] / per_pixel).astype(int) + 1
     image = np.full((rows, columns), np.nan)
     values = np.zeros(len(tails)) if array is None else array
-    _fill_pixels((positions - [west, south]) / per_pixel, tails, heads, values, image)
+    fill_pixels((positions - [west, south]) / per_pixel, tails, heads, values, image)
     return axes.imshow(
         image,
         cmap=ListedColormap([color]) if array is None else cmap,
@@ -191,23 +202,6 @@ def _draw_pixels(
         interpolation="antialiased",
         interpolation_stage="rgba",
     )
-
-
-@njit(cache=True)
-def _fill_pixels(
-    positions: npt.NDArray[np.float64],
-    tails: npt.NDArray[Any],
-    heads: npt.NDArray[Any],
-    values: npt.NDArray[np.float64],
-    image: npt.NDArray[np.float64],
-) -> None:
-    """Put the value of each road into the pixels along it; of several in one pixel the last one stays."""
-    for road in range(len(tails)):
-        x, y = positions[tails[road]]
-        across, up = positions[heads[road]] - positions[tails[road]]
-        steps = int(max(abs(across), abs(up))) + 1
-        for step in range(steps + 1):
-            image[int(y + up * step / steps), int(x + across * step / steps)] = values[road]
 
 
 def _draw_bands(
@@ -230,8 +224,8 @@ def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     Returns
     -------
     ndarray
-        Round numbers at equal steps; where these would give more than half of the roads one colour or two
-        neighbouring ones, as a few far vertices do, limits between which about equally many roads lie.
+        Round numbers at equal steps. If these would give more than half of the roads one colour or two
+        neighbouring ones, as a few far vertices do, limits with about equally many roads between them.
     """
     furthest = max(float(values.max(initial=0)), 1e-9)
     equal = np.asarray(MaxNLocator(BANDS).tick_values(0, furthest))
@@ -252,7 +246,7 @@ def _height(graph: Graph) -> float:
 
 
 def _finish(axes: Axes, graph: Graph, marks: Sequence[int]) -> None:
-    """Put stars on vertices, set the aspect for the latitude, name the axes and whose data it is."""
+    """Put stars on vertices, set the aspect for the latitude, label the axes and credit the data."""
     assert graph.lon is not None
     assert graph.lat is not None
     for mark, inside, edge in zip(marks, ("black", "white"), ("white", "black"), strict=False):
@@ -280,3 +274,35 @@ def _finish(axes: Axes, graph: Graph, marks: Sequence[int]) -> None:
         fontsize=7,
         color=GREY,
     )
+
+
+def _draw(inputs: Inputs) -> Figure:
+    """Draw the answer of the first variant that was proven right."""
+    failed = set(failed_variants(inputs.timings).itertuples(index=False, name=None))
+    files = inputs.files("answers")
+    proven = [file for file in files if ("sssp", inputs.graph, file.parent.name) not in failed]
+    tables = (pq.read_table(file) for file in proven)
+    answers = ({name: table[name].to_numpy() for name in NO_ANSWER} for table in tables if len(table))
+    return distance_map(read_graph(inputs.files("graph")[0].parent), next(answers, NO_ANSWER))
+
+
+def _files(plan: Plan, graph: str) -> Files:
+    answers = [f"{folder(run)}/answer.parquet" for run in runs_of(plan, "sssp", graph)]
+    parts = ("vertices.parquet", "arcs.parquet", "graph.json")
+    return {
+        "graph": [f"results/graphs/{graph}/{part}" for part in parts],
+        "timings": TIMINGS,
+        "answers": answers,
+    }
+
+
+EXHIBITS = (
+    Exhibit(
+        "map",
+        _draw,
+        _files,
+        views=(View("map", "5. Graphs", "map", "distance from one source", suffix="png"),),
+        wanted=lambda plan: plan.config.report.maps,
+        per_graph=True,
+    ),
+)

@@ -1,4 +1,4 @@
-"""What the variants of shortest paths prepare, and after how many searches it pays."""
+"""Preparation of the variants of shortest paths, and the searches after which it pays."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ from math import ceil
 
 import pandas as pd
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, source_times
 
 FIRST = "first from the start"
 NEVER = "never"
 
-LEAST_GAIN = 0.01
-"""Share of a search's time below which a gain counts as none: two runs of one variant differ by as much."""
+MIN_GAIN = 0.01
+"""Smaller gains, as shares of a search's time, count as none: two runs of one variant differ as much."""
 
 
 def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, other_search_ms: float) -> str:
-    """Say after how many searches one variant is done no later than another, preparation included.
+    """Return the number of searches after which a variant is no slower than another, preparation included.
 
     Parameters
     ----------
     prepare_ms, search_ms : float
         Of the variant.
     other_prepare_ms, other_search_ms : float
-        Of the one that it is compared with, which is done first if there is one search only.
+        Of the other variant, which is the fastest for a single search.
 
     Returns
     -------
     str
-        A number, or :data:`NEVER` if a search gains less than :data:`LEAST_GAIN`.
+        A number, or :data:`NEVER` if a search gains less than :data:`MIN_GAIN`.
     """
     gained = other_search_ms - search_ms
     owed = prepare_ms - other_prepare_ms
-    if gained < LEAST_GAIN * other_search_ms or gained <= 0:
+    if gained < MIN_GAIN * other_search_ms or gained <= 0:
         return NEVER
     return f"{max(1, ceil(owed / gained)):,}"
 
 
 def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return preparation, search, and both, of every variant of shortest paths on every graph.
+    """Return the times of preparation, of a search and of both for every variant on every graph.
 
     Parameters
     ----------
@@ -50,8 +52,8 @@ def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Text, in the order of the graphs and then of the first search. The last column compares with the
-        variant that is done first if there is one search only; emulated times are not compared.
+        Text, ordered by graph and by preparation plus one search. The last column compares with the variant
+        that is the fastest for a single search; emulated times are not compared.
     """
     times = source_times(timings[timings["problem"] == "sssp"])
     lines = times.groupby([*KEY, "device_kind"], sort=False)["time_ms"].median().reset_index()
@@ -75,7 +77,7 @@ COLUMNS = (
 
 
 def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of one graph, the one that is done first on top."""
+    """Return the rows of one graph, the fastest for a single search first."""
     real = lines[lines["device_kind"] != EMULATED]
     rows = []
     for index, line in lines.iterrows():
@@ -90,3 +92,15 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         spans = [rounded(line[column]) for column in ("prepare_ms", "time_ms", "first_ms")]
         rows.append((line["graph"], name, clock, *spans, pays))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+EXHIBITS = (
+    Exhibit(
+        "preparation",
+        lambda inputs: payoff_table(inputs.searches(without=inputs.params["swept"])),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("preparation", "2. SSSP", "preparation", "its time, and when it pays", suffix="csv"),),
+        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

@@ -1,4 +1,4 @@
-"""The look that all figures share: theme, one colour a variant, titles, files."""
+"""The shared look of all figures: theme, one colour per variant, titles, files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
@@ -18,10 +17,10 @@ from relaxometer.core.files import replacing
 from relaxometer.results.samples import EMULATED
 
 WIDTH = 7.2
-"""Inches; fits a printed page's text block and the report's panel."""
+"""Inches; fits the text block of a printed page and the panel of the report."""
 
 LETTERS_PER_INCH = 15
-"""Of the letters in which a figure says what it shows."""
+"""Characters per inch in the subtitle."""
 
 GREY = "0.35"
 FAINT = "0.80"
@@ -63,14 +62,14 @@ LOOKS = {
     "cooperative": Look("#CC79A7", (0, (6, 1, 2, 1)), "P"),
     "hybrid-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
 }
-"""Colours of Okabe and Ito, which colour-blind readers tell apart; dashes and markers for print."""
+"""Colours of Okabe and Ito, which colour-blind readers can distinguish; dashes and markers for print."""
 
 OTHER_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
 OTHER_MARKERS = ("^", "P", "X", "*", "<", ">")
 
 
 def look(variant: str) -> Look:
-    """Return the look of a variant; one that is not in `LOOKS` keeps what its name hashes to."""
+    """Return the look of a variant; a hash of its name decides if it is not in `LOOKS`."""
     if variant in LOOKS:
         return LOOKS[variant]
     number = zlib.crc32(variant.encode())
@@ -79,7 +78,10 @@ def look(variant: str) -> Look:
 
 
 def use_theme() -> None:
-    """Set the theme; text in SVG files stays text, in a font that every viewer has a like of."""
+    """Set the theme; text in SVG files stays text, in a font with equivalents in every viewer."""
+    # Seaborn takes longer to import than all the rest, and Snakemake imports the records of all figures.
+    import seaborn as sns
+
     sns.set_theme(
         context="paper",
         style="ticks",
@@ -122,7 +124,7 @@ def new_figure(
 
 
 def entitle(figure: Figure, title: str, finding: str = "") -> None:
-    """Put a title over a figure, and below it in smaller letters what the figure shows."""
+    """Put a title above a figure, and the finding below it in smaller letters."""
     width, height = figure.get_size_inches()
     lines = [line for given in finding.splitlines() for line in wrap(given, int(width * LETTERS_PER_INCH))]
     top = 1 - (0.28 + 0.17 * len(lines)) / height
@@ -134,7 +136,7 @@ def entitle(figure: Figure, title: str, finding: str = "") -> None:
 
 
 def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
-    """Put the legend over the axes, where it covers no data."""
+    """Put the legend above the axes, where it covers no data."""
     options: dict[str, Any] = {} if handles is None else {"handles": handles}
     axes.legend(
         loc="lower left",
@@ -148,12 +150,12 @@ def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
 
 
 def emulated_note(device_kind: str) -> str:
-    """Return what must stand beside a time of this device kind, if anything."""
+    """Return the note that times of this device kind need, if any."""
     return ", emulated" if device_kind == EMULATED else ""
 
 
 def empty_figure(title: str, why: str) -> Figure:
-    """Return a figure that says why there is nothing to show."""
+    """Return a figure that only says why there is nothing to show."""
     figure, axes = new_figure(1.4)
     axes.set_axis_off()
     entitle(figure, title, why)
@@ -161,7 +163,7 @@ def empty_figure(title: str, why: str) -> Figure:
 
 
 def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
-    """Write a figure under a temporary name, then rename it to `path`; the suffix says the format."""
+    """Write a figure to `path`, whose suffix is the format."""
     target = Path(path)
     kind = target.suffix.lstrip(".")
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
@@ -173,7 +175,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
 
 
 def _reduce_colours(png: Path) -> None:
-    """Write an image again with a palette; figures need no more colours, and files shrink to a third."""
+    """Rewrite an image with a palette, which shrinks the file to a third."""
     with Image.open(png) as image:
         reduced = image.convert("RGB").quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     reduced.save(png, format="png", optimize=True)

@@ -10,21 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.style import GREY, WIDTH, empty_figure, entitle, look, new_figure
+from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
 from relaxometer.results.statistics import FEWEST, is_faster
 
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
-"""Device kind: what its seconds are seconds of, in words."""
+"""Name of the clock of each device kind."""
 
-SHORT = {"sssp": "SSSP", "bfs": "BFS", "dominators": "dominators"}
-"""Problem: what figures and tables call it."""
+ACRONYMS = ("sssp", "bfs")
+"""Problems whose names are written in capitals."""
 
 ROW_INCHES = 0.24
 
 CLOSE = 300
-"""Largest over least time up to which an axis has room for three labels to a power of ten."""
+"""Axes that span a smaller ratio have three labels per power of ten."""
 
 
 def median_times(summary: pd.DataFrame) -> Figure:
@@ -62,12 +64,17 @@ def median_times(summary: pd.DataFrame) -> Figure:
     )
     for row, race in enumerate(races):
         for column, (name, _) in enumerate(columns):
-            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({SHORT.get(race[0], race[0])})")
+            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({label(race[0])})")
     for column, (_, rows) in enumerate(columns):
         axes[-1, column].set_xlabel(_time_axis(rows))
         _set_ticks(axes[-1, column])
     entitle(figure, title, _headline_finding(summary, bool(emulated.any())))
     return figure
+
+
+def label(problem: str) -> str:
+    """Return the name of a problem in figures and tables."""
+    return problem.upper() if problem in ACRONYMS else problem
 
 
 def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
@@ -100,7 +107,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
 
 
 def _set_ticks(axes: Axes) -> None:
-    """Label 1, 2, 5, 10, ..., or powers of ten alone where that would be too many."""
+    """Label 1, 2, 5, 10, ..., or only powers of ten if there would be too many labels."""
     least, most = axes.get_xlim()
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if most < CLOSE * least else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -108,16 +115,16 @@ def _set_ticks(axes: Axes) -> None:
 
 
 def _time_axis(rows: pd.DataFrame) -> str:
-    """Name the time axis of a column by the clocks that its rows were taken with."""
+    """Name the time axis of a column by the clocks of its rows."""
     kinds = [CLOCKS[kind] for kind in CLOCKS if kind in set(rows["device_kind"])]
     return f"Median time [{' and '.join(kinds)} ms]"
 
 
 def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:
-    """Say what the intervals are, which variants are missing, and that emulated time is none of a GPU."""
+    """Explain the intervals, and name the missing variants and emulated times."""
     lines = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; less is better"]
     if emulated:
-        lines.append("Emulated device: CUDA kernels run by this machine's processor; these are no GPU times")
+        lines.append("Emulated device: CUDA kernels run by this machine's processor; these are not GPU times")
     missing = summary[summary["median_ms"].isna()]
     if len(missing):
         named = ", ".join(f"{row.variant} on {row.graph} ({row.status})" for row in missing.itertuples())
@@ -133,9 +140,9 @@ def without(frame: pd.DataFrame, variants: Sequence[str]) -> pd.DataFrame:
 def ranks(timings: pd.DataFrame) -> pd.Series:
     """Rank the variants of each graph by what a paired test shows.
 
-    A variant's rank is one more than the number of those proven faster, so that variants which are not told
-    apart share one. Wrong and emulated runs get no rank, nor does a variant that is alone or was run from too
-    few sources for the test to tell it apart from anything.
+    A variant's rank is one more than the number of variants proven faster, so variants that do not differ
+    share a rank. Wrong and emulated runs have no rank, nor has a variant without rivals or with too few
+    sources for the test.
 
     Parameters
     ----------
@@ -160,7 +167,7 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
 
 
 def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the report's first page: rounded, ranked, in words.
+    """Return the table of the report's landing page, ranked and rounded.
 
     Parameters
     ----------
@@ -174,7 +181,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
     return pd.DataFrame(
         {
-            "Problem": lines["problem"].map(lambda name: SHORT.get(name, name)),
+            "Problem": lines["problem"].map(label),
             "Graph": lines["graph"],
             "Rank": [_whole(rank) for rank in lines["rank"]],
             "Variant": lines["variant"],
@@ -196,9 +203,32 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def rounded(value: float) -> str:
-    """Write a number with three digits, or as a whole one from 1,000 on; nothing if there is none."""
+    """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
 
 
 def _whole(value: float) -> str:
     return f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+    hidden = inputs.params["swept"]
+    lines = without(inputs.table("summary"), hidden)
+    return {
+        "median-times": median_times(lines),
+        "ranking": ranked_table(lines, inputs.searches(without=hidden)),
+    }
+
+
+EXHIBITS = (
+    Exhibit(
+        "summary",
+        _draw,
+        lambda *_: {"summary": "results/summary.csv", "timings": TIMINGS},
+        views=(
+            View("median-times", "1. Summary", labels={"table": "median times (figure)"}),
+            View("ranking", suffix="csv"),
+        ),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

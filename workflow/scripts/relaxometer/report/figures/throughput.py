@@ -1,15 +1,21 @@
-"""Searches per second: many sources at once beside one search after the other."""
+"""Searches per second: many sources at once, compared with single searches."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View
 from relaxometer.report.figures.style import GREY, empty_figure, emulated_note, entitle, look, new_figure
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED, source_times
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
 
 MANY_SOURCES = "many-sources"
 """The variant that makes many searches at once."""
@@ -132,7 +138,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
         f"{best['searches']:,} at once; all {proven:,} answers proven"
     )
     if kind == EMULATED:
-        return f"{finding}; emulated device: these are no GPU times"
+        return f"{finding}; emulated device: these are not GPU times"
     if others.empty:
         return finding
     single = others.iloc[0]
@@ -159,3 +165,27 @@ def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFr
             "Status": table["status"],
         }
     )
+
+
+def _launches(plan: Plan, graph: str) -> Files:
+    graphs = [graph] if graph else plan.config.throughput.graphs
+    return {"launches": [f"results/throughput/{name}.parquet" for name in graphs], "timings": TIMINGS}
+
+
+EXHIBITS = (
+    Exhibit(
+        "throughput",
+        lambda inputs: throughput(inputs.table("launches"), inputs.timings, inputs.graph),
+        _launches,
+        views=(View("throughput", "2. SSSP", "throughput", "searches per second"),),
+        wanted=lambda plan: plan.config.throughput.graphs,
+        per_graph=True,
+    ),
+    Exhibit(
+        "throughput-table",
+        lambda inputs: throughput_table(inputs.table("launches"), inputs.timings),
+        _launches,
+        views=(View("throughput", "2. SSSP", "throughput", "searches per second, as a table", suffix="csv"),),
+        wanted=lambda plan: bool(plan.config.throughput.graphs),
+    ),
+)

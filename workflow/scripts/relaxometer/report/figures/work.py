@@ -1,19 +1,21 @@
-"""How much work the variants of shortest paths do: the arcs that they relax, beside time and phases."""
+"""The work of the variants of shortest paths: relaxed arcs, time and phases."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.summary import CLOCKS, ranks, rounded
+from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import FAILURES, KEY
 from relaxometer.results.samples import proven, source_times
 
 
 def relaxations(timings: pd.DataFrame) -> pd.Series:
-    """Return how often a variant relaxes an arc that it can reach, as the median over sources.
+    """Return the relaxations per reachable arc of each variant, as the median over sources.
 
-    A search that settles one vertex after the other relaxes each once. `phast` relaxes all arcs of its
-    hierarchy once instead: on maps of roads these are 1.5 to 2 times as many as the graph's.
+    Dijkstra's algorithm relaxes each arc once. `phast` relaxes each arc of its hierarchy once; that of a road
+    map has 1.5 to 2 times as many arcs as the map.
 
     Parameters
     ----------
@@ -23,7 +25,7 @@ def relaxations(timings: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series of float, indexed by problem, graph and variant
-        Without the variants that failed or whose relaxed arcs were not counted.
+        Without variants that failed or did not count relaxed arcs.
     """
     counted = proven(timings, timings).query("status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0")
     share = counted["relaxed_arcs"] / counted["reached_arcs"]
@@ -41,7 +43,7 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Text, in the order of the graphs and then of the ranks.
+        Text, ordered by graph and rank.
     """
     ours = timings[timings["problem"] == "sssp"]
     good = proven(ours, ours).query("status == 'ok'")
@@ -58,7 +60,7 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Variant": lines["variant"],
             "Clock": lines["clock"].map(CLOCKS),
             "Median [ms]": lines["time_ms"].map(rounded),
-            "Relaxations an arc": lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
+            "Relaxations per arc": lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
             "Phases": lines["phases"].map(_whole),
             "Status": lines["status"],
         }
@@ -66,7 +68,7 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _worst(statuses: pd.Series) -> str:
-    """Return what went wrong in any row, failures first, or "ok"."""
+    """Return the worst status of any row, failures first."""
     failed = statuses[statuses.isin(FAILURES)]
     others = statuses[statuses != "ok"]
     return str([*failed, *others, "ok"][0])
@@ -74,3 +76,19 @@ def _worst(statuses: pd.Series) -> str:
 
 def _whole(value: float) -> str:
     return f"{value:,.0f}" if pd.notna(value) else ""
+
+
+EXHIBITS = (
+    Exhibit(
+        "sssp-work",
+        lambda inputs: work_table(inputs.searches(without=inputs.params["swept"])),
+        lambda *_: {"timings": TIMINGS},
+        views=(
+            View(
+                "sssp-work", "2. SSSP", "work", "rank, phases and relaxed arcs of all variants", suffix="csv"
+            ),
+        ),
+        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

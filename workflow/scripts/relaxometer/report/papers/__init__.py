@@ -1,1 +1,53 @@
-"""One module per paper: its figures and tables."""
+"""The figures and tables of published papers: one module per paper, found by its name."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.validation import nearest
+
+
+def names() -> list[str]:
+    """Return the names of all papers, as ``report.papers`` of the configuration has them."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+
+
+def check(chosen: Iterable[str], origin: str) -> None:
+    """Check the papers that a configuration names.
+
+    Parameters
+    ----------
+    chosen : iterable of str
+    origin : str
+        Which files the configuration came from, for messages.
+
+    Raises
+    ------
+    UserError
+        If one is unknown; names the nearest known one.
+    """
+    known = names()
+    for name in chosen:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean {near!r}? " if near else ""
+            raise UserError(
+                f"{origin}: report.papers: unknown paper {name!r}; {hint}known: {', '.join(known)}"
+            )
+
+
+def claims(chosen: Iterable[str], folder: Path) -> list[str]:
+    """Return the files with the claims of some papers, relative to the working directory.
+
+    Parameters
+    ----------
+    chosen : iterable of str
+    folder : Path
+        Holds a file for each paper that has claims.
+    """
+    files = (folder / f"{name}.yaml" for name in chosen)
+    return [os.path.relpath(file) for file in files if file.is_file()]

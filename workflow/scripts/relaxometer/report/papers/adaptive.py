@@ -1,4 +1,4 @@
-"""Table 1 and figures 3 to 8 of Suzuki, Kan, Hayashi and Yoshikawa.
+"""Figures 4 to 8 of Suzuki, Kan, Hayashi and Yoshikawa.
 
 References
 ----------
@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     FAINT,
-    GREY,
     empty_figure,
     emulated_note,
     entitle,
@@ -30,96 +28,33 @@ from relaxometer.report.figures.style import (
     look,
     new_figure,
 )
+from relaxometer.report.targets import folder, is_swept, names, runs_of
 from relaxometer.results.samples import (
     EMULATED,
+    PHASE_SYNCHRONOUS,
+    compare,
     gaining_band,
     in_words,
     on_one_clock,
-    paired,
     share_at_or_under,
     source_times,
     updated_counts,
 )
-from relaxometer.results.statistics import is_faster
 
-TABLE_1 = {
-    "vertices": ("Vertices", 1_427_876, "{:.0f}"),
-    "arcs": ("Arcs", 4_584_822, "{:.0f}"),
-    "mean_degree": ("Mean degree", 3.2, "{:.1f}"),
-    "mean_weight": ("Mean weight", 83_666, "{:.0f}"),
-    "sd_weight": ("Standard deviation of weights", 184_384, "{:.0f}"),
-}
-"""Key in ``graph.json``: what the source calls it, its value there, how it is written."""
+if TYPE_CHECKING:
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
 
 FEW_UPDATED = 10_000
-"""The source calls phases with at most so many updated vertices small."""
+"""The paper calls phases that update at most this many vertices small."""
 
 SOURCES_SHOWN = 5
-LEAST_SHOWN = 1e-4
-"""Share of the lightest arcs that figure 3 leaves out on its left."""
-
 CURVE_POINTS = 400
 NOTHING_PROVEN = "No run of conventional, selection or adaptive on this graph was proven right and finished."
 
 
-def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return the source's outline of its map beside that of each graph.
-
-    Parameters
-    ----------
-    graphs : sequence of dict
-        Contents of ``graph.json``.
-    """
-    table = pd.DataFrame({"": [label for label, _, _ in TABLE_1.values()]})
-    table["Suzuki et al."] = [form.format(value) for _, value, form in TABLE_1.values()]
-    for graph in graphs:
-        table[graph["name"]] = [form.format(graph[key]) for key, (_, _, form) in TABLE_1.items()]
-    units = ["", *(graph.get("weight_unit", "") for graph in graphs)]
-    table.loc[len(table)] = ["Unit of weights", *units]
-    return table
-
-
-def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
-    """Draw figure 3, the cumulative distribution of arc weights.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_arcs,), integers
-    graph : dict
-        Content of ``graph.json``.
-    """
-    low, high = np.quantile(weights, [LEAST_SHOWN, 1]) if len(weights) else (1, 10)
-    at = np.geomspace(max(low, 1), max(high, 10), CURVE_POINTS)
-    figure, axes = new_figure(3.6)
-    axes.plot(at, share_at_or_under(weights, at), color=look("conventional").colour, drawstyle="steps-post")
-    _mark_at(axes, float(np.median(weights)), "median", height=0.1)
-    _mark_at(axes, float(weights.mean()), "mean", height=0.25)
-    axes.set(xscale="log", ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
-    _share_axis(axes, "Share of arcs at or under")
-    spread = weights.std() / weights.mean() if weights.any() else 0
-    finding = (
-        f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (in the source: 2.2 times)"
-    )
-    entitle(figure, f"Figure 3: arc weights, {graph['name']}", finding)
-    return figure
-
-
-def _mark_at(axes: Axes, value: float, name: str, *, height: float) -> None:
-    """Draw a line at a value, named on its right at a height."""
-    axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
-    axes.annotate(
-        f"{name} {value:,.0f}",
-        (value, height),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=GREY,
-        fontsize=8.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-    )
-
-
 def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw figure 4, the updated vertices of each phase for five sources.
+    """Draw figure 4: the vertices that each phase updates, for five sources.
 
     Parameters
     ----------
@@ -127,6 +62,8 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
         The gathered phases of the proven phase-synchronous variants on `graph`.
     graph : str
     """
+    import seaborn as sns
+
     title = f"Figure 4: updated vertices per phase, {graph}"
     counts = updated_counts(phases)
     if counts.empty:
@@ -144,14 +81,14 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
     lengths = counts.groupby("source")["phase"].max()
     finding = (
         f"{_range(lengths.min(), lengths.max())} phases over {len(lengths):,} sources, "
-        f"{lengths.mean():,.0f} on average (in the source: about 230)"
+        f"{lengths.mean():,.0f} on average (in the paper: about 230)"
     )
     entitle(figure, title, finding)
     return figure
 
 
 def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw figure 5, the cumulative distribution of updated vertices over all phases of all sources.
+    """Draw figure 5: the cumulative distribution of updated vertices over all phases and sources.
 
     Parameters
     ----------
@@ -188,14 +125,14 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     _share_axis(axes, "Share of phases at or under")
     finding = (
         f"{len(updated):,} phases of {counts['source'].nunique():,} sources; peak {peak:,} "
-        "(in the source: 59% at or under 10,000, peak over 500,000)"
+        "(in the paper: 59% at or under 10,000, peak over 500,000)"
     )
     entitle(figure, title, finding)
     return figure
 
 
 def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw figure 6, the time of each phase of the variants for one source, over the updated vertices.
+    """Draw figure 6: the time of each phase for one source, in front of the updated vertices.
 
     Parameters
     ----------
@@ -236,7 +173,7 @@ def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
 
 
 def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
-    """Fill the updated vertices behind the lines, on an axis of their own at the right."""
+    """Fill the area under the updated vertices behind the lines, on a second axis at the right."""
     right = axes.twinx()
     right.fill_between(counts["phase"], counts["updated"], color=FAINT, linewidth=0, step="mid")
     right.set(ylabel="Updated vertices", ylim=(0, None))
@@ -249,7 +186,7 @@ def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
 
 
 def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
-    """Draw a band along the foot of the axes where the adaptive variant made threads for all vertices."""
+    """Mark the phases in which the adaptive variant ran one thread per vertex, by a band at the bottom."""
     colour = look("adaptive").colour
     phases = rows.loc[rows["mode"] == "all", "phase"].to_numpy()
     if not len(phases):
@@ -261,27 +198,29 @@ def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
 
 
 def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
-    """Say for which source, and in how many phases the adaptive variant ran all vertices."""
+    """Name the source, and the number of phases that adaptive ran over all vertices."""
     parts = [f"Source vertex {source}, instrumented run"]
     adaptive = rows[rows["kernel"] == "adaptive"]
     if len(adaptive):
         of_all = int((adaptive["mode"] == "all").sum())
         parts.append(f"adaptive ran {of_all} of {len(adaptive)} phases over all vertices")
     if kind == EMULATED:
-        parts.append("emulated device: these are no GPU times")
+        parts.append("emulated device, so these are not GPU times")
     return "; ".join(parts)
 
 
 def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 7, the mean time of a search on each graph.
+    """Draw figure 7: the mean time of a search on each graph.
 
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches of the source's variants.
+        The gathered searches of the paper's variants.
     graphs : sequence of dict
         Contents of ``graph.json``, of the graphs to show.
     """
+    import seaborn as sns
+
     title = "Figure 7: mean time of a search"
     times = on_one_clock(source_times(timings))
     if times.empty:
@@ -317,7 +256,7 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
 
 
 def _label_bars(axes: Axes) -> None:
-    """Write the height of each bar over the end of its interval."""
+    """Write the height of each bar above its interval."""
     ends = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
     tops = [(float(points[:, 0].mean()), float(points[:, 1].max())) for points in ends]
     for bar in (bar for bars in axes.containers for bar in bars):
@@ -334,12 +273,12 @@ def _label_bars(axes: Axes) -> None:
 
 
 def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -> list[str]:
-    """Say on each graph how the adaptive variant did against the conventional one."""
+    """Compare adaptive with conventional on each graph."""
     device = in_words(times, "device")
     sources = times.groupby(["graph", "variant"])["source"].size()
     over = f"{_range(sources.min(), sources.max())} sources"
     if kind == EMULATED:
-        return [f"{device}, {over}; 95% intervals. Emulated device: no GPU times, so no speed-up is given"]
+        return [f"{device}, {over}; 95% intervals. Emulated device: not GPU times, so no speed-up is given"]
     lines = [f"{device}, {over}; 95% intervals"]
     for graph in graphs:
         of_graph = times[times["graph"] == graph].set_index("variant", drop=False)
@@ -349,38 +288,19 @@ def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -
     return lines
 
 
-def compare(candidate: pd.DataFrame, baseline: pd.DataFrame) -> str:
-    """Say how many times faster or slower one variant is, as far as a paired test shows it.
-
-    Parameters
-    ----------
-    candidate, baseline : DataFrame
-        As for :func:`relaxometer.results.samples.paired`.
-
-    Returns
-    -------
-    str
-        To be put between the names of the two.
-    """
-    ours, theirs = paired(candidate, baseline)
-    if is_faster(ours, theirs)[0]:
-        return f"is {theirs.mean() / ours.mean():.2f} times as fast as"
-    if is_faster(theirs, ours)[0]:
-        return f"takes {ours.mean() / theirs.mean():.2f} times as long as"
-    return "is not shown to differ from"
-
-
 def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
-    """Draw figure 8, the mean time of the adaptive variant against its threshold.
+    """Draw figure 8: the mean time of the adaptive variant over its threshold.
 
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches of the source's variants on `graph`, the swept ones included.
+        The gathered searches of the paper's variants on `graph`, the swept ones included.
     swept : sequence of str
-        The variants that differ in the threshold alone.
+        The variants that differ only in the threshold.
     graph : str
     """
+    import seaborn as sns
+
     title = f"Figure 8: mean time against the threshold, {graph}"
     of_variant = timings.groupby("variant")["parameter_to_all_us"].first()
     times = on_one_clock(source_times(timings)).assign(to_all_us=lambda rows: rows["variant"].map(of_variant))
@@ -420,14 +340,14 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
 
 
 def _mean_line(axes: Axes, rows: pd.DataFrame, variant: str) -> None:
-    """Draw the mean time of a variant that has no threshold."""
+    """Draw the mean time of a variant without a threshold."""
     if len(rows):
         style = look(variant)
         axes.axhline(rows["time_ms"].mean(), color=style.colour, linestyle=style.dash, label=variant)
 
 
 def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
-    """Mark where the variant that tunes itself ended, if its threshold is finite."""
+    """Mark the threshold that the variant found by itself, if it is finite."""
     if len(rows) and np.isfinite(rows["to_all_us"].iloc[0]):
         axes.plot(
             rows["to_all_us"].iloc[0],
@@ -442,11 +362,11 @@ def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> str:
-    """Say where the sweep is best and where it gains on the conventional variant."""
+    """Name the best threshold and the band in which the sweep beats conventional."""
     means = sweep.groupby("to_all_us")["time_ms"].mean()
     over = f"{sweep['source'].nunique():,} sources"
     if kind == EMULATED:
-        return f"{over}; emulated device: these are no GPU times"
+        return f"{over}; emulated device, so these are not GPU times"
     finding = f"{in_words(times, 'device')}, {over}; best at {means.idxmin():g} µs"
     band = gaining_band(sweep, times[times["variant"] == "conventional"])
     if band is None:
@@ -462,3 +382,83 @@ def _share_axis(axes: Axes, label: str) -> None:
 def _range(low: float, high: float) -> str:
     """Return "low to high", or one number if they are equal."""
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
+
+
+def compared_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs on a graph that the paper compares."""
+    runs = runs_of(plan, "sssp", graph)
+    return [run for run in runs if run.kernel in PHASE_SYNCHRONOUS and not is_swept(plan, run)]
+
+
+def threshold_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs on a graph that are points of figure 8."""
+    runs = runs_of(plan, "sssp", graph)
+    return [
+        run
+        for run in runs
+        if run.kernel == "adaptive" and "to_all_us" in run.parameters and is_swept(plan, run)
+    ]
+
+
+def _graphs(plan: Plan) -> list[str]:
+    return [graph for graph in plan.graphs if compared_runs(plan, graph)]
+
+
+def _variants(plan: Plan) -> list[str]:
+    return names([run for graph in _graphs(plan) for run in compared_runs(plan, graph)])
+
+
+def _draw_phases(inputs: Inputs) -> dict[str, Figure]:
+    phases = inputs.proven_phases()
+    return {
+        "figure-4": updated_per_phase(phases, inputs.graph),
+        "figure-5": updated_distribution(phases, inputs.graph),
+        "figure-6": phase_times(phases, inputs.graph),
+    }
+
+
+def _phase_files(plan: Plan, graph: str) -> Files:
+    phases = [f"{folder(run)}/phases.parquet" for run in compared_runs(plan, graph)]
+    return {"timings": TIMINGS, "phases": phases}
+
+
+EXHIBITS = (
+    Exhibit(
+        "phases",
+        _draw_phases,
+        _phase_files,
+        views=(
+            View("figure-4", "2. SSSP", "figure 4", "updated vertices per phase"),
+            View("figure-5", "2. SSSP", "figure 5", "updated vertices, all phases"),
+            View("figure-6", "2. SSSP", "figure 6", "time of each phase"),
+        ),
+        wanted=_graphs,
+        per_graph=True,
+    ),
+    Exhibit(
+        "mean-times",
+        lambda inputs: mean_times(
+            inputs.searches(variants=inputs.params["variants"]), inputs.contents("graphs")
+        ),
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
+        views=(View("figure-7", "2. SSSP", "figure 7", "mean time of a search"),),
+        wanted=lambda plan: bool(_graphs(plan)),
+        params=lambda plan, _: {"variants": _variants(plan)},
+    ),
+    Exhibit(
+        "thresholds",
+        lambda inputs: thresholds(
+            inputs.searches(variants=[*inputs.params["variants"], *inputs.params["swept"]]),
+            inputs.params["swept"],
+            inputs.graph,
+        ),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("figure-8", "2. SSSP", "figure 8", "mean time against the threshold"),),
+        wanted=lambda plan: [graph for graph in plan.graphs if threshold_runs(plan, graph)],
+        per_graph=True,
+        params=lambda plan, graph: {
+            "variants": _variants(plan),
+            "swept": names(threshold_runs(plan, graph)),
+        },
+    ),
+)

@@ -1,4 +1,4 @@
-"""Dominators over the size of a graph and in batches, and the source's table of steps.
+"""Dominators: time over size, rates in batches, updates, and the paper's table of steps.
 
 References
 ----------
@@ -8,13 +8,15 @@ References
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     GREY,
     Look,
@@ -24,8 +26,12 @@ from relaxometer.report.figures.style import (
     legend_above,
     new_figure,
 )
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.targets import folder, graphs_of
 from relaxometer.results.samples import EMULATED, in_words, source_times
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
 
 LOOKS = {
     "persistent-warp": Look("#0072B2", "-", "o"),
@@ -39,7 +45,7 @@ LOOKS = {
     "igraph": Look("#999999", (0, (1.5, 1)), "<"),
     "rustworkx": Look("#999999", "-", ">"),
 }
-"""Kernels in colours, what runs on a CPU in greys."""
+"""Kernels in colours, CPU programs in greys."""
 
 OTHER = Look("#CC79A7", "-", "X")
 
@@ -49,7 +55,14 @@ STEPS = {
     "persistent": ("Persistent kernel", 0.031),
     "total": ("In all", 1.097),
 }
-"""Mode of the phase: what the source calls the step, and its milliseconds there."""
+"""By mode of the phase: the step's name in the paper, and its milliseconds there."""
+
+CHANGE_LOOKS = {"removed": Look("#D55E00", "-", "s"), "added": Look("#0072B2", "-", "o")}
+
+FULL_SOLVE = (0, (4, 2))
+"""Line style of full solves, in the colour of the change."""
+
+UPDATES_TITLE = "Dominators of a graph that changes"
 
 NOTHING_PROVEN = "No run on graphs of this kind was proven right and finished."
 
@@ -57,7 +70,7 @@ NOTHING_PROVEN = "No run on graphs of this kind was proven right and finished."
 def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw the median time of every variant over the size of one family of graphs.
 
-    Times of a CPU stand beside those of a GPU; beside those of the emulated device they are left out.
+    CPU times are shown with GPU times, but not with those of the emulated device.
 
     Parameters
     ----------
@@ -81,7 +94,7 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
             marker=style.marker,
             markersize=5,
             label=variant,
-            # Where marks meet, those of kernels are seen.
+            # Where marks overlap, those of kernels are in front.
             zorder=2 if (rows["device_kind"] == "cpu").all() else 3,
         )
     kind = _kernel_kind(medians)
@@ -96,9 +109,9 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
 
 
 def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
-    """Return the median time of each variant on each of the graphs, with the column ``size``, by size.
+    """Return the median time of each variant on each graph, with the column ``size``, ordered by size.
 
-    Where variants were run from different roots, only those that all of a graph have in common count.
+    Only the roots that all variants of a graph share are counted.
 
     Parameters
     ----------
@@ -117,7 +130,7 @@ def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFram
 
 
 def _from_common_roots(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the times from the roots that all variants of a graph were run from."""
+    """Return the times from the roots that all variants of a graph share."""
     runs = times.groupby(["graph", "source"])["variant"].transform("nunique")
     return times[runs == times.groupby("graph")["variant"].transform("nunique")]
 
@@ -140,10 +153,10 @@ def crossing(medians: pd.DataFrame) -> int | None:
 
 
 def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> str:
-    """Say where the lines cross."""
+    """Give the size from which a GPU wins."""
     devices = in_words(medians, "device")
     if kind == EMULATED:
-        return f"{devices}; emulated device: these are no GPU times, so nothing is compared with a CPU"
+        return f"{devices}; emulated device: these are not GPU times, so nothing is compared with a CPU"
     if not {"cuda", "cpu"} <= set(medians["device_kind"]):
         return devices
     if crossover is None:
@@ -155,7 +168,7 @@ def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> st
 
 
 def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw how many graphs of each batch a second every variant solves.
+    """Draw how many graphs of each batch every variant solves per second.
 
     Parameters
     ----------
@@ -179,23 +192,23 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
     panels[-1, 0].set_xlabel(f"Graphs per second [1/s{emulated_note(kind)}]")
-    note = "; emulated device: these are no GPU rates" if kind == EMULATED else _gains(timings, names)
+    note = "; emulated device: these are not GPU rates" if kind == EMULATED else _gains(timings, names)
     entitle(figure, title, in_words(rates, "device") + note)
     return figure
 
 
 def _moving(timings: pd.DataFrame) -> set[str]:
-    """Return the variants whose time includes moving a batch to the device and its answer back."""
+    """Return the variants whose time includes the transfers of the batch and of its answer."""
     if "parameter_streams" not in timings:
         return set()
     return set(timings.loc[timings["parameter_streams"] > 0, "variant"])
 
 
 def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
-    """Say how much faster the fastest kernel is than the fastest program on a CPU, batch by batch."""
+    """Compare the fastest kernel with the fastest CPU program on each batch."""
     fastest = winners(timings[timings["graph"].isin(names)]).dropna()
     return "".join(
-        f"; {row.kernel} finds those of {row.graph} {row.gain:.3g} times as fast as {row.program} on one core"
+        f"; {row.graph}: {row.kernel} is {row.gain:.3g} times as fast as {row.program} on one core"
         for row in fastest.itertuples()
     )
 
@@ -226,7 +239,7 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return where a GPU wins and where it loses, in words."""
+    """Return the graphs on which a GPU wins and on which it loses, as text."""
     table = winners(timings)
     faster = np.where(table["gain"] >= 1, "GPU", "CPU")
     return pd.DataFrame(
@@ -243,7 +256,7 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bars(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
-    """Draw a bar for each variant, its rate written at the end; say where moving the batch is in it."""
+    """Draw one bar per variant with its rate at the end; mark the rates that include transfers."""
     colours = [LOOKS.get(str(kernel), OTHER).colour for kernel in rates["kernel"]]
     axes.barh(rates["variant"], rates["rate"], color=colours, height=0.65)
     axes.set_xscale("log")
@@ -262,15 +275,15 @@ def _bars(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
 
 
 def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
-    """Return the source's table of steps beside what was measured.
+    """Return the paper's table of steps, with the measured times.
 
     Parameters
     ----------
     phases : DataFrame
-        The gathered phases of runs of the source's method on its example.
+        The gathered phases of runs of the paper's method on its example.
     """
     table = pd.DataFrame({"Step": [name for name, _ in STEPS.values()]})
-    table["Source [ms]"] = [f"{value:.3f}" for _, value in STEPS.values()]
+    table["Paper [ms]"] = [f"{value:.3f}" for _, value in STEPS.values()]
     for device, rows in phases.groupby("device", sort=False):
         note = emulated_note(str(rows["device_kind"].iloc[0]))
         medians = rows.groupby("mode")["time_ms"].median()
@@ -279,6 +292,200 @@ def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
 
 
 def _kernel_kind(medians: pd.DataFrame) -> str:
-    """Return the kind of the device that kernels ran on; that of the CPU if none did."""
+    """Return the kind of the device that kernels ran on, or "cpu" if there were none."""
     kinds = set(medians["device_kind"]) - {"cpu"}
     return kinds.pop() if kinds else "cpu"
+
+
+def update_medians(updates: pd.DataFrame) -> pd.DataFrame:
+    """Return the medians over the draws of each change on each graph.
+
+    Parameters
+    ----------
+    updates : DataFrame
+        As :data:`relaxometer.measure.updates.TABLE`, of any graphs.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``graph, change, arcs, device_kind, device, time_ms, full_ms, kept, status`` and
+        ``gain``, the time of a full solve over that of the update. A change has no times if any draw failed.
+    """
+    key = ["graph", "change", "arcs", "device_kind", "device"]
+    table = updates.groupby(key, sort=False)[["time_ms", "full_ms", "kept"]].median()
+    worst = updates.sort_values("status", key=lambda status: status == "ok", kind="stable")
+    table["status"] = worst.groupby(key)["status"].first()
+    table.loc[table["status"] != "ok", ["time_ms", "full_ms", "kept"]] = np.nan
+    return table.assign(gain=table["full_ms"] / table["time_ms"]).reset_index()
+
+
+def over_arcs(updates: pd.DataFrame) -> Figure:
+    """Draw the time of updates over the number of arcs, a panel for each graph.
+
+    Parameters
+    ----------
+    updates : DataFrame
+        As :data:`relaxometer.measure.updates.TABLE`.
+    """
+    table = update_medians(updates).dropna(subset=["time_ms"])
+    if table.empty:
+        return empty_figure(UPDATES_TITLE, "No update was proven right and finished.")
+    names = list(table["graph"].unique())
+    kind = str(table["device_kind"].iloc[0])
+    figure, panels = new_figure(1.2 + 2.2 * len(names), rows=len(names), sharex=True, squeeze=False)
+    for axes, name in zip(panels[:, 0], names, strict=True):
+        _update_panel(axes, table[table["graph"] == name])
+        axes.set_title(name, loc="right", fontsize=9)
+        axes.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
+    panels[-1, 0].set_xlabel("Arcs per update")
+    legend_above(panels[0, 0], 2)
+    entitle(figure, UPDATES_TITLE, _update_finding(table, kind))
+    return figure
+
+
+def _update_panel(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw both changes of one graph, and full solves of the same states."""
+    for change, rows in table.groupby("change", sort=False):
+        style, ordered = CHANGE_LOOKS[str(change)], rows.sort_values("arcs")
+        options = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, "markersize": 5}
+        axes.plot(ordered["arcs"], ordered["time_ms"], label=f"arcs {change}", **options)
+        label = f"full solve, {change}"
+        axes.plot(ordered["arcs"], ordered["full_ms"], color=style.colour, linestyle=FULL_SOLVE, label=label)
+    axes.set(xscale="log", yscale="log")
+    least, most = table[["time_ms", "full_ms"]].min().min(), table[["time_ms", "full_ms"]].max().max()
+    axes.set_ylim(10 ** np.floor(np.log10(least)), 10 ** np.ceil(np.log10(most)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _update_finding(table: pd.DataFrame, kind: str) -> str:
+    """Give the range of gains over a full solve for each change."""
+    devices = in_words(table, "device")
+    if kind == EMULATED:
+        return f"{devices}; emulated device, so these are not GPU times"
+    ranges = [
+        f"{change}: {rows['gain'].min():.2g} to {rows['gain'].max():.2g} times as fast as a full solve"
+        for change, rows in table.groupby("change", sort=False)
+    ]
+    return f"{devices}; all states proven. Arcs {'; '.join(ranges)}"
+
+
+def updates_table(updates: pd.DataFrame) -> pd.DataFrame:
+    """Return the times of all changes as text."""
+    table = update_medians(updates)
+    return pd.DataFrame(
+        {
+            "Graph": table["graph"],
+            "Change": table["change"],
+            "Arcs": table["arcs"].map("{:,}".format),
+            "Clock": table["device_kind"].map(CLOCKS),
+            "Median [ms]": table["time_ms"].map(rounded),
+            "Full solve [ms]": table["full_ms"].map(rounded),
+            "Times as fast": table["gain"].map(rounded),
+            "Kept": [f"{kept:.0%}" if np.isfinite(kept) else "" for kept in table["kept"]],
+            "Status": table["status"],
+        }
+    )
+
+
+def _family(plan: Plan) -> list[str]:
+    """Return the random flow graphs, which differ only in size; others differ in shape."""
+    return [graph for graph in graphs_of(plan, "dominators") if graph.startswith("flow-random")]
+
+
+def _batches(plan: Plan) -> list[str]:
+    return [name for name in graphs_of(plan, "dominators") if plan.datasets[name].is_batch]
+
+
+def _step_folders(plan: Plan) -> list[str]:
+    """Return the results of the paper's method on its example."""
+    runs = plan.runs.values()
+    return [folder(run) for run in runs if run.kernel == "persistent-warp" and run.graph == "flow-source"]
+
+
+def _draw_updates(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+    measured = inputs.table("updates")
+    return {"updates": over_arcs(measured), "update-times": updates_table(measured)}
+
+
+EXHIBITS = (
+    Exhibit(
+        "dominator-sizes",
+        lambda inputs: over_size(inputs.timings, inputs.contents("graphs")),
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_family(plan))},
+        views=(View("size", "4. Dominators", "size", "time over size", graph="random flow graphs"),),
+        wanted=lambda plan: bool(_family(plan)),
+    ),
+    Exhibit(
+        "dominator-batches",
+        lambda inputs: throughput(inputs.timings, inputs.contents("batches")),
+        lambda plan, _: {
+            "timings": TIMINGS,
+            "batches": [f"results/batches/{batch}/batch.json" for batch in _batches(plan)],
+        },
+        views=(View("batches", "4. Dominators", "batches", "functions per second", graph="all batches"),),
+        wanted=lambda plan: bool(_batches(plan)),
+    ),
+    Exhibit(
+        "dominator-steps",
+        lambda inputs: steps_table(inputs.proven_phases()),
+        lambda plan, _: {
+            "timings": TIMINGS,
+            "phases": [f"{path}/phases.parquet" for path in _step_folders(plan)],
+            "contexts": [f"{path}/context.json" for path in _step_folders(plan)],
+        },
+        views=(
+            View(
+                "steps",
+                "4. Dominators",
+                "steps",
+                "time of each step, as a table",
+                graph="flow-source",
+                suffix="csv",
+            ),
+        ),
+        wanted=lambda plan: bool(_step_folders(plan)),
+    ),
+    Exhibit(
+        "dominator-winners",
+        lambda inputs: winners_table(inputs.timings),
+        lambda *_: {"timings": TIMINGS},
+        views=(
+            View(
+                "winners",
+                "4. Dominators",
+                "winners",
+                "where a GPU wins and where it loses, as a table",
+                suffix="csv",
+            ),
+        ),
+        wanted=lambda plan: bool(graphs_of(plan, "dominators")),
+    ),
+    Exhibit(
+        "dominator-updates",
+        _draw_updates,
+        lambda plan, _: {
+            "updates": [f"results/updates/{graph}.parquet" for graph in plan.config.updates.graphs]
+        },
+        views=(
+            View(
+                "updates",
+                "4. Dominators",
+                "updates",
+                "time over the arcs of an update",
+                graph="all of the study",
+            ),
+            View(
+                "update-times",
+                "4. Dominators",
+                "updates",
+                "time over the arcs of an update, as a table",
+                graph="all of the study",
+                caption="updates",
+                suffix="csv",
+            ),
+        ),
+        wanted=lambda plan: bool(plan.config.updates.graphs),
+    ),
+)

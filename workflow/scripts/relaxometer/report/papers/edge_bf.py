@@ -8,7 +8,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     GREY,
     Look,
@@ -25,24 +26,28 @@ from relaxometer.report.figures.style import (
     legend_above,
     new_figure,
 )
-from relaxometer.report.papers.adaptive import compare
+from relaxometer.report.targets import is_swept, names, runs_of, swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, in_words, source_times
+from relaxometer.results.samples import EMULATED, compare, in_words, source_times
+
+if TYPE_CHECKING:
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
 
 CORNERS = {
     (True, True): "cache and order",
-    (False, True): "order alone",
-    (True, False): "cache alone",
+    (False, True): "order only",
+    (True, False): "cache only",
     (False, False): "neither",
 }
-"""Whether the read-only cache is used, whether the edges are sorted: what the figures call it."""
+"""By use of the read-only cache and order of the edges: the name in the figures."""
 
 CPU = "CPU Dijkstra"
 
 LOOKS = {
     "cache and order": Look("#009E73", "-", "o"),
-    "order alone": Look("#0072B2", (0, (5, 1.5)), "s"),
-    "cache alone": Look("#D55E00", (0, (1.5, 1)), "D"),
+    "order only": Look("#0072B2", (0, (5, 1.5)), "s"),
+    "cache only": Look("#D55E00", (0, (1.5, 1)), "D"),
     "neither": Look("#CC79A7", (0, (4, 1, 1, 1)), "^"),
     CPU: Look("#404040", "-", "v"),
 }
@@ -53,29 +58,29 @@ OTHER_LOOKS = (
     Look("#7F3C8D", (0, (1.5, 1)), "<"),
     Look("#A5642A", (0, (4, 1, 1, 1)), ">"),
 )
-"""For what is not in the source, in the order of the runs."""
+"""For variants that the paper does not have, in the order of the runs."""
 
 GAINS = {
-    "cache, edges sorted": ("cache and order", "order alone"),
-    "cache, edges not sorted": ("cache alone", "neither"),
-    "order, cache on": ("cache and order", "cache alone"),
-    "order, cache off": ("order alone", "neither"),
+    "cache, edges sorted": ("cache and order", "order only"),
+    "cache, edges not sorted": ("cache only", "neither"),
+    "order, cache on": ("cache and order", "cache only"),
+    "order, cache off": ("order only", "neither"),
     "both": ("cache and order", "neither"),
 }
-"""A gain: what is timed with it and what without."""
+"""By gain: the variant with the optimisation and the one without it."""
 
 CLAIMED_RATE, CLAIMED_SPEEDUP, CLAIMED_AT = 100, 40, (2**20, 2**22)
-"""What the source gives: million arcs a second, the gain over its CPU, and the vertices of that gain."""
+"""Values in the paper: million arcs per second, the gain over its CPU, and the vertices of that gain."""
 
 EDGE_BYTES, DISTANCE_BYTES = 16, 8
-"""Of an edge, two vertices and a weight, and of a distance, in the source."""
+"""Sizes in the paper of an edge (two vertices and a weight) and of a distance."""
 
 NOTHING_PROVEN = "No run of edge-bf on an R-MAT graph was proven right and finished."
-NO_GPU_TIME = "Emulated device: these are no GPU times, so nothing is compared."
+NO_GPU_TIME = "Emulated device: these are not GPU times, so nothing is compared."
 
 
 def label(run: Mapping[Any, Any]) -> str | None:
-    """Return what the figures call a run, from its kernel and parameters; None if they do not show it."""
+    """Return the name of a run in the figures by its kernel and parameters, or None if it is not shown."""
     if run["kernel"] == "dijkstra-cpu":
         return CPU
     if run["kernel"] == "edge-bf-atomic":
@@ -83,15 +88,15 @@ def label(run: Mapping[Any, Any]) -> str | None:
     if run["kernel"] != "edge-bf":
         return None
     ours = ["32 bits"] if run["parameter_distance"] == "uint32" else []
-    ours += ["4 edges a thread"] if run["parameter_edges_per_thread"] == 4 else []
+    ours += ["4 edges per thread"] if run["parameter_edges_per_thread"] == 4 else []
     corner = CORNERS[bool(run["parameter_read_only_cache"]), bool(run["parameter_blocked"])]
     return ", ".join(ours if ours and corner == "cache and order" else [corner, *ours])
 
 
 def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Sequence[str]) -> pd.DataFrame:
-    """Return the searches that the figures show, each with its arcs a second.
+    """Return the searches that the figures show, each with its arcs per second.
 
-    Times of a CPU stand beside those of a GPU; beside those of the emulated device they are left out.
+    CPU times are shown with GPU times, but not with those of the emulated device.
 
     Parameters
     ----------
@@ -100,7 +105,7 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Seq
     graphs : sequence of dict
         Contents of ``graph.json``, of the graphs to show.
     swept : sequence of str
-        Variants that only stand in a sweep of a parameter.
+        Variants that are points of a sweep.
 
     Returns
     -------
@@ -124,25 +129,25 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Seq
 
 
 def performance(measured: pd.DataFrame) -> Figure:
-    """Draw the source's first figure, arcs a second over the size of the graph.
+    """Draw the paper's first figure: arcs per second over the size of the graph.
 
     Parameters
     ----------
     measured : DataFrame
         From :func:`rates`.
     """
-    title = "Arcs a second: Bellman-Ford over edges"
+    title = "Arcs per second: Bellman-Ford over edges"
     kernels = measured[measured["label"] != CPU]
     if kernels.empty:
         return empty_figure(title, NOTHING_PROVEN)
     kind = kernels["device_kind"].iloc[0]
     ours: list[str] = [name for name in measured["label"].unique() if name not in LOOKS]
-    panels = [("As in the source", list(LOOKS))]
-    panels += [("What is ours", ["cache and order", *ours])] if ours else []
+    panels = [("As in the paper", list(LOOKS))]
+    panels += [("Not in the paper", ["cache and order", *ours])] if ours else []
     figure, axes = new_figure(3.4 * len(panels) + 0.6, 1, len(panels), squeeze=False)
     for panel, (name, labels) in zip(axes[:, 0], panels, strict=True):
         _lines(panel, measured[measured["label"].isin(labels)], "mega_arcs_per_s", ours)
-        _log_axis(panel, f"Million arcs a second{emulated_note(kind)}")
+        _log_axis(panel, f"Million arcs per second{emulated_note(kind)}")
         legend_above(panel, 4)
         panel.get_legend().set(title=name, alignment="left")
     entitle(figure, title, _best_rate(kernels, kind))
@@ -188,15 +193,15 @@ def _vertices_axis(axes: Axes, sizes: pd.Series) -> None:
 
 
 def _best_rate(kernels: pd.DataFrame, kind: str) -> str:
-    """Say which of the source's four ways has the best mean rate, and where."""
+    """Name the best mean rate of the paper's four variants and of all, with its graph."""
     over = f"{in_words(kernels, 'device')}; mean, least and largest over sources"
     if kind == EMULATED:
-        return f"{over}. Emulated device: these are no GPU times"
+        return f"{over}. Emulated device: these are not GPU times"
     corners = kernels[kernels["label"].isin(CORNERS.values())]
-    found = [("best of the source's four ways", corners), ("best of all", kernels)]
+    found = [("best of the paper's four variants", corners), ("best of all", kernels)]
     said = [f"{what} {_best(rows, 'mega_arcs_per_s')}" for what, rows in found if len(rows)]
-    claimed = f"in the source about {CLAIMED_RATE} at 2^21 vertices"
-    return f"{over}; {'; '.join(said)} million arcs a second; {claimed}"
+    claimed = f"in the paper about {CLAIMED_RATE} at 2^21 vertices"
+    return f"{over}; {'; '.join(said)} million arcs per second; {claimed}"
 
 
 def _best(rows: pd.DataFrame, column: str) -> str:
@@ -207,7 +212,7 @@ def _best(rows: pd.DataFrame, column: str) -> str:
 
 
 def speedup(measured: pd.DataFrame) -> Figure:
-    """Draw the source's second figure, the gain over Dijkstra's algorithm on a CPU.
+    """Draw the paper's second figure: the gain over Dijkstra's algorithm on a CPU.
 
     Parameters
     ----------
@@ -225,12 +230,12 @@ def speedup(measured: pd.DataFrame) -> Figure:
     both = both.assign(gain=both["time_ms_cpu"] / both["time_ms"])
     figure, axes = new_figure(4.6)
     _lines(axes, both, "gain", [name for name in both["label"].unique() if name not in LOOKS])
-    axes.hlines(CLAIMED_SPEEDUP, *CLAIMED_AT, color=GREY, linewidth=4, alpha=0.5, label="the source's mean")
+    axes.hlines(CLAIMED_SPEEDUP, *CLAIMED_AT, color=GREY, linewidth=4, alpha=0.5, label="mean in the paper")
     _log_axis(axes, "Time of the CPU over time of the GPU")
     legend_above(axes, 4)
     finding = (
         f"{in_words(both, 'device')} against {in_words(both, 'device_cpu')}; mean, least and largest over "
-        f"sources; best mean {_best(both, 'gain')}; in the source "
+        f"sources; best mean {_best(both, 'gain')}; in the paper "
         f"about {CLAIMED_SPEEDUP} from 2^20 to 2^22 vertices"
     )
     entitle(figure, title, finding)
@@ -238,7 +243,7 @@ def speedup(measured: pd.DataFrame) -> Figure:
 
 
 def gains(measured: pd.DataFrame) -> Figure:
-    """Draw what each optimisation of the source gains, over the size of the graph.
+    """Draw the gain of each of the paper's optimisations over the size of the graph.
 
     Parameters
     ----------
@@ -268,7 +273,7 @@ def gains(measured: pd.DataFrame) -> Figure:
 
 
 def _gains_on_largest(kernels: pd.DataFrame) -> str:
-    """Say what a paired test shows of each optimisation on the largest graph."""
+    """Give the result of a paired test for each optimisation on the largest graph."""
     largest = kernels[kernels["vertices"] == kernels["vertices"].max()]
     graph = largest["graph"].iloc[0]
     of_label = dict(iter(largest[largest["graph"] == graph].groupby("label")))
@@ -278,19 +283,21 @@ def _gains_on_largest(kernels: pd.DataFrame) -> str:
         if {candidate, baseline} <= of_label.keys()
     ]
     return (
-        f"on {graph} {'; '.join(said)}" if said else "no two of the four ways were run on the largest graph"
+        f"on {graph} {'; '.join(said)}"
+        if said
+        else "no two of the four variants were run on the largest graph"
     )
 
 
 def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
-    """Draw the mean time against the vertices in a block of the order of edges.
+    """Draw the mean time over the number of vertices per block of the order of edges.
 
     Parameters
     ----------
     timings : DataFrame
         The gathered searches on `graph`.
     swept : sequence of str
-        The variants of edge-bf that differ in the size of the block alone.
+        The variants of edge-bf that differ only in the size of the block.
     graph : str
     """
     title = f"Mean time against the size of a block, {graph}"
@@ -302,18 +309,18 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
     kind = sweep["device_kind"].iloc[0]
     figure, axes = new_figure(3.8)
     _lines(axes, sweep.assign(vertices=sweep["block"], label="cache and order"), "time_ms", [])
-    unsorted = _labelled(timings, "cache alone", sweep["source"])
+    unsorted = _labelled(timings, "cache only", sweep["source"])
     if len(unsorted):
-        style = LOOKS["cache alone"]
+        style = LOOKS["cache only"]
         mean = unsorted["time_ms"].mean()
-        axes.axhline(mean, color=style.colour, linestyle=style.dash, label="cache alone (not sorted)")
+        axes.axhline(mean, color=style.colour, linestyle=style.dash, label="cache only (not sorted)")
     axes.set(ylabel=f"Time of a search [ms{emulated_note(kind)}]", xlabel="Vertices in a block (P)")
     axes.set_ylim(bottom=0)
     legend_above(axes, 2)
     means = sweep.groupby("block")["time_ms"].mean()
     finding = f"{in_words(sweep, 'device')}, {sweep['source'].nunique()} sources: mean, least and largest"
     if kind == EMULATED:
-        finding += ". Emulated device: these are no GPU times"
+        finding += ". Emulated device: these are not GPU times"
     else:
         worst = means.max() / means.min()
         finding += f"; best at P = {means.idxmin():,.0f}, the worst takes {worst:.2f} times as long"
@@ -330,20 +337,20 @@ def _labelled(timings: pd.DataFrame, wanted: str, sources: pd.Series) -> pd.Data
 
 
 def graph_table(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the source's table of its graphs, beside what the same graphs have here.
+    """Return the paper's table of graphs, with the numbers of the same graphs here.
 
     Parameters
     ----------
     graphs : sequence of dict
-        Contents of ``graph.json``. Sizes are those of the source's arrays: 8 bytes a distance, and 16 an edge
-        in MB of 2**20 bytes.
+        Contents of ``graph.json``. Sizes are those of the paper's arrays in MB of 2**20 bytes: 8 bytes per
+        distance, 16 bytes per edge.
     """
     mega = 1 << 20
     return pd.DataFrame(
         {
             "Graph": [graph["name"] for graph in graphs],
             "Vertices": [graph["vertices"] for graph in graphs],
-            "Arcs in the source": [32 * graph["vertices"] for graph in graphs],
+            "Arcs in the paper": [32 * graph["vertices"] for graph in graphs],
             "Arcs here": [graph["arcs"] for graph in graphs],
             "Distances [MB]": [f"{graph['vertices'] * DISTANCE_BYTES / mega:.3f}" for graph in graphs],
             "Edges [MB]": [f"{graph['arcs'] // 2 * EDGE_BYTES / mega:.3f}" for graph in graphs],
@@ -352,7 +359,7 @@ def graph_table(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the effective bandwidth of every variant that says what a phase must move.
+    """Return the effective bandwidth of every variant that states the bytes a phase must move.
 
     Parameters
     ----------
@@ -364,9 +371,9 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     Returns
     -------
     DataFrame
-        A line a (graph, variant). The bandwidth is bytes a phase times phases over the time of the whole
-        search, so that what is done outside phases counts against it. On the emulated device, or on another
-        than the copy was measured on, there is no share of the copy rate.
+        One row per graph and variant. The bandwidth is the bytes per phase times the phases over the time of
+        the whole search, so time outside the phases lowers it. There is no share of the copy rate on
+        the emulated device, or if the copy was measured on another device.
     """
     known = timings.assign(bytes_per_phase=_parameter(timings, "bytes_per_phase")).query("status == 'ok'")
     lines = []
@@ -378,14 +385,14 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
             {
                 "Graph": graph,
                 "Variant": variant,
-                "MB a phase": f"{per_phase / 1e6:,.3g}" if per_phase < 1e9 else f"{per_phase / 1e6:,.0f}",
+                "MB per phase": f"{per_phase / 1e6:,.3g}" if per_phase < 1e9 else f"{per_phase / 1e6:,.0f}",
                 "Phases": f"{rows['phases'].median():.0f}",
                 "Median [ms]": f"{rows['time_ms'].median():.3g}",
                 "GB/s": f"{gb_s:.3g}" if gb_s < 1000 else f"{gb_s:,.0f}",
                 "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.0%}" if comparable else "",
             }
         )
-    columns = ["Graph", "Variant", "MB a phase", "Phases", "Median [ms]", "GB/s", "Share of copy rate"]
+    columns = ["Graph", "Variant", "MB per phase", "Phases", "Median [ms]", "GB/s", "Share of copy rate"]
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -394,3 +401,74 @@ def _parameter(timings: pd.DataFrame, name: str) -> pd.Series:
     missing = pd.Series(np.nan, index=timings.index)
     found: pd.Series = timings.get(f"parameter_{name}", missing)
     return found
+
+
+def edge_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs of Bellman-Ford over edges on a graph."""
+    return [run for run in runs_of(plan, "sssp", graph) if run.kernel == "edge-bf"]
+
+
+def block_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs on a graph that are points of the sweep of the size of a block."""
+    runs = edge_runs(plan, graph)
+    return [run for run in runs if "block" in run.parameters and is_swept(plan, run)]
+
+
+def _graphs(plan: Plan) -> list[str]:
+    """Return the R-MAT graphs that some run of edge-bf searches."""
+    rmat = (graph for graph in plan.graphs if plan.datasets[graph].format == "rmat")
+    return [graph for graph in rmat if edge_runs(plan, graph)]
+
+
+def _draw_figures(inputs: Inputs) -> dict[str, Figure]:
+    measured = rates(inputs.timings, inputs.contents("graphs"), inputs.params["swept"])
+    return {"performance": performance(measured), "speedup": speedup(measured), "gains": gains(measured)}
+
+
+def _draw_tables(inputs: Inputs) -> dict[str, pd.DataFrame]:
+    (rate,) = inputs.contents("rate")
+    return {
+        "graphs": graph_table(inputs.contents("graphs")),
+        "bandwidth": bandwidth_table(inputs.timings, rate),
+    }
+
+
+EXHIBITS = (
+    Exhibit(
+        "edge-bf",
+        _draw_figures,
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
+        views=(
+            View("performance", "2. SSSP", "edge-bf 1", "arcs per second", graph="R-MAT"),
+            View("speedup", "2. SSSP", "edge-bf 2", "gain over a CPU", graph="R-MAT"),
+            View("gains", "2. SSSP", "edge-bf 3", "gain of each optimisation", graph="R-MAT"),
+        ),
+        wanted=lambda plan: bool(_graphs(plan)),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+    Exhibit(
+        "edge-bf-blocks",
+        lambda inputs: blocks(inputs.searches("sssp"), inputs.params["swept"], inputs.graph),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("blocks", "2. SSSP", "edge-bf 4", "mean time against the size of a block"),),
+        wanted=lambda plan: [graph for graph in _graphs(plan) if block_runs(plan, graph)],
+        per_graph=True,
+        params=lambda plan, graph: {"swept": names(block_runs(plan, graph))},
+    ),
+    Exhibit(
+        "edge-bf-tables",
+        _draw_tables,
+        lambda plan, _: {
+            "timings": TIMINGS,
+            "graphs": metadata(_graphs(plan)),
+            "rate": "results/device_rates.json",
+        },
+        views=(
+            View(
+                "graphs", "5. Graphs", "edge-bf table", "outline of the graphs", graph="R-MAT", suffix="csv"
+            ),
+            View("bandwidth", "2. SSSP", "bandwidth", "effective bandwidth against a copy", suffix="csv"),
+        ),
+        wanted=lambda plan: bool(_graphs(plan)),
+    ),
+)

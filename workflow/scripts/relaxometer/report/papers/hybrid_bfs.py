@@ -1,4 +1,4 @@
-"""Figures 9 to 11 of Hirakushi and Takahashi on one GPU, and what the direction of each level costs.
+"""Figures 9 to 11 of Hirakushi and Takahashi on one GPU, and the direction and time of each level.
 
 References
 ----------
@@ -7,8 +7,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from relaxometer.report.figures import HYBRID
+from relaxometer.graphs.graph import read_degrees
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     GREY,
     Look,
@@ -29,6 +30,7 @@ from relaxometer.report.figures.style import (
     look,
     new_figure,
 )
+from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
 from relaxometer.results.graph500_result import edges_per_second
 from relaxometer.results.samples import (
     EMULATED,
@@ -41,20 +43,27 @@ from relaxometer.results.samples import (
 )
 from relaxometer.results.statistics import bootstrap_median, is_faster
 
-WARP = 32
-"""The source searches rows of more arcs by a whole warp."""
+if TYPE_CHECKING:
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
 
-CPU_ALONE, GPU_ALONE, TOGETHER = "hybrid-cpu", HYBRID, "cooperative"
-"""The kernels of the source's figures: CPU only, GPU only, CPU + GPU."""
+WARP = 32
+"""The paper assigns a whole warp to each row with more arcs."""
+
+CPU_ONLY, GPU_ONLY, BOTH = "hybrid-cpu", "hybrid", "cooperative"
+"""Kernels of the paper's figures: CPU only, GPU only, CPU + GPU."""
+
+PARAMETERS = ("alpha", "beta", "threshold")
+"""Parameters of the hybrid search that are swept."""
 
 MODES = {"top-down": "o", "bottom-up": "s"}
-"""Direction of a level: the marker that it is drawn with."""
+"""Marker of a level by its direction."""
 
 NOTHING_PROVEN = "No run of breadth-first search here was proven right and finished."
 
 
 def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
-    """Draw figure 11, the share of vertices by degree.
+    """Draw figure 11: the share of vertices by degree.
 
     Parameters
     ----------
@@ -65,7 +74,7 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
     shares = counts / len(degrees)
     above = 1 - np.cumsum(shares)
     figure, axes = new_figure(3.8)
-    colour = look(GPU_ALONE).colour
+    colour = look(GPU_ONLY).colour
     has_arcs = values > 0
     options = {"linestyle": "none", "marker": ".", "markersize": 3, "color": GREY}
     axes.plot(values[has_arcs], shares[has_arcs], **options, label="of exactly this degree")
@@ -78,7 +87,7 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
     legend_above(axes, 2)
     over_warp, isolated = (degrees > WARP).mean(), (degrees == 0).mean()
     finding = (
-        f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the source: about 10% at "
+        f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the paper: about 10% at "
         f"2^22 vertices), {isolated:.0%} have none"
     )
     entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
@@ -86,7 +95,7 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
 
 
 def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 9, the median rate of each variant over the size of the graph.
+    """Draw figure 9: the median rate of each variant over the size of the graph.
 
     Parameters
     ----------
@@ -107,7 +116,7 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
         f"{in_words(rates, 'device')}; input edges of the searched component over time, median of sources"
     ]
     if kind == EMULATED:
-        lines.append("Emulated device: these are no GPU rates")
+        lines.append("Emulated device: these are not GPU rates")
     else:
         lines += [
             f"{graph}: {variant} is first with {value:,.3g}" for graph, (variant, value) in best.items()
@@ -117,7 +126,7 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
 
 
 def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 10 on one GPU, the time of a search on the CPU, on the GPU and on both, over size.
+    """Draw figure 10 on one GPU: the time of a search on the CPU, the GPU and both, over the size.
 
     Parameters
     ----------
@@ -127,7 +136,7 @@ def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> 
         Contents of ``graph.json``, of the graphs to show.
     """
     title = "Figure 10: time of a search on CPU and GPU"
-    compared = timings[timings["kernel"].isin((CPU_ALONE, GPU_ALONE, TOGETHER))]
+    compared = timings[timings["kernel"].isin((CPU_ONLY, GPU_ONLY, BOTH))]
     times = on_one_clock(source_times(compared))
     if times.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -137,13 +146,13 @@ def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> 
     axes.set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
     findings = [_against_cpu(times, graph["name"]) for graph in graphs]
     speedups = "; ".join(finding for finding in findings if finding) or "no speed-up of a GPU was measured"
-    source = "in the source, a node's CPUs against its GPUs: 1.4 to 3.3 times"
-    entitle(figure, title, f"{in_words(times, 'device')}\n{speedups} ({source})")
+    paper = "in the paper, a node's GPUs against its CPUs: 1.4 to 3.3 times"
+    entitle(figure, title, f"{in_words(times, 'device')}\n{speedups} ({paper})")
     return figure
 
 
 def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return one row a run and source with the median rate over its repetitions, in 10^9 edges a second."""
+    """Return one row per run and source: the median rate over its repetitions, in 10^9 edges per second."""
     finished = proven(timings, timings).query("status == 'ok'")
     directed = {graph["name"]: bool(graph.get("directed")) for graph in graphs}
     parts = [
@@ -159,7 +168,7 @@ def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFr
 def _draw_over_scale(
     axes: Axes, rows: pd.DataFrame, value: str, graphs: Sequence[dict[str, Any]]
 ) -> dict[str, tuple[str, float]]:
-    """Draw the median of a column with its 95% interval over size; return the largest a graph, and whose."""
+    """Draw the median of a column with its 95% interval over size; return the largest per graph."""
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
     for variant, of_variant in rows.groupby("variant", sort=False):
@@ -202,9 +211,9 @@ def _error_line(
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:
-    """Say how many times faster the GPU alone is than the CPU alone, as far as a paired test shows it."""
+    """Compare the GPU with the CPU by a paired test."""
     of_graph = times[times["graph"] == graph]
-    gpu, cpu = (of_graph[of_graph["variant"] == variant] for variant in (GPU_ALONE, CPU_ALONE))
+    gpu, cpu = (of_graph[of_graph["variant"] == variant] for variant in (GPU_ONLY, CPU_ONLY))
     if gpu.empty or cpu.empty or (gpu["device_kind"] == EMULATED).any():
         return ""
     ours, theirs = paired(gpu, cpu)
@@ -238,7 +247,7 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
             upper.plot(level[these], rows.loc[these, "time_ms"], marker, color=style.colour, markersize=5)
     first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
     lower.step(first["phase"] - 1, first["updated"].clip(lower=0.5), where="mid", color=GREY)
-    lower.set(yscale="log", xlabel="Level that is searched from", ylabel="New vertices")
+    lower.set(yscale="log", xlabel="Level that is expanded", ylabel="New vertices")
     lower.xaxis.set_major_locator(MaxNLocator(integer=True))
     upper.set(yscale="log", ylabel=f"Time of the level [ms{emulated_note(kind)}]")
     _plain_log_axis(upper)
@@ -252,12 +261,12 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
 
 
 MARKED_LEVELS = 60
-"""With more levels, their directions are not marked."""
+"""Directions are marked up to this many levels."""
 
 
 def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
     parts = [f"Source vertex {source}, instrumented run"]
-    hybrid = rows[rows["variant"] == GPU_ALONE]
+    hybrid = rows[rows["variant"] == GPU_ONLY]
     if len(hybrid):
         in_time = hybrid["mode"] == "bottom-up"
         total = hybrid["time_ms"].sum()
@@ -268,21 +277,21 @@ def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
         examined = hybrid["relaxed_arcs"].sum()
         plain = rows.loc[rows["variant"] == "top-down", "relaxed_arcs"].sum()
         if plain:
-            parts.append(f"it looks at {examined / plain:.1%} of the arcs that top-down does")
+            parts.append(f"it examines {examined / plain:.1%} of the arcs that top-down examines")
     if kind == EMULATED:
-        parts.append("emulated device: these are no GPU times")
+        parts.append("emulated device, so these are not GPU times")
     return "; ".join(parts)
 
 
-def sweeps(timings: pd.DataFrame, swept: dict[str, Sequence[str]], graph: str) -> Figure:
-    """Draw the median time of the hybrid search against each parameter that is swept.
+def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str) -> Figure:
+    """Draw the median time of the hybrid search over each parameter that is swept.
 
     Parameters
     ----------
     timings : DataFrame
         The gathered searches of BFS on `graph`, the swept variants included.
-    swept : dict of str to sequence of str
-        By parameter, the variants that differ in it alone.
+    swept : mapping of str to sequence of str
+        By parameter, the variants that differ only in it.
     graph : str
     """
     title = f"Time of the hybrid search against its parameters, {graph}"
@@ -293,13 +302,13 @@ def sweeps(timings: pd.DataFrame, swept: dict[str, Sequence[str]], graph: str) -
         return empty_figure(title, NOTHING_PROVEN)
     kind = times["device_kind"].iloc[0]
     figure, panels = new_figure(3.4, len(chosen), squeeze=False, sharey=True)
-    plain = times[times["variant"] == GPU_ALONE]
+    plain = times[times["variant"] == GPU_ONLY]
     findings = [f"{in_words(times, 'device')}, {next(iter(chosen.values()))['source'].nunique()} sources"]
     for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
         medians = [(at, *bootstrap_median(part["time_ms"])) for at, part in rows.groupby(value)]
         at, median, low, high = np.array(medians).T
-        _error_line(axes, at, median, (median - low, high - median), look(GPU_ALONE), "value given")
+        _error_line(axes, at, median, (median - low, high - median), look(GPU_ONLY), "value given")
         if len(plain):
             same = plain[plain["source"].isin(rows["source"])]
             axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="default")
@@ -310,7 +319,7 @@ def sweeps(timings: pd.DataFrame, swept: dict[str, Sequence[str]], graph: str) -
     panels[0][0].set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
     legend_above(panels[0][0], 2)
     if kind == EMULATED:
-        findings = ["Emulated device: these are no GPU times"]
+        findings = ["Emulated device: these are not GPU times"]
     entitle(figure, title, "; ".join(findings))
     return figure
 
@@ -320,3 +329,94 @@ def _plain_log_axis(axes: Axes) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def plain_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs of breadth-first search on a graph that are not points of a curve."""
+    return [run for run in runs_of(plan, "bfs", graph) if not is_swept(plan, run)]
+
+
+def sweeps_of(plan: Plan, graph: str) -> dict[str, list[str]]:
+    """Return by parameter the variants of the hybrid search on a graph that differ only in it."""
+    runs = [run for run in runs_of(plan, "bfs", graph) if run.kernel == GPU_ONLY and is_swept(plan, run)]
+    found = {name: names([run for run in runs if list(run.parameters) == [name]]) for name in PARAMETERS}
+    return {name: variants for name, variants in found.items() if variants}
+
+
+def graph500_graphs(plan: Plan) -> list[str]:
+    """Return the Graph500 graphs that are searched."""
+    return [graph for graph in _graphs(plan) if plan.datasets[graph].format == "graph500"]
+
+
+def graph500_results(plan: Plan) -> list[str]:
+    """Return the files in the format of Graph500 that a plan wants."""
+    if "hybrid-bfs" not in plan.config.report.papers:
+        return []
+    runs = [run for graph in graph500_graphs(plan) for run in plain_runs(plan, graph)]
+    return [f"results/graph500/{run.graph}-{run.variant}.txt" for run in runs]
+
+
+def _graphs(plan: Plan) -> list[str]:
+    return [graph for graph in graphs_of(plan, "bfs") if plain_runs(plan, graph)]
+
+
+def _draw_degrees(inputs: Inputs) -> Figure:
+    (vertices,) = inputs.files("vertices")
+    return degree_shares(read_degrees(vertices.parent), inputs.graph)
+
+
+def _draw_scales(inputs: Inputs) -> dict[str, Figure]:
+    graphs = inputs.contents("graphs")
+    searches = inputs.searches("bfs", variants=inputs.params["variants"])
+    shown = searches[searches["graph"].isin([graph["name"] for graph in graphs])]
+    return {"figure-9": rates_over_scale(shown, graphs), "figure-10": computing_times(shown, graphs)}
+
+
+def _level_files(plan: Plan, graph: str) -> Files:
+    phases = [f"{folder(run)}/phases.parquet" for run in plain_runs(plan, graph)]
+    return {"timings": TIMINGS, "phases": phases}
+
+
+EXHIBITS = (
+    Exhibit(
+        "bfs-degrees",
+        _draw_degrees,
+        lambda _, graph: {
+            "vertices": f"results/graphs/{graph}/vertices.parquet",
+            "graphs": metadata([graph]),
+        },
+        views=(View("figure-11", "5. Graphs", "figure 11", "vertices by degree"),),
+        wanted=graph500_graphs,
+        per_graph=True,
+    ),
+    Exhibit(
+        "bfs-scales",
+        _draw_scales,
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(graph500_graphs(plan))},
+        views=(
+            View("figure-9", "3. BFS", "figure 9", "rate over size", graph="all of Graph500"),
+            View("figure-10", "3. BFS", "figure 10", "time on CPU and GPU", graph="all of Graph500"),
+        ),
+        wanted=lambda plan: bool(graph500_graphs(plan)),
+        params=lambda plan, _: {
+            "variants": names([run for graph in graph500_graphs(plan) for run in plain_runs(plan, graph)])
+        },
+    ),
+    Exhibit(
+        "bfs-levels",
+        lambda inputs: level_times(inputs.proven_phases(), inputs.graph),
+        _level_files,
+        views=(View("levels", "3. BFS", "levels", "direction and time of each level"),),
+        wanted=_graphs,
+        per_graph=True,
+    ),
+    Exhibit(
+        "bfs-sweeps",
+        lambda inputs: sweeps(inputs.searches("bfs"), inputs.params["swept"], inputs.graph),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("sweeps", "3. BFS", "sweeps", "time against alpha, beta and threshold"),),
+        wanted=lambda plan: [graph for graph in _graphs(plan) if sweeps_of(plan, graph)],
+        per_graph=True,
+        params=lambda plan, graph: {"swept": sweeps_of(plan, graph)},
+    ),
+)

@@ -1,4 +1,4 @@
-"""Table 1 of the survey as a figure, and its queues and buckets compared: its own results on them are lost.
+"""Table 1 of the survey, and its queues and buckets, on which its own results are lost.
 
 References
 ----------
@@ -8,7 +8,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.style import (
     GREY,
     OTHER_COLOURS,
@@ -29,16 +30,21 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
-from relaxometer.report.papers.adaptive import compare
+from relaxometer.report.targets import graphs_of, names, runs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import (
     EMULATED,
+    compare,
     in_words,
     median_extract_min,
     on_one_clock,
     proven,
     source_times,
 )
+
+if TYPE_CHECKING:
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
 
 METHODS = {
     "reduction-128": Look("#56B4E9", (0, (1.5, 1)), "o"),
@@ -49,28 +55,28 @@ METHODS = {
     "loop": Look("#404040", "-", "v"),
     "heap": Look("#D55E00", "-", "X"),
 }
-"""ExtractMin's methods and how they are drawn."""
+"""How each method of ExtractMin is drawn."""
 
 METHOD_LABELS = {"cub": "CUB", "loop": "loop (CPU)", "heap": "heap (CPU)"}
 
 ORDERS = ("fifo", "slf", "lll", "slf-lll")
-"""Of the queues of ``bellman-ford-queue``, the plain one first."""
+"""The orders of the queues of ``bellman-ford-queue``, the plain one first."""
 
 CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
-"""What the survey cites for queues on a CPU, against the plain one."""
+"""Gains over the plain queue on a CPU that the survey cites."""
 
 CLOSE = 0.1
-"""Widths nearer to each other than this share of the axis have their rules named together."""
+"""Rules whose widths differ by less than this share of the axis have one label."""
 
 NOTHING_PROVEN = "No run of {} on this graph was proven right and finished."
-NO_GPU_TIME = "emulated device: these are no GPU times"
+NO_GPU_TIME = "emulated device, so these are not GPU times"
 
 ARC_BYTES = 8
-"""Of an arc that is relaxed: the vertex at its other end, and its weight."""
+"""Size of a relaxed arc: its head and its weight."""
 
 
 def extract_min(trials: pd.DataFrame) -> Figure:
-    """Draw table 1: the time of ExtractMin against the number of values.
+    """Draw table 1: the time of ExtractMin over the number of values.
 
     Parameters
     ----------
@@ -103,7 +109,7 @@ def _method_label(method: str) -> str:
 
 
 def _extract_min_finding(shown: pd.DataFrame) -> str:
-    """Say which block size is best on the most values, and how the others stand to it."""
+    """Name the best block size for the most values, and its gain over the loop."""
     most = shown["values"].max()
     times = shown[shown["values"] == most].set_index("method")["time_us"]
     reductions = times[times.index.str.startswith("reduction")]
@@ -112,16 +118,16 @@ def _extract_min_finding(shown: pd.DataFrame) -> str:
         return f"{devices}. No GPU: the reductions ran on the emulated device, whose times are not shown"
     best = str(reductions.idxmin())
     threads = best.removeprefix("reduction-")
-    finding = f"{devices}. At {most:,} values {threads} threads a block are best (in the source: 512)"
+    finding = f"{devices}. At {most:,} values {threads} threads per block are best (in the paper: 512)"
     faster = [
-        f"{times['loop'] / times[method]:,.3g} times as fast as the loop (in the source: {claimed})"
+        f"{times['loop'] / times[method]:,.3g} times as fast as the loop (in the paper: {claimed})"
         for method, claimed in ((best, "1.65"), ("cub", "6.07, Thrust"))
     ]
     return f"{finding}: {faster[0]}; CUB {faster[1]}"
 
 
 def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return table 1 in microseconds, a line for each method, emulated times marked as such."""
+    """Return table 1 in microseconds, one row per method, with emulated times marked."""
     medians = median_extract_min(trials)
     wide = medians.pivot(index=["method", "device_kind"], columns="values", values="time_us").reset_index()
     wide = wide.set_index("method").loc[[name for name in METHODS if name in set(wide["method"])]]
@@ -140,12 +146,12 @@ def _microseconds(value: float) -> str:
 
 
 def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
-    """Draw what the orders of the queues cost: time and relaxed arcs.
+    """Draw the time and the relaxed arcs of each order of the queues.
 
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches of ``bellman-ford-queue`` on `graph`; the orders may differ in nothing else.
+        The gathered searches of ``bellman-ford-queue`` on `graph`, which differ only in the order.
     graph : str
     """
     title = f"Bellman-Ford with queues: the order of the queues, {graph}"
@@ -162,13 +168,13 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
     _bars(left, orders, [medians[order] for order in orders])
     left.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
     _bars(right, orders, [relaxed.get(order, np.nan) for order in orders])
-    right.set_ylabel("Relaxations an arc")
+    right.set_ylabel("Relaxations per arc")
     entitle(figure, title, _order_finding(times, orders, kind))
     return figure
 
 
 def _bars(axes: Axes, names: list[str], heights: list[float]) -> None:
-    """Draw a bar for each order, its height written over it."""
+    """Draw one bar per order with its height above it."""
     colours = [OTHER_COLOURS[ORDERS.index(name)] for name in names]
     bars = axes.bar(names, heights, color=colours)
     axes.bar_label(bars, fmt="{:.3g}", fontsize=8, padding=2)
@@ -177,7 +183,7 @@ def _bars(axes: Axes, names: list[str], heights: list[float]) -> None:
 
 
 def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
-    """Say how each order stands to the plain queue, and what the survey cites."""
+    """Compare each order with the plain queue, and give the gain that the survey cites."""
     over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
     if kind == EMULATED:
         return f"{over}; {NO_GPU_TIME}"
@@ -187,7 +193,7 @@ def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
         return over
     found = [
         f"{order} {compare(of_order[order], plain)} fifo"
-        + (f" (cited in the source: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
+        + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
         for order in orders
         if order != "fifo"
     ]
@@ -195,7 +201,7 @@ def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
 
 
 def widths(timings: pd.DataFrame, graph: str) -> Figure:
-    """Draw delta-stepping against the width of a bucket: time, phases and relaxed arcs.
+    """Draw time, phases and relaxed arcs of delta-stepping over the width of a bucket.
 
     Parameters
     ----------
@@ -214,7 +220,7 @@ def widths(timings: pd.DataFrame, graph: str) -> Figure:
     columns = {
         "time_ms": f"Median time\n[ms{emulated_note(kind)}]",
         "phases": "Phases",
-        "relaxations": "Relaxations\nan arc",
+        "relaxations": "Relaxations\nper arc",
     }
     for axes, (column, label) in zip(panels, columns.items(), strict=True):
         axes.plot(points["delta"], points[column], color=style.colour, marker="o", markersize=4)
@@ -231,7 +237,7 @@ def widths(timings: pd.DataFrame, graph: str) -> Figure:
 
 
 def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a variant, by width: its rule, median time, phases and relaxations."""
+    """Return one row per variant, by width: its rule, median time, phases and relaxations."""
     of_run = timings.groupby(KEY, sort=False).agg(
         delta=("parameter_delta", "first"),
         rule=("parameter_delta_rule", "first"),
@@ -243,13 +249,13 @@ def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mark_rules(axes: Axes, points: pd.DataFrame) -> None:
-    """Mark the widths that follow from a rule."""
+    """Mark the widths that a rule gives."""
     for delta in points.loc[points["rule"] != "given", "delta"]:
         axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
 
 
 def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
-    """Write the names of the rules over a panel, those of widths close together into one line."""
+    """Write the names of the rules above a panel; rules with close widths share a label."""
     ruled = points[points["rule"] != "given"]
     close = CLOSE * np.log10(points["delta"].max() / points["delta"].min())
     place = np.log10(ruled["delta"])
@@ -269,7 +275,7 @@ def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
 
 
 def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
-    """Say which width is the fastest, and the best of the survey's three rules."""
+    """Name the fastest width and the best of the survey's three rules."""
     over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
     if kind == EMULATED:
         return f"{over}; {NO_GPU_TIME}"
@@ -281,13 +287,13 @@ def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
     if by_rule.empty:
         return finding
     ruled = by_rule.nsmallest(1, "time_ms").iloc[0]
-    return f"{finding}. Of the source's rules {ruled['rule']} is best: {ruled['time_ms']:.3g} ms"
+    return f"{finding}. Best rule of the paper: {ruled['rule']}, {ruled['time_ms']:.3g} ms"
 
 
 def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the least bytes that each variant moves on the GPU, as a bandwidth against a copy.
+    """Return the bytes that each variant must at least move on the GPU, as a bandwidth against a copy.
 
-    Those are what its phases must move where a variant says it, and otherwise the arcs that it relaxes.
+    These are the bytes of its phases if the variant states them, and otherwise the arcs that it relaxes.
 
     Parameters
     ----------
@@ -299,7 +305,7 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     Returns
     -------
     DataFrame
-        A line a (graph, variant), in the order of the runs; medians over searches. Without the share where
+        One row per graph and variant, in the order of the runs; medians over searches. The share is empty if
         the copy was measured on another device or on the emulated one.
     """
     counted = proven(timings, timings).query("status == 'ok' and device_kind != 'cpu' and relaxed_arcs > 0")
@@ -314,11 +320,88 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
             {
                 "Graph": graph,
                 "Variant": variant,
-                "GB a search": rounded(float(rows["gb"].median())),
+                "GB per search": rounded(float(rows["gb"].median())),
                 "Billion relaxations/s": rounded(relaxed),
                 "GB/s": rounded(gb_s),
                 "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.1%}" if comparable else "",
             }
         )
-    columns = ["Graph", "Variant", "GB a search", "Billion relaxations/s", "GB/s", "Share of copy rate"]
+    columns = ["Graph", "Variant", "GB per search", "Billion relaxations/s", "GB/s", "Share of copy rate"]
     return pd.DataFrame(lines, columns=columns)
+
+
+def queue_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs of Bellman-Ford with queues on a graph."""
+    return [run for run in runs_of(plan, "sssp", graph) if run.kernel == "bellman-ford-queue"]
+
+
+def width_runs(plan: Plan, graph: str) -> list[Run]:
+    """Return the runs of delta-stepping on a graph."""
+    return [run for run in runs_of(plan, "sssp", graph) if run.kernel == "delta-stepping"]
+
+
+def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+    trials = inputs.table("trials")
+    return {"extract-min": extract_min(trials), "extract-min-times": extract_min_table(trials)}
+
+
+def _draw_bandwidth(inputs: Inputs) -> pd.DataFrame:
+    (rate,) = inputs.contents("rate")
+    return bandwidth_table(inputs.searches("sssp", without=inputs.params["swept"]), rate)
+
+
+EXHIBITS = (
+    Exhibit(
+        "extract-min",
+        _draw_extract_min,
+        lambda *_: {"trials": "results/extract_min.parquet"},
+        views=(
+            View("extract-min", "2. SSSP", "survey table 1", "time of ExtractMin", graph="none"),
+            View(
+                "extract-min-times",
+                "2. SSSP",
+                "survey table 1",
+                "time of ExtractMin, as a table",
+                graph="none",
+                caption="extract-min",
+                suffix="csv",
+            ),
+        ),
+    ),
+    Exhibit(
+        "queue-orders",
+        lambda inputs: queue_orders(
+            inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph
+        ),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("queues", "2. SSSP", "survey, queues", "order of the queues"),),
+        wanted=lambda plan: [graph for graph in plan.graphs if len(queue_runs(plan, graph)) > 1],
+        per_graph=True,
+        params=lambda plan, graph: {"variants": names(queue_runs(plan, graph))},
+    ),
+    Exhibit(
+        "widths",
+        lambda inputs: widths(inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("widths", "2. SSSP", "survey, delta-stepping", "width of a bucket"),),
+        wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
+        per_graph=True,
+        params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
+    ),
+    Exhibit(
+        "survey-bandwidth",
+        _draw_bandwidth,
+        lambda *_: {"timings": TIMINGS, "rate": "results/device_rates.json"},
+        views=(
+            View(
+                "bandwidth",
+                "2. SSSP",
+                "survey, bandwidth",
+                "effective bandwidth of all variants against a copy",
+                suffix="csv",
+            ),
+        ),
+        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

@@ -1,0 +1,146 @@
+"""Which figures and tables a plan wants, and what their records promise."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from relaxometer.core import provenance
+from relaxometer.core.errors import UserError
+from relaxometer.plan.plan import Plan
+from relaxometer.report import papers, targets
+from relaxometer.report.catalogue import Inputs, exhibits
+from relaxometer.report.catalogue import targets as wanted
+from relaxometer.report.papers.hybrid_bfs import graph500_results
+
+ROOT = Path(__file__).parents[2]
+CAPTIONS = ROOT / "workflow/report"
+IN_RULES = {
+    *("summary", "claims", "distributed", "provenance", "graph", "degrees", "batch", "batch-sizes"),
+    "graph500-result",
+}
+"""Captions that rules of their own name."""
+
+
+def plan(**config):
+    return Plan({"report": {"papers": [], "maps": []}, **config}, ROOT / "resources/datasets.yaml")
+
+
+def default(*names):
+    """The default run with the figures of some papers."""
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    return plan(**{**config, "report": {"papers": list(names), "maps": []}})
+
+
+def test_each_paper_adds_its_own_figures():
+    common = set(wanted(default()))
+    assert "results/tables/common/sssp-work.csv" in common
+    assert set(wanted(default("adaptive"))) - common == {
+        *(
+            f"results/figures/adaptive/figure-{number}/{graph}.svg"
+            for number in (4, 5, 6)
+            for graph in ("japan-highways", "kanto-highways")
+        ),
+        "results/figures/adaptive/figure-7.svg",
+    }
+    assert set(wanted(default("hybrid-bfs"))) - common == {
+        "results/figures/hybrid-bfs/levels/kanto-highways.svg"
+    }
+
+
+def test_a_map_is_drawn_where_it_is_asked_for():
+    asked = plan(
+        sssp={"graphs": ["kanto-highways"], "variants": {"adaptive": {}}}, report={"maps": ["kanto-highways"]}
+    )
+    maps = [path for path in wanted(asked) if path.endswith(".png")]
+    assert maps == ["results/figures/common/map/kanto-highways.png"]
+
+
+@pytest.mark.parametrize(("thresholds", "swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
+def test_four_variants_that_differ_in_values_are_a_curve(thresholds, swept):
+    variants = {"adaptive": {}, "tuned": {"kernel": "adaptive", "to_all_us": thresholds}}
+    asked = plan(sssp={"graphs": ["usa-ny"], "variants": variants}, report={"papers": ["adaptive"]})
+    names = [f"tuned-{value}" for value in thresholds]
+    assert targets.swept(asked) == (names if swept else [])
+    assert ("results/figures/adaptive/figure-8/usa-ny.svg" in wanted(asked)) == swept
+    assert exhibits()["thresholds"].params(asked, "usa-ny")["swept"] == (names if swept else [])
+    assert "adaptive" in exhibits()["mean-times"].params(asked, "")["variants"]
+
+
+def test_results_in_the_format_of_graph500_are_of_its_graphs_only():
+    bfs = {"graphs": ["kanto-highways", "kron-g500-s10"], "variants": {"top-down": {}, "hybrid": {}}}
+    assert graph500_results(plan(bfs=bfs)) == []
+    assert graph500_results(plan(bfs=bfs, report={"papers": ["hybrid-bfs"]})) == [
+        "results/graph500/kron-g500-s10-top-down.txt",
+        "results/graph500/kron-g500-s10-hybrid.txt",
+    ]
+
+
+def test_pages_and_the_table_over_ranks_are_there_where_runs_need_them():
+    asked = plan(
+        dominators={
+            "graphs": ["flow-source", "cfg-python-stdlib"],
+            "variants": {"semi-nca": {}, "batch-warp": {}},
+        },
+        distributed={"weak": {"ranks": [1, 2], "scale_per_rank": 4}},
+    )
+    found = targets.results(asked)
+    assert "results/pages/graphs/flow-source.html" in found
+    assert "results/pages/batches/cfg-python-stdlib.html" in found
+    assert "results/distributed_verdict.txt" in found
+    assert "results/figures/common/scaling-over-ranks.svg" in wanted(asked)
+    assert "results/distributed.csv" not in targets.results(default())
+
+
+def test_every_caption_is_there_and_used():
+    captions = {one.caption(view) for one in exhibits().values() for view in one.views if view.category}
+    files = {str(path.relative_to(CAPTIONS)) for path in CAPTIONS.glob("*/*.rst")}
+    assert captions <= files
+    assert {Path(name).stem for name in files - captions} == IN_RULES
+
+
+def test_no_two_records_write_one_file():
+    paths = [one.path(view) for one in exhibits().values() for view in one.views]
+    assert len(set(paths)) == len(paths)
+    assert all(one.paper in {"common", *papers.names()} for one in exhibits().values())
+
+
+def test_papers_are_found_by_their_modules():
+    assert papers.names() == ["adaptive", "dominators", "edge-bf", "hybrid-bfs", "survey"]
+    papers.check(["edge-bf"], "my.yaml")
+    with pytest.raises(
+        UserError, match=r"my\.yaml: report\.papers: unknown paper 'survy'; did you mean 'survey'\?"
+    ):
+        papers.check(["adaptive", "survy"], "my.yaml")
+
+
+def test_the_old_key_names_the_new_one():
+    with pytest.raises(UserError, match=r"report: report\.sources is now report\.papers"):
+        plan(report={"sources": ["adaptive"]})
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_an_edit_of_a_paper_draws_its_figures_only(paper):
+    edited = provenance.PACKAGE / f"report/papers/{paper.replace('-', '_')}.py"
+    drawn = {one.paper for one in exhibits().values() if edited in provenance.files_used(one.module)}
+    assert drawn == {paper}
+
+
+def test_figures_do_not_depend_on_the_code_of_the_plan():
+    for one in exhibits().values():
+        files = provenance.files_used(one.module, without=("plan.models", "plan.plan"))
+        left = {file.relative_to(provenance.PACKAGE).as_posix() for file in files}
+        assert not {"plan/plan.py", "plan/models.py", "datasets/registry.py"} & left, one.name
+
+
+def test_inputs_select_the_searches_of_a_graph(tmp_path):
+    path = tmp_path / "timings.csv"
+    path.write_text(
+        "problem,graph,variant\nsssp,town,a\nsssp,town,b\nbfs,town,a\nsssp,village,a\n", encoding="utf-8"
+    )
+    inputs = Inputs({"timings": str(path)}, {}, "town")
+    assert len(inputs.searches()) == 3
+    assert inputs.searches("sssp")["variant"].tolist() == ["a", "b"]
+    assert inputs.searches("sssp", variants=["b"])["variant"].tolist() == ["b"]
+    assert inputs.searches(without=["a"])["variant"].tolist() == ["b"]
+    assert len(Inputs({"timings": str(path)}, {}).searches("sssp")) == 3

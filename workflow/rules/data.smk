@@ -1,0 +1,73 @@
+"""From a dataset's name to its Parquet, of a graph or of a batch, and the sources that variants start from."""
+
+
+rule download_file:
+    output:
+        "results/downloads/{file}",
+    log:
+        "logs/downloads/{file}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        file=lambda wildcards: downloaded(wildcards.file)[1].as_download(),
+        terms=lambda wildcards: downloaded(wildcards.file)[0].terms,
+    script:
+        "../scripts/download_file.py"
+
+
+rule build_graph:
+    input:
+        unpack(graph_inputs),
+    output:
+        vertices="results/graphs/{graph}/vertices.parquet",
+        arcs="results/graphs/{graph}/arcs.parquet",
+        metadata="results/graphs/{graph}/graph.json",
+    log:
+        "logs/graphs/{graph}.log",
+    benchmark:
+        "logs/graphs/{graph}.benchmark.tsv"
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        dataset=lambda wildcards: PLAN.datasets[wildcards.graph].model_dump(),
+        code=lambda wildcards: dataset_code(wildcards.graph),
+    script:
+        "../scripts/build_dataset.py"
+
+
+rule build_batch:
+    input:
+        unpack(batch_inputs),
+    output:
+        graphs="results/batches/{batch}/graphs.parquet",
+        vertices="results/batches/{batch}/vertices.parquet",
+        arcs="results/batches/{batch}/arcs.parquet",
+        metadata="results/batches/{batch}/batch.json",
+    log:
+        "logs/batches/{batch}.log",
+    benchmark:
+        "logs/batches/{batch}.benchmark.tsv"
+    conda:
+        "../envs/relaxometer.yaml"
+    threads: 2
+    params:
+        dataset=lambda wildcards: PLAN.datasets[wildcards.batch].model_dump(),
+        code=lambda wildcards: dataset_code(wildcards.batch),
+    script:
+        "../scripts/build_dataset.py"
+
+
+rule draw_sources:
+    input:
+        lambda wildcards: graph_files(wildcards.graph),
+    output:
+        "results/sources/{graph}.parquet",
+    log:
+        "logs/sources/{graph}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        sources=PLAN.config.timing.sources,
+        seed=PLAN.config.seed,
+    script:
+        "../scripts/draw_sources.py"

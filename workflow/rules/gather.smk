@@ -1,0 +1,130 @@
+"""From the results of single runs to tables, a verdict, the comparison with published claims, and provenance."""
+
+RUN_FOLDERS = [targets.folder(run) for run in PLAN.runs.values()]
+
+
+rule gather_timings:
+    input:
+        runs=expand("{folder}/runs.parquet", folder=RUN_FOLDERS),
+        certificates=expand("{folder}/certificates.parquet", folder=RUN_FOLDERS),
+        contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
+    output:
+        timings="results/timings.parquet",
+        certificates="results/certificates.parquet",
+        summary=report(
+            "results/summary.csv",
+            category="1. Summary",
+            caption="../report/common/summary.rst",
+            labels={"table": "all variants", "format": "csv"},
+        ),
+    log:
+        "logs/gather_timings.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("results.gather"),
+    script:
+        "../scripts/gather_timings.py"
+
+
+rule gather_distributed:
+    input:
+        expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
+    output:
+        report(
+            "results/distributed.csv",
+            category="1. Summary",
+            caption="../report/common/distributed.rst",
+            labels={"table": "searches over several ranks", "format": "csv"},
+        ),
+    log:
+        "logs/gather_distributed.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        runs=[run.model_dump() for run in PLAN.distributed.values()],
+        code=code_hash("results.scaling"),
+    script:
+        "../scripts/gather_distributed.py"
+
+
+rule judge_answers:
+    input:
+        summary="results/summary.csv",
+        throughput=expand(
+            "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
+        ),
+    output:
+        "results/verdict.txt",
+    log:
+        "logs/judge_answers.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    script:
+        "../scripts/judge_answers.py"
+
+
+use rule judge_answers as judge_distributed with:
+    input:
+        summary="results/distributed.csv",
+        throughput=[],
+    output:
+        "results/distributed_verdict.txt",
+    log:
+        "logs/judge_distributed.log",
+
+
+rule compare_claims:
+    input:
+        claims=papers.claims(PLAN.config.report.papers, ROOT / "resources/claims"),
+        timings="results/timings.parquet",
+        phases=expand("{folder}/phases.parquet", folder=RUN_FOLDERS),
+        contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
+        graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
+        extract_min=targets.extract_min(PLAN),
+    output:
+        parquet="results/claims.parquet",
+        csv=report(
+            "results/claims.csv",
+            category="1. Summary",
+            caption="../report/common/claims.rst",
+            labels={"table": "claims of the papers", "format": "csv"},
+        ),
+        table="results/tables/common/claims.csv",
+    log:
+        "logs/compare_claims.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        swept=targets.swept(PLAN),
+        code=code_hash("results.claims"),
+    script:
+        "../scripts/compare_claims.py"
+
+
+rule merge_contexts:
+    input:
+        expand("{folder}/context.json", folder=RUN_FOLDERS),
+    output:
+        context=report(
+            "results/context.json",
+            category="6. Provenance",
+            caption="../report/common/provenance.rst",
+            labels={"what": "all runs, as json"},
+        ),
+        page=report(
+            "results/pages/provenance.html",
+            category="6. Provenance",
+            caption="../report/common/provenance.rst",
+            labels={"what": "all runs, as a page"},
+        ),
+        machine="results/tables/common/machine.csv",
+    log:
+        "logs/merge_contexts.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        config=PLAN.config.model_dump(),
+        code=code_hash("results.contexts", "report.provenance"),
+    script:
+        "../scripts/merge_contexts.py"

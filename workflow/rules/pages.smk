@@ -1,0 +1,101 @@
+"""A page for each graph and batch with its properties, and the results in the format of Graph500."""
+
+from relaxometer.report.papers.hybrid_bfs import graph500_graphs, graph500_results
+
+
+rule describe_graph:
+    input:
+        dataset=lambda wildcards: graph_files(wildcards.graph),
+        weights="results/figures/common/arc-weights/{graph}.svg",
+    output:
+        description="results/descriptions/graphs/{graph}.json",
+        figure=report(
+            "results/figures/common/degrees/{graph}.svg",
+            category="5. Graphs",
+            caption="../report/common/degrees.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "degrees",
+                "view": "share of vertices",
+            },
+        ),
+        page=report(
+            "results/pages/graphs/{graph}.html",
+            category="5. Graphs",
+            caption="../report/common/graph.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "page",
+                "view": "what the graph is like",
+            },
+        ),
+    log:
+        "logs/describe_graph/{graph}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("graphs.describe", "report.graph_pages", "report.figures.maps"),
+    script:
+        "../scripts/describe_dataset.py"
+
+
+rule describe_batch:
+    input:
+        dataset=lambda wildcards: batch_files(wildcards.batch),
+    output:
+        description="results/descriptions/batches/{batch}.json",
+        figure=report(
+            "results/figures/common/batch-sizes/{batch}.svg",
+            category="5. Graphs",
+            caption="../report/common/batch-sizes.rst",
+            labels={
+                "graph": "{batch}",
+                "figure": "sizes",
+                "view": "sizes and degrees",
+            },
+        ),
+        page=report(
+            "results/pages/batches/{batch}.html",
+            category="5. Graphs",
+            caption="../report/common/batch.rst",
+            labels={
+                "graph": "{batch}",
+                "figure": "page",
+                "view": "what the batch is like",
+            },
+        ),
+    log:
+        "logs/describe_batch/{batch}.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("graphs.describe", "report.graph_pages"),
+    script:
+        "../scripts/describe_dataset.py"
+
+
+rule write_graph500_result:
+    input:
+        runs="results/runs/bfs/{graph}/{variant}/runs.parquet",
+        graph="results/graphs/{graph}/graph.json",
+    output:
+        report(
+            "results/graph500/{graph}-{variant}.txt",
+            category="3. BFS",
+            caption="../report/hybrid-bfs/graph500-result.rst",
+            labels={
+                "graph": "{graph}",
+                "figure": "Graph500's output",
+                "view": "{variant}",
+            },
+        ),
+    log:
+        "logs/write_graph500_result/{graph}-{variant}.log",
+    wildcard_constraints:
+        graph="|".join(graph500_graphs(PLAN)) or "none",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        code=code_hash("results.graph500_result"),
+    script:
+        "../scripts/write_graph500_result.py"

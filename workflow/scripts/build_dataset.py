@@ -1,0 +1,24 @@
+"""Read or generate a graph, or a batch of small ones, and write it as Parquet."""
+
+from pathlib import Path
+
+from relaxometer.core.scripting import job
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.batch import write_batch
+from relaxometer.graphs.graph import read_graph, write_graph
+
+# Processes that a reader starts import this script again, and must not do its work.
+if __name__ == "__main__":
+    with job(snakemake):
+        inputs = dict(snakemake.input.items())
+        files = [Path(file) for file in inputs.get("files", [])]
+        dataset = Dataset.model_validate(snakemake.params.dataset)
+        folder = Path(snakemake.output.metadata).parent
+        # Not by the dataset: a name asked for in the wrong folder is an error that says so.
+        if folder.parent.name == "batches":
+            write_batch(build_batch(folder.name, dataset, files=files), folder)
+        else:
+            base = read_graph(Path(inputs["base"][0]).parent) if "base" in inputs else None
+            write_graph(build_graph(folder.name, dataset, files=files, base=base), folder)

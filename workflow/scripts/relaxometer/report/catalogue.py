@@ -1,0 +1,243 @@
+"""The figures and tables of the report, each described by one record.
+
+A record names its inputs, the function that draws it, and the plans that want it. The modules of
+:mod:`relaxometer.report.papers` and :mod:`relaxometer.report.figures` keep their records in ``EXHIBITS``,
+below the functions that draw them. ``workflow/rules/figures.smk`` makes one rule of each record, and
+``workflow/scripts/draw_figure.py`` runs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from relaxometer.core.files import replacing
+from relaxometer.report import figures, papers
+from relaxometer.report.figures import style
+from relaxometer.results.gather import gather
+from relaxometer.results.samples import proven
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
+TIMINGS = "results/timings.parquet"
+
+Content = Figure | pd.DataFrame
+Files = Mapping[str, str | list[str]]
+"""Input files by what they hold; :class:`Inputs` reads them."""
+
+
+def metadata(graphs: Sequence[str]) -> list[str]:
+    """Return the files with the metadata of some graphs."""
+    return [f"results/graphs/{graph}/graph.json" for graph in graphs]
+
+
+class Inputs:
+    """The contents of an exhibit's input files, each read when it is first used.
+
+    Parameters
+    ----------
+    files : mapping of str to str or list of str
+    params : mapping
+        What the record's ``params`` returned.
+    graph : str, optional
+        The graph that is drawn; empty for exhibits over all graphs.
+    """
+
+    def __init__(self, files: Files, params: Mapping[str, Any], graph: str = "") -> None:
+        self._files, self.params, self.graph = files, params, graph
+
+    def files(self, key: str) -> list[Path]:
+        """Return the input files of a key."""
+        found = self._files.get(key, [])
+        return [Path(file) for file in ([found] if isinstance(found, str) else found)]
+
+    def table(self, key: str) -> pd.DataFrame:
+        """Return the rows of all Parquet or CSV files of a key."""
+        tables = [
+            pd.read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file) for file in self.files(key)
+        ]
+        return pd.concat(tables, ignore_index=True)
+
+    def contents(self, key: str) -> list[dict[str, Any]]:
+        """Return the contents of the JSON files of a key."""
+        return [json.loads(file.read_text(encoding="utf-8")) for file in self.files(key)]
+
+    @cached_property
+    def timings(self) -> pd.DataFrame:
+        """The gathered searches of all runs."""
+        return self.table("timings")
+
+    def searches(
+        self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()
+    ) -> pd.DataFrame:
+        """Return the gathered searches of a problem on the exhibit's graph.
+
+        Parameters
+        ----------
+        problem : str, optional
+            All problems if left out.
+        variants : sequence of str, optional
+            All variants if left out.
+        without : sequence of str, optional
+            Variants to leave out.
+        """
+        rows = self.timings
+        if self.graph:
+            rows = rows[rows["graph"] == self.graph]
+        if problem:
+            rows = rows[rows["problem"] == problem]
+        if variants is not None:
+            rows = rows[rows["variant"].isin(list(variants))]
+        return rows[~rows["variant"].isin(list(without))]
+
+    def proven_phases(self) -> pd.DataFrame:
+        """Return the gathered phases of the runs whose answers were proven right."""
+        folders = [file.parent for file in self.files("phases")]
+        return proven(gather(folders, "phases.parquet").to_pandas(), self.timings)
+
+
+@dataclass(frozen=True)
+class View:
+    """One figure or table of an exhibit: a file, and how the report shows it.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, and of its caption in ``workflow/report`` unless `caption` is given.
+    category : str
+        Chapter of the report; a view without one is for the landing page.
+    figure, view : str
+        The columns of the same names in the report's list of results.
+    graph : str, optional
+        The column of the same name; by default the graph that is drawn, or "all".
+    caption : str, optional
+    suffix : {"svg", "png", "csv"}
+    labels : mapping, optional
+        All columns, in place of `graph`, `figure` and `view`.
+    """
+
+    name: str
+    category: str = ""
+    figure: str = ""
+    view: str = ""
+    graph: str = ""
+    caption: str = ""
+    suffix: str = "svg"
+    labels: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A record of the catalogue: the figures and tables that are drawn from the same inputs in one job.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the catalogue; the rule is ``plot_`` and this name.
+    draw : callable
+        Returns a figure or table or, if there are several views, those by the views' names.
+    inputs : callable
+        Returns the input files for a plan and a graph; the graph is empty for exhibits over all graphs.
+    views : tuple of View
+    wanted : callable
+        For an exhibit of each graph, returns the graphs that it is wanted for; else whether it is wanted.
+    per_graph : bool
+    params : callable, optional
+        Returns further arguments for a plan and a graph. The job is run again when they change.
+    """
+
+    name: str
+    draw: Callable[[Inputs], Content | Mapping[str, Content]]
+    inputs: Callable[[Plan, str], Files]
+    views: tuple[View, ...]
+    wanted: Callable[[Plan], Any] = lambda _: True
+    per_graph: bool = False
+    params: Callable[[Plan, str], dict[str, Any]] = lambda *_: {}
+
+    @property
+    def module(self) -> str:
+        """The module of the record, below the package."""
+        return self.draw.__module__.removeprefix("relaxometer.")
+
+    @property
+    def paper(self) -> str:
+        """The paper that the record belongs to, or "common"."""
+        folder, _, name = self.module.rpartition(".")
+        return name.replace("_", "-") if folder == "report.papers" else "common"
+
+    @property
+    def rule(self) -> str:
+        """The name of the record's rule."""
+        return "plot_" + self.name.replace("-", "_")
+
+    @property
+    def log(self) -> str:
+        """The log file of the record's jobs."""
+        return f"logs/figures/{self.name}" + ("/{graph}.log" if self.per_graph else ".log")
+
+    def path(self, view: View) -> str:
+        """Return the file of a view, with the wildcard ``{graph}`` if there is one for each graph."""
+        kind = "tables" if view.suffix == "csv" else "figures"
+        graph = "/{graph}" if self.per_graph else ""
+        return f"results/{kind}/{self.paper}/{view.name}{graph}.{view.suffix}"
+
+    def caption(self, view: View) -> str:
+        """Return a view's caption, below ``workflow/report``."""
+        return f"{self.paper}/{view.caption or view.name}.rst"
+
+    def labels(self, view: View) -> dict[str, str]:
+        """Return the columns of a view in the report's list of results."""
+        graph = view.graph or ("{graph}" if self.per_graph else "all")
+        return dict(view.labels or {"graph": graph, "figure": view.figure, "view": view.view})
+
+    def targets(self, plan: Plan) -> list[str]:
+        """Return the files that a plan wants of this exhibit."""
+        wanted = self.wanted(plan)
+        graphs = wanted if self.per_graph else [""] if wanted else []
+        return [self.path(view).format(graph=graph) for graph in graphs for view in self.views]
+
+    def save(self, inputs: Inputs, outputs: Mapping[str, str]) -> None:
+        """Draw all views and write each to its file.
+
+        Parameters
+        ----------
+        inputs : Inputs
+        outputs : mapping of str to str
+            Files by the names of the views.
+        """
+        drawn = self.draw(inputs)
+        contents = drawn if isinstance(drawn, Mapping) else {self.views[0].name: drawn}
+        for name, file in outputs.items():
+            content = contents[name]
+            if isinstance(content, pd.DataFrame):
+                with replacing(Path(file)) as temporary:
+                    content.to_csv(temporary, index=False)
+            else:
+                style.save(content, file)
+
+
+@cache
+def exhibits() -> dict[str, Exhibit]:
+    """Return all records by name: those of no paper, then those of the papers."""
+    found: dict[str, Exhibit] = {}
+    for package in (figures, papers):
+        for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
+            records = getattr(importlib.import_module(f"{package.__name__}.{module}"), "EXHIBITS", ())
+            found |= {record.name: record for record in records}
+    return found
+
+
+def targets(plan: Plan) -> list[str]:
+    """Return the figures and tables that a plan wants: those of its papers and those of no paper."""
+    chosen = {"common", *plan.config.report.papers}
+    return [path for one in exhibits().values() if one.paper in chosen for path in one.targets(plan)]

@@ -1,0 +1,260 @@
+"""Figures 9, 10 and 12 of Hirakushi and Takahashi over ranks, and the scaling of series of runs.
+
+References
+----------
+"Breadth-first search on a GPU cluster".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from relaxometer.report.catalogue import Exhibit, Inputs, View
+from relaxometer.report.figures.style import (
+    GREY,
+    LOOKS,
+    Look,
+    empty_figure,
+    emulated_note,
+    entitle,
+    new_figure,
+)
+from relaxometer.results.samples import EMULATED, in_words, on_one_clock
+
+NOTHING_PROVEN = "No breadth-first search over several ranks here was proven right and finished."
+PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}
+NO_TIMES = "Emulated device: these are not GPU times"
+WAYS = {"nccl": "NCCL", "mpi": "MPI", "peers": "each other's memory"}
+"""Names of the transports between ranks."""
+
+SERIES = ("top-down", "bottom-up", "adaptive", "dijkstra-cpu", "cooperative", "level-array")
+"""Variants whose looks the series of a panel take, each of another colour."""
+
+
+def rates(table: pd.DataFrame) -> Figure:
+    """Draw figure 9: the median rate of a search over the number of ranks.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`relaxometer.results.scaling.scaling_table` returns it.
+    """
+    title = "Figure 9: rate of a search over ranks"
+    shown = _searches(table)
+    if shown.empty:
+        return empty_figure(title, NOTHING_PROVEN)
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        _lines(axes, rows, "median_gteps", "gteps_low", "gteps_high")
+        for series, style in _looks(rows).items():
+            of_series = rows[rows["series"] == series]
+            axes.plot(
+                of_series["ranks"], of_series["model_gteps"], color=style.colour, linestyle=":", linewidth=1
+            )
+        axes.set(yscale="log", ylabel=f"Median rate [10⁹ edges/s{_note(rows)}]")
+        _plain(axes)
+
+    fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
+    best = f"fastest: {fastest['variant']} with {fastest['median_gteps']:,.3g} on {fastest['ranks']} ranks"
+    if shown["model_gteps"].notna().any():
+        best += "; dotted: cost model"
+    return _panels(shown, title, draw, f"{_machine(shown)}\n{best}")
+
+
+def computing(table: pd.DataFrame) -> Figure:
+    """Draw figure 10: the computing time of the slowest rank in a search over the number of ranks.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`relaxometer.results.scaling.scaling_table` returns it.
+    """
+    return _part(table, "computing_ms", "Figure 10: computing time of a search over ranks", "Computing")
+
+
+def communication(table: pd.DataFrame) -> Figure:
+    """Draw figure 12: the communication time of a search over the number of ranks.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`relaxometer.results.scaling.scaling_table` returns it.
+    """
+    title = "Figure 12: communication time of a search over ranks"
+    return _part(table[table["ranks"] > 1], "communication_ms", title, "Communication")
+
+
+def _part(table: pd.DataFrame, column: str, title: str, what: str) -> Figure:
+    shown = _searches(table)
+    if shown.empty:
+        return empty_figure(title, NOTHING_PROVEN)
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        _lines(axes, rows, column)
+        axes.set(yscale="log", ylabel=f"{what} [ms{_note(rows)}]")
+        _plain(axes)
+
+    share = shown[column] / (shown["computing_ms"] + shown["communication_ms"])
+    widest = shown.iloc[int(share.to_numpy().argmax())]
+    largest = f"largest share of a search: {share.max():.0%}, {widest['variant']}"
+    return _panels(shown, title, draw, f"{_machine(shown)}; medians of instrumented searches, {largest}")
+
+
+def scaling(table: pd.DataFrame) -> Figure:
+    """Draw the efficiency of weak scaling and the speed-up of strong scaling over the number of ranks.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`relaxometer.results.scaling.scaling_table` returns it.
+    """
+    title = "Weak and strong scaling"
+    shown = _shown(table)
+    several = shown.groupby("series")["ranks"].transform("nunique") > 1
+    shown = shown[several]
+    if shown.empty:
+        return empty_figure(title, "No series here has proven runs of different numbers of ranks.")
+    fewest = shown.groupby("series")["ranks"].transform("min")
+    shown = shown.assign(speed_up=shown["efficiency"] * shown["ranks"] / fewest)
+    most = shown.loc[shown.groupby("series", sort=False)["ranks"].idxmax()]
+    fastest = most.loc[most.groupby("weak")["median_gteps"].idxmax()].sort_values("weak", ascending=False)
+    each = [f"{row.series} {row.efficiency:.0%} on {row.ranks} ranks" for row in fastest.itertuples()]
+    finding = f"efficiency of the fastest: {', '.join(each)}; dashed: perfect"
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        (_draw_weak if rows["weak"].iloc[0] else _draw_strong)(axes, rows)
+
+    return _panels(shown, title, draw, f"{_machine(shown)}\n{finding}")
+
+
+def _draw_weak(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw the rate per rank, relative to that with the fewest ranks."""
+    _lines(axes, rows, "efficiency")
+    axes.axhline(1, **PERFECT)
+    axes.set_ylim(0, 1.1 * max(1.0, rows["efficiency"].max()))
+    axes.set_ylabel(f"Efficiency{_note(rows)}")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
+
+
+def _draw_strong(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw the rate relative to that with the fewest ranks."""
+    _lines(axes, rows, "speed_up")
+    ranks = sorted(set(rows["ranks"]))
+    axes.plot(ranks, [count / ranks[0] for count in ranks], **PERFECT)
+    axes.set_yscale("log", base=2)
+    axes.set_ylabel(f"Speed-up{_note(rows)}")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda factor, _: f"{factor:g}"))
+
+
+def _panels(
+    shown: pd.DataFrame, title: str, draw: Callable[[Axes, pd.DataFrame], None], finding: str
+) -> Figure:
+    """Draw one panel for series whose graph grows with the ranks and one for those of a fixed graph."""
+    kinds = [("Weak scaling", shown[shown["weak"]]), ("Strong scaling", shown[~shown["weak"]])]
+    kinds = [(name, rows) for name, rows in kinds if len(rows)]
+    figure, panels = new_figure(0.6 + 2.4 * len(kinds), rows=len(kinds), squeeze=False)
+    for axes, (name, rows) in zip(panels[:, 0], kinds, strict=True):
+        draw(axes, rows)
+        axes.set_title(name, loc="left", fontsize=9.5)
+        _over_ranks(axes, rows)
+    entitle(figure, title, NO_TIMES if _is_emulated(shown) else finding)
+    return figure
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that finished with proven answers, on one clock."""
+    return on_one_clock(table[table["status"] == "ok"])
+
+
+def _searches(table: pd.DataFrame) -> pd.DataFrame:
+    """Return those that are breadth-first searches, the subject of the paper's figures."""
+    return _shown(table[table["problem"] == "bfs"])
+
+
+def _is_emulated(rows: pd.DataFrame) -> bool:
+    return bool((rows["device_kind"] == EMULATED).any())
+
+
+def _note(rows: pd.DataFrame) -> str:
+    return emulated_note(str(rows["device_kind"].iloc[0]))
+
+
+def _machine(rows: pd.DataFrame) -> str:
+    ways = " or ".join(WAYS[way] for way in sorted(set(rows.loc[rows["ranks"] > 1, "transport"])))
+    return in_words(rows, "device") + (f", ranks joined by {ways}" if ways else "")
+
+
+def _looks(rows: pd.DataFrame) -> dict[str, Look]:
+    """Return a look for each series of a panel, in their order."""
+    return dict(zip(rows["series"].unique(), cycle(LOOKS[name] for name in SERIES), strict=False))
+
+
+def _lines(axes: Axes, rows: pd.DataFrame, column: str, low: str = "", high: str = "") -> None:
+    """Draw a solid line for each series, with whiskers from `low` to `high` if these are given."""
+    for series, style in _looks(rows).items():
+        of_series = rows[rows["series"] == series]
+        middle = of_series[column]
+        axes.errorbar(
+            of_series["ranks"],
+            middle,
+            yerr=(middle - of_series[low], of_series[high] - middle) if low else None,
+            color=style.colour,
+            linestyle="-",
+            marker=style.marker,
+            markersize=5,
+            capsize=2.5,
+            label=series,
+        )
+
+
+def _over_ranks(axes: Axes, rows: pd.DataFrame) -> None:
+    """Label the axis with the numbers of ranks, and put the legend at the right."""
+    axes.set(xscale="log", xlabel="Ranks, one device each")
+    axes.set_xticks(sorted(set(rows["ranks"])))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _: f"{ranks:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.2, handlelength=2.6)
+
+
+def _plain(axes: Axes) -> None:
+    """Write plain numbers on a logarithmic axis of values."""
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _draw(inputs: Inputs) -> dict[str, Figure]:
+    table = inputs.table("ranks")
+    return {
+        "rate-over-ranks": rates(table),
+        "computing-over-ranks": computing(table),
+        "communication-over-ranks": communication(table),
+        "scaling-over-ranks": scaling(table),
+    }
+
+
+def _view(name: str, figure: str, view: str, caption: str = "") -> View:
+    return View(name, "3. BFS", figure, view, graph="several ranks", caption=caption)
+
+
+EXHIBITS = (
+    Exhibit(
+        "ranks",
+        _draw,
+        lambda *_: {"ranks": "results/distributed.csv"},
+        views=(
+            _view("rate-over-ranks", "figure 9", "rate over ranks"),
+            _view("computing-over-ranks", "figure 10", "computing over ranks", "parts-over-ranks"),
+            _view("communication-over-ranks", "figure 12", "communication over ranks", "parts-over-ranks"),
+            _view("scaling-over-ranks", "scaling", "weak and strong scaling"),
+        ),
+        wanted=lambda plan: bool(plan.distributed),
+    ),
+)

@@ -1,0 +1,68 @@
+"""Which runs of a plan the figures show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from relaxometer.plan.models import Run
+    from relaxometer.plan.plan import Plan
+
+CURVE = 4
+"""Variants that differ only in the values of their parameters form a curve if there are this many."""
+
+
+def runs_of(plan: Plan, problem: str, graph: str) -> list[Run]:
+    """Return the runs of a problem on a graph or a batch."""
+    return [run for run in plan.runs.values() if (run.problem, run.graph) == (problem, graph)]
+
+
+def graphs_of(plan: Plan, problem: str) -> list[str]:
+    """Return the graphs and batches on which some variant of a problem runs."""
+    return list(dict.fromkeys(run.graph for run in plan.runs.values() if run.problem == problem))
+
+
+def is_swept(plan: Plan, run: Run) -> bool:
+    """Whether a run is a point of a curve; such runs appear in no other figure."""
+    return bool(run.parameters) and _curves(plan)[_curve(run)] >= CURVE
+
+
+def swept(plan: Plan) -> list[str]:
+    """Return the variants that are points of a curve on some graph, sorted."""
+    return sorted({run.variant for run in plan.runs.values() if is_swept(plan, run)})
+
+
+def names(runs: list[Run]) -> list[str]:
+    """Return the variants of some runs, each once, in their order."""
+    return list(dict.fromkeys(run.variant for run in runs))
+
+
+def folder(run: Run) -> str:
+    """Return the folder of a run's results."""
+    return f"results/runs/{run.problem}/{run.graph}/{run.variant}"
+
+
+@cache
+def _curves(plan: Plan) -> Counter[tuple[str, ...]]:
+    return Counter(map(_curve, plan.runs.values()))
+
+
+def _curve(run: Run) -> tuple[str, ...]:
+    """Return what the points of one curve share: everything except the values of their parameters."""
+    return run.problem, run.graph, run.kernel, *sorted(run.parameters)
+
+
+def extract_min(plan: Plan) -> list[str]:
+    """Return the table of times of ExtractMin, if a paper of the plan is about them."""
+    return ["results/extract_min.parquet"] if "survey" in plan.config.report.papers else []
+
+
+def results(plan: Plan) -> list[str]:
+    """Return the tables, verdicts and pages that a plan wants."""
+    found = ["summary.csv", "claims.parquet", "verdict.txt", "context.json"]
+    found += [f"pages/graphs/{graph}.html" for graph in plan.graphs]
+    found += [f"pages/batches/{batch}.html" for batch in plan.batches]
+    found += ["distributed.csv", "distributed_verdict.txt"] if plan.distributed else []
+    return [f"results/{name}" for name in found]

@@ -1,0 +1,17 @@
+"""Make one study: measure something other than single searches, and write it as a table or as JSON."""
+
+from pathlib import Path
+
+from relaxometer.core.scripting import job
+from relaxometer.device import get_device
+from relaxometer.graphs.graph import read_graph
+from relaxometer.measure.jobs import run_study
+
+with job(snakemake):
+    run_study(
+        snakemake.params.study,
+        snakemake.params.parameters,
+        read_graph(Path(snakemake.input[0]).parent) if snakemake.input else None,
+        get_device(snakemake.params.device),
+        Path(snakemake.output[0]),
+    )
