@@ -10,7 +10,7 @@ from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.sssp.phase_synchronous.adaptive import SOURCE_RATIO, best_thresholds, predicted_us
+from relaxometer.problems.sssp.phase_synchronous.adaptive import PAPER_RATIO, best_thresholds, predicted_us
 from relaxometer.problems.variants import Skipped, load_solver, solver_names
 from sample_graphs import reference_distances, reference_phases, sample_graphs
 
@@ -151,8 +151,8 @@ class TestAdaptive:
     def test_the_way_back_keeps_the_sources_ratio(self, host_device):
         resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
         solver = make_solver("adaptive", resident, to_all_us=350)
-        assert solver.resolved == {"to_all_us": 350, "to_selected_us": 350 * SOURCE_RATIO}
-        assert pytest.approx(330) == 350 * SOURCE_RATIO
+        assert solver.resolved == {"to_all_us": 350, "to_selected_us": 350 * PAPER_RATIO}
+        assert pytest.approx(330) == 350 * PAPER_RATIO
 
     def test_tuning_prefers_the_cheaper_mode_of_each_stretch(self):
         selected = np.array([10.0] * 20 + [100.0] * 20 + [10.0] * 20)

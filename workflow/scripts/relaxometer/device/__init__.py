@@ -1,7 +1,7 @@
-"""One interface to the devices that run the kernels: a GPU through CuPy, or this machine's processor.
+"""One interface to the devices that run kernels: a GPU through CuPy, or this machine's processor.
 
-The same ``.cu`` files run on both, and so do the drivers that are written against `Device`: NVRTC compiles a
-kernel for the GPU, g++ compiles it against an emulation of CUDA's execution model (see ``emulator/``).
+The same ``.cu`` files and drivers run on both. NVRTC compiles a kernel for the GPU; g++ compiles it against
+an emulation of CUDA's execution model (see ``emulator/``).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class KernelError(RuntimeError):
 
 
 class DeviceOutOfMemory(MemoryError):  # noqa: N818 - like MemoryError
-    """The device has no memory left for an array or a launch."""
+    """The device has not enough memory for an array or a launch."""
 
 
 class Timer(Protocol):
-    """What `Device.timer` measured."""
+    """The result of `Device.timer`."""
 
     ms: float
-    """Milliseconds on the device's clock; valid once the ``with`` block has ended."""
+    """Milliseconds on the device's clock; valid after the ``with`` block."""
 
 
 class Kernel(Protocol):
@@ -42,26 +42,26 @@ class Kernel(Protocol):
     def __call__(
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
     ) -> None:
-        """Launch the kernel; a GPU works on while the caller goes on.
+        """Launch the kernel; on a GPU, return before it ends.
 
         Parameters
         ----------
         grid, block
-            Blocks in the grid and threads in a block, in one to three dimensions.
+            Blocks in the grid and threads per block, in one to three dimensions.
         args
             One per parameter: for a pointer, an array of the device with exactly the pointer's type, or None
             for a null pointer; for a scalar, a NumPy scalar of exactly its type; for a plain struct, a
             mapping from its members' names to such values, or one packed by `Module.struct`. A structured
             NumPy scalar fits a struct of its size.
         shared_mem
-            Bytes of dynamic shared memory for a block.
+            Bytes of dynamic shared memory per block.
 
         Raises
         ------
         TypeError
             If an argument does not fit its parameter.
         KernelError
-            If the launch is impossible or the kernel fails. A GPU reports failures late, at the next
+            If the launch is impossible or the kernel fails. A GPU reports failures at the next
             synchronization.
         """
 
@@ -101,23 +101,23 @@ class Module(Protocol):
         """
 
     def get_function(self, name: str) -> Kernel:
-        """Give the kernel of this name, or of this name expression for a template's instantiation."""
+        """Return the kernel of this name, or of this name expression for an instantiated template."""
 
 
 class Device(Protocol):
     """Where kernels run and arrays live.
 
-    Arrays are made with `xp` or `asarray`; kernels take these arrays and no others.
+    Kernels take only arrays made with `xp` or `asarray`.
     """
 
     kind: str
-    """``"cuda"`` or ``"host"``; times of the two are not to be compared."""
+    """``"cuda"`` or ``"host"``; their times must not be compared."""
     name: str
     """The GPU's name, or the processor's after "host emulation on"."""
     xp: Any
     """The array module: CuPy or NumPy."""
     order_seed: int
-    """0, or what permutes the order in which the emulation starts blocks and threads."""
+    """Permutes the order in which the emulation starts blocks and threads; 0 keeps it ascending."""
 
     def module(
         self,
@@ -127,18 +127,17 @@ class Device(Protocol):
         cooperative: bool = False,
         name_expressions: Sequence[str] = (),
     ) -> Module:
-        """Compile a ``.cu`` file, or take it from the cache.
+        """Compile a ``.cu`` file, or load it from the cache.
 
         Parameters
         ----------
         path
-            The file. Its quoted includes are looked for beside it and in the package ``relaxometer``, so
-            ``#include "device/atomics.cuh"`` works everywhere.
+            The file. Its quoted includes are searched for in its folder and in the package ``relaxometer``,
+            so ``#include "device/atomics.cuh"`` works everywhere.
         options
             Further compiler options: ``-D`` and ``-I``.
         cooperative
-            Whether the kernels are launched so that all their blocks run at once and may call
-            ``grid.sync()``.
+            Run all blocks of a launch at once, so that kernels may call ``grid.sync()``.
         name_expressions
             Instantiations of templated kernels, such as ``"scale<float, 3>"``.
 
@@ -149,25 +148,25 @@ class Device(Protocol):
         """
 
     def timer(self) -> AbstractContextManager[Timer]:
-        """Time what the device does in a ``with`` block, between two events on a GPU."""
+        """Time the device's work in a ``with`` block, between two events on a GPU."""
 
     def synchronize(self) -> None:
-        """Wait until the device has done everything asked of it."""
+        """Wait until the device has finished all work."""
 
     def asarray(self, array: Any) -> Any:
-        """Copy an array of NumPy's to the device, where it is not there yet."""
+        """Copy a NumPy array to the device, unless it is there already."""
 
     def asnumpy(self, array: Any) -> Any:
-        """Copy an array of the device to NumPy, where it is not one of NumPy's already."""
+        """Copy a device array to NumPy, unless it is a NumPy array already."""
 
     def item(self, array: Any, index: int = 0) -> Any:
-        """Give one element of an array as a Python number, after waiting for the kernels that write it."""
+        """Return one element of an array as a Python number, after waiting for the kernels that write it."""
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
-        """Give the most blocks of a cooperative launch of this shape."""
+        """Return the maximum number of blocks of a cooperative launch of this shape."""
 
     def context(self) -> dict[str, Any]:
-        """Describe hardware, drivers and compilers, and their present state, for a run's record."""
+        """Describe hardware, drivers and compilers and their current state, for a run's record."""
 
 
 def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None = None) -> Device:
@@ -176,12 +175,12 @@ def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None 
     Parameters
     ----------
     kind
-        ``"cuda"``, ``"host"``, or ``"auto"``: CUDA where CuPy is installed and sees a GPU, else the host.
+        ``"cuda"``, ``"host"``, or ``"auto"``: CUDA if CuPy is installed and sees a GPU, else the host.
     order_seed
-        On the host, permutes the order in which blocks and threads start; 0 keeps it ascending. A GPU has an
-        order of its own and takes no notice.
+        On the host, permutes the order in which blocks and threads start; 0 keeps it ascending. A GPU
+        ignores it.
     sanitize
-        On the host, builds kernels with a sanitizer of the compiler: ``"undefined"``, ``"address"`` or
+        On the host, build kernels with a sanitizer of the compiler: ``"undefined"``, ``"address"`` or
         ``"thread"``. The last two must be loaded before Python (see `relaxometer.device.host`).
 
     Raises

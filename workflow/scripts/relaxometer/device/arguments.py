@@ -32,9 +32,9 @@ class Struct:
     array_type
         The class of the device's arrays.
     subject
-        What messages call it.
+        Its name in messages.
     value
-        Where the bytes go: a zero-dimensional array of the layout's dtype.
+        A zero-dimensional array of the layout's dtype to pack into.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Struct:
 
 
 class ArgumentCheck:
-    """Checks the arguments of one kernel's launches, quickly where they fit.
+    """Checks the arguments of one kernel's launches, quickly if they fit.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class ArgumentCheck:
 
 
 def _expected(parameter: Parameter, array_type: type) -> tuple[Any, np.dtype[Any] | None]:
-    """Give the type of a usual argument, and for an array its dtype."""
+    """Return the type of a usual argument, and for an array its dtype."""
     if parameter.is_pointer:
         return array_type, parameter.dtype
     if parameter.layout is not None:
@@ -212,7 +212,7 @@ def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
 
 
 def _read_only(parameter: Parameter, arg: Any) -> str | None:
-    """Describe an array of NumPy's that the kernel may not write to but does."""
+    """Describe a read-only NumPy array that the kernel may write to."""
     is_written = parameter.is_pointer and not parameter.is_const
     return (
         "a read-only array"
@@ -223,7 +223,7 @@ def _read_only(parameter: Parameter, arg: Any) -> str | None:
 
 @functools.cache
 def _is_contiguous(array_type: type) -> Callable[[Any], bool]:
-    # CuPy makes the object `flags` anew at every look; what lies behind it is there at once.
+    # CuPy creates the object `flags` at every access; the private attribute is faster.
     return operator.attrgetter(
         "_c_contiguous" if hasattr(array_type, "_c_contiguous") else "flags.c_contiguous"
     )
@@ -245,7 +245,7 @@ def _describe(arg: Any) -> str:
 
 
 def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Complete a launch's dimensions to three each; KernelError where CUDA allows none such."""
+    """Complete a launch's dimensions to three each; KernelError if CUDA does not allow them."""
     shape = _shape(grid, block)
     if shape is None:
         raise KernelError(
@@ -267,7 +267,7 @@ def _shape(grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[
 
 
 def _three(dimensions: Dimensions) -> tuple[int, ...]:
-    """Append ones; leave what has more than three dimensions as it is."""
+    """Append ones, up to three dimensions."""
     if isinstance(dimensions, tuple):
         return (*map(int, dimensions), *(1,) * (3 - len(dimensions))) if dimensions else ()
     return (int(dimensions), 1, 1)

@@ -1,9 +1,9 @@
-// Integer types, the index of a thread, and relaxed access to words that other threads write meanwhile.
+// Integer types, the index of a thread, and relaxed access to words that other threads write concurrently.
 //
-// A plain load or store of a word that another thread may be writing is a race, even where every outcome
-// would do (a flag that several threads set to 1): the compiler may merge, split or repeat it, and a race
-// detector rightly reports it. `load_relaxed` and `store_relaxed` are single accesses without any ordering;
-// on a GPU they cost what a plain access costs that goes past the first-level cache.
+// A plain access to a word that another thread may be writing is a race even if every outcome is correct (a
+// flag that several threads set to 1): the compiler may merge, split or repeat it. `load_relaxed` and
+// `store_relaxed` are single accesses without ordering; on a GPU they cost as much as a plain access that
+// bypasses the first-level cache.
 
 #pragma once
 
@@ -42,9 +42,8 @@ inline void store_relaxed(T* address, T value)
 
 #else
 
-// PTX gives volatile loads and stores the semantics of relaxed ones with system scope, and the compiler
-// neither merges nor drops them. cuda::atomic_ref would say the same, at the price of a large header for
-// NVRTC to read.
+// In PTX, volatile accesses are relaxed accesses of system scope, and the compiler neither merges nor drops
+// them. cuda::atomic_ref does the same but needs a large header.
 template <typename T>
 __device__ __forceinline__ T load_relaxed(const T* address)
 {

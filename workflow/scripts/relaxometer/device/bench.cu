@@ -2,7 +2,7 @@
 
 #include "device/atomics.cuh"
 
-// Harish and Narayanan's shortest paths: every vertex whose mask is set offers its neighbours a distance.
+// Harish and Narayanan's shortest paths: every vertex whose mask is set proposes distances to its neighbours.
 extern "C" __global__ void relax(u32 n, const u32* __restrict__ offsets, const u32* __restrict__ targets,
                                  const u32* __restrict__ weights, const u32* __restrict__ distance,
                                  u32* proposal, u8* mask)

@@ -1,9 +1,9 @@
-"""How many CUDA threads a second the device runs: ``python -m relaxometer.device.bench [cuda|host]``.
+"""How many CUDA threads per second the device runs: ``python -m relaxometer.device.bench [cuda|host]``.
 
-``relax`` is what threads cost that never wait: shortest paths from one vertex of a random graph of 100,000
-vertices and 400,000 arcs, where every phase has a thread for every vertex. ``block scan`` is what waiting
-costs: a scan of a million items in blocks of 256 threads with 17 barriers each. ``warp scan`` does it with
-five shuffles a thread.
+``relax`` measures threads that never wait: shortest paths from one vertex of a random graph of 100,000
+vertices and 400,000 arcs, with one thread per vertex in every phase. ``block scan`` measures waiting: a scan
+of a million items in blocks of 256 threads with 17 barriers each. ``warp scan`` does the same with five
+shuffles per thread.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ ARCS = 400_000
 ITEMS = 1_000_000
 BLOCK = 256
 REPETITIONS = 5
-UNREACHED = 0xFFFFFFFF
+UNREACHED = 2**32 - 1
 
 
 def random_graph() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw offsets, targets and weights of a graph in CSR form."""
     random = np.random.default_rng(3)
-    sources = np.sort(random.integers(0, VERTICES, ARCS))
-    offsets = np.searchsorted(sources, np.arange(VERTICES + 1)).astype(np.uint32)
+    tails = np.sort(random.integers(0, VERTICES, ARCS))
+    offsets = np.searchsorted(tails, np.arange(VERTICES + 1)).astype(np.uint32)
     targets = random.integers(0, VERTICES, ARCS).astype(np.uint32)
     weights = random.integers(1, 101, ARCS).astype(np.uint32)
     return offsets, targets, weights
 
 
 def relax_all(device: Device, module: Module, graph: tuple[Any, Any, Any]) -> tuple[int, Any]:
-    """Find the distances from vertex 0; give the number of threads that it took, and the distances."""
+    """Find the distances from vertex 0; return the number of threads and the distances."""
     relax = module.get_function("relax")
     commit = module.get_function("commit")
     distance = device.xp.full(VERTICES, UNREACHED, dtype=np.uint32)
@@ -57,7 +57,7 @@ def relax_all(device: Device, module: Module, graph: tuple[Any, Any, Any]) -> tu
 
 
 def scan_all(device: Device, module: Module, kernel: str, items: Any) -> tuple[int, Any]:
-    """Scan the items; give the number of threads, and the sums."""
+    """Scan the items; return the number of threads and the sums."""
     sums = device.xp.empty_like(items)
     grid = -(-len(items) // BLOCK)
     shared_mem = BLOCK * 4 if kernel == "block_scan" else 0
@@ -66,7 +66,7 @@ def scan_all(device: Device, module: Module, kernel: str, items: Any) -> tuple[i
 
 
 def best_rate(device: Device, work: Callable[[], tuple[int, Any]]) -> float:
-    """Give the highest rate of several repetitions, in millions of threads a second."""
+    """Return the highest rate of several repetitions, in millions of threads per second."""
     work()
     rates = []
     for _ in range(REPETITIONS):

@@ -1,4 +1,4 @@
-// Prefix sums over the threads of a block, and finding one's place in a prefix sum.
+// Prefix sums over the threads of a block, and a search in a prefix sum.
 
 #pragma once
 
@@ -14,8 +14,8 @@ __device__ __forceinline__ u64 warp_inclusive_sum(u64 value)
     return value;
 }
 
-// The sum of the values of all threads before this one, called by all threads of a block of whole warps;
-// `total` gets the sum of all.
+// The sum of the values of all threads before this one; for blocks of whole warps. `total` receives the sum
+// of all.
 __device__ u64 block_exclusive_sum(u64 value, u64* total)
 {
     __shared__ u64 sums[WARP];
@@ -31,7 +31,7 @@ __device__ u64 block_exclusive_sum(u64 value, u64* total)
     return (warp == 0 ? 0 : before) + inclusive - value;
 }
 
-// The last of `count` ascending numbers that is not above x; the first one is not.
+// The index of the last of `count` ascending numbers that is at most x; the first one is.
 __device__ __forceinline__ u32 last_not_above(const u64* numbers, u32 count, u64 x)
 {
     u32 low = 0;

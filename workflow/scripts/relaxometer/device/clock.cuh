@@ -1,4 +1,4 @@
-// The time inside a kernel, for the phases of instrumented runs.
+// A clock for kernels of instrumented runs.
 
 #pragma once
 
@@ -16,7 +16,7 @@ inline u64 nanoseconds()
 
 #else
 
-// All multiprocessors share this clock; on an H200 it moves on every 32 ns or so.
+// All multiprocessors share this clock; on an H200 it advances about every 32 ns.
 __device__ __forceinline__ u64 nanoseconds()
 {
     u64 now;

@@ -1,9 +1,9 @@
-"""The CUDA device: kernels compiled by NVRTC and launched through CuPy, with CuPy's traps closed.
+"""The CUDA device: kernels compiled by NVRTC and launched through CuPy, without CuPy's traps.
 
 - Arguments are checked before every launch (`relaxometer.device.arguments`); CuPy checks nothing.
-- CuPy shrinks a cooperative launch that does not fit, and makes an empty grid one block: errors here.
-- CuPy's cache of compiled kernels does not see edits of included files; here their texts enter its key.
-- More than 48 KiB of dynamic shared memory are asked for as CUDA demands.
+- CuPy shrinks a cooperative launch that does not fit, and turns an empty grid into one block: errors here.
+- CuPy's cache of compiled kernels ignores edits of included files; here their text is part of the key.
+- Dynamic shared memory beyond 48 KiB is requested as CUDA demands.
 - Errors of the device become `KernelError` and `DeviceOutOfMemory`.
 
 This module imports without CuPy.
@@ -27,7 +27,7 @@ from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelErro
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
-# What a block has without asking.
+# Dynamic shared memory of a block without a request.
 DEFAULT_SHARED_BYTES = 48 * 1024
 
 _SMI_FIELDS = {
@@ -47,7 +47,7 @@ _SMI_FIELDS = {
 
 
 def obstacle() -> str | None:
-    """Say in one line why there is no CUDA device, or None if there is one."""
+    """Return in one line why there is no CUDA device, or None if there is one."""
     try:
         cupy = importlib.import_module("cupy")
     except ImportError as error:
@@ -106,7 +106,7 @@ class CudaKernel:
             raise device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads") from error
 
     def _grant(self, shared_mem: int) -> None:
-        """Ask for more dynamic shared memory than a block has anyway; until then no such block fits."""
+        """Request more dynamic shared memory than a block has by default."""
         if shared_mem > self._shared_bytes_granted:
             self._raw.max_dynamic_shared_size_bytes = shared_mem
             self._shared_bytes_granted = shared_mem
@@ -120,7 +120,7 @@ class CudaKernel:
             )
 
     def _resident_blocks(self, threads: int, shared_mem: int) -> int:
-        """Give how many blocks of this shape run at once on the whole device; none if one is too large."""
+        """Return how many blocks of this shape run at once on the whole device; 0 if one is too large."""
         occupancy = self._device.xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
         try:
             self._grant(shared_mem)
@@ -167,7 +167,7 @@ class CudaModule:
         return struct
 
     def get_function(self, name: str) -> CudaKernel:
-        """Give the kernel of this name or name expression."""
+        """Return the kernel of this name or name expression."""
         parameters = self._source.parameters(name)
         device = self._device
         try:
@@ -222,7 +222,7 @@ class CudaDevice:
             timer.ms = float(self.xp.cuda.get_elapsed_time(start, end))
 
     def synchronize(self) -> None:
-        """Wait until the device has done everything asked of it."""
+        """Wait until the device has finished all work."""
         with self._late_errors():
             self.xp.cuda.runtime.deviceSynchronize()
 
@@ -237,9 +237,9 @@ class CudaDevice:
             return self.xp.asnumpy(array)
 
     def item(self, array: Any, index: int = 0) -> Any:
-        """Give one element as a Python number.
+        """Return one element as a Python number.
 
-        Drivers ask once a phase, so the way is the shortest there is: into pinned memory, and wait.
+        Drivers call this once per phase, so it takes the fastest way: a copy into pinned memory.
         """
         runtime = self.xp.cuda.runtime
         stream = self.xp.cuda.get_current_stream().ptr
@@ -254,14 +254,14 @@ class CudaDevice:
         return np.frombuffer(self._pinned, array.dtype, 1).item()
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
-        """Give the most blocks of a cooperative launch of this shape."""
+        """Return the maximum number of blocks of a cooperative launch of this shape."""
         if not isinstance(kernel, CudaKernel):
-            raise TypeError(f"a kernel of this device is wanted, given {kernel!r}")
+            raise TypeError(f"wanted a kernel of this device, given {kernel!r}")
         _, (x, y, z) = launch_shape(kernel.name, 1, block)
         return kernel.resident_blocks(x * y * z, shared_mem)
 
     def context(self) -> dict[str, Any]:
-        """Describe the GPU, its software, and its present clocks, temperature and power."""
+        """Describe the GPU, its software, and its current clocks, temperature and power."""
         runtime = self.xp.cuda.runtime
         properties = self._properties
         return {
@@ -278,7 +278,7 @@ class CudaDevice:
         }
 
     def _query_smi(self) -> dict[str, str]:
-        """Ask nvidia-smi, where there is one, for what the runtime does not tell."""
+        """Query nvidia-smi, if installed, for what the runtime does not provide."""
         program = shutil.which("nvidia-smi")
         if program is None:
             return {}
@@ -293,7 +293,7 @@ class CudaDevice:
 
     @contextmanager
     def _late_errors(self) -> Iterator[None]:
-        """Translate errors of kernels launched before, which show wherever the host waits for the device."""
+        """Translate errors of earlier kernels, which appear where the host waits for the device."""
         try:
             yield
         except self.errors as error:
@@ -304,25 +304,25 @@ class CudaDevice:
         return self.translated(error, subject)
 
     def translated(self, error: Exception, subject: str) -> Exception:
-        """Give an error of CUDA as one of this package."""
+        """Return an error of CUDA as one of this package."""
         if "OUT_OF_MEMORY" in str(error).upper() or "MEMORYALLOCATION" in str(error).upper():
             return DeviceOutOfMemory(f"{subject}: {error}")
         return KernelError(f"{subject}: {error}")
 
 
 def numbered_source(source: Source) -> str:
-    """Give the source so that messages name its file, and so that it differs when an included file does."""
+    """Return the source so that messages name its file, and with a digest of everything included."""
     digest = hashlib.sha256("\0".join(source.files.values()).encode()).hexdigest()
     return f'// with everything included: {digest}\n#line 1 "{source.path}"\n{source.text}'
 
 
 def compiler_options(source: Source, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Give NVRTC's options: the language, and where to look for includes."""
+    """Return NVRTC's options: the language and the include folders."""
     return ("-std=c++17", f"-I{source.path.parent}", *options, f"-I{PACKAGE}")
 
 
 def _translate_allocations(cupy: Any) -> None:
-    """Let CuPy's allocations raise `DeviceOutOfMemory`."""
+    """Make CuPy's allocations raise `DeviceOutOfMemory`."""
     allocate: Callable[[int], Any] = cupy.cuda.get_allocator()
     if getattr(allocate, "translates_errors", False):
         return

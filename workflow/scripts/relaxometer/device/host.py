@@ -1,12 +1,12 @@
-"""The host device: the kernels run on this machine's processor, in an emulation of CUDA's execution model.
+"""The host device: kernels run on this machine's processor, in an emulation of CUDA's execution model.
 
-The emulation is deterministic and single-threaded; it finds what a GPU would hang on or silently get wrong:
-barriers that only some threads reach, warp operations whose lanes disagree, failed assertions. How it works
-stands in ``emulator/scheduler.h``.
+The emulation is deterministic and single-threaded. It reports errors with which a GPU would hang or silently
+give wrong results: barriers that only some threads reach, warp operations whose lanes disagree, failed
+assertions. ``emulator/scheduler.h`` explains how it works.
 
 Sanitizers find more. ``"undefined"`` works anywhere and turns its findings into `KernelError`. ``"address"``
 (accesses beyond arrays and shared memory) and ``"thread"`` (races between CUDA threads, missing barriers)
-have run-time libraries that must be loaded before Python::
+need run-time libraries that must be loaded before Python::
 
     LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...
     LD_PRELOAD=$(g++ -print-file-name=libtsan.so) setarch -R python ...
@@ -34,9 +34,9 @@ from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
 from relaxometer.device.host_build import SANITIZERS, build_library, find_compiler
 from relaxometer.device.signature import PACKAGE, Parameter, read_source
 
-# Enough to exercise synchronization between blocks; each thread of a cooperative launch needs its own stack.
+# Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8
-# What a block may have on a GPU of compute capability 9.0 and 10.0.
+# The limit of GPUs of compute capability 9.0 and 10.0.
 MAX_SHARED_BYTES = 227 * 1024
 _MESSAGE_BYTES = 16 * 1024
 _PRELOADED_SYMBOL = {"address": "__asan_init", "thread": "__tsan_init"}
@@ -85,7 +85,7 @@ class HostKernel:
     def __call__(
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
     ) -> None:
-        """Run the kernel to its end; see `relaxometer.device.Kernel`."""
+        """Run the kernel; see `relaxometer.device.Kernel`."""
         full_grid, full_block = launch_shape(self.name, grid, block)
         args = self._check(args)
         self._check.check_writable(args)
@@ -148,7 +148,7 @@ class HostModule:
         return struct
 
     def get_function(self, name: str) -> HostKernel:
-        """Give the kernel of this name or name expression."""
+        """Return the kernel of this name or name expression."""
         parameters = self._source.parameters(name)
         if name not in self._expressions:
             raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
@@ -195,19 +195,19 @@ class HostDevice:
         """Return at once: launches end before they return."""
 
     def asarray(self, array: Any) -> Any:
-        """Copy the array, as the way to a GPU would: its later changes do not show on the device."""
+        """Copy the array as to a GPU: later changes do not affect the copy."""
         return np.array(array, order="C")
 
     def asnumpy(self, array: Any) -> Any:
-        """Copy the array, as the way from a GPU would."""
+        """Copy the array as from a GPU."""
         return np.array(array)
 
     def item(self, array: Any, index: int = 0) -> Any:
-        """Give one element as a Python number."""
+        """Return one element as a Python number."""
         return array.item(index)
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
-        """Give a number that exercises synchronization between blocks."""
+        """Return a number that suffices to test synchronization between blocks."""
         return MAX_COOPERATIVE_BLOCKS
 
     def context(self) -> dict[str, Any]:
@@ -224,14 +224,14 @@ class HostDevice:
 
 
 def _value(arg: Any, parameter: Parameter) -> Any:
-    """Give a ctypes object that holds the argument as the kernel takes it."""
+    """Return a ctypes object that holds the argument as the kernel takes it."""
     if parameter.is_pointer:
         return ctypes.c_void_p(0 if arg is None else arg.ctypes.data)
     return ctypes.create_string_buffer(arg.tobytes(), arg.dtype.itemsize)
 
 
 def _with_line(message: str, library: Path) -> str:
-    """Replace the offset of an instruction that failed by its line, where binutils' addr2line finds it."""
+    """Replace the offset of the failed instruction with its line, if binutils' addr2line finds it."""
     found = re.match(r"\[\+(0x[0-9a-f]+)\]", message)
     program = shutil.which("addr2line")
     if found is None or program is None:
@@ -255,7 +255,7 @@ def _check_sanitizer(sanitize: str) -> None:
 
 
 def _processor() -> str:
-    """Name the processor's model."""
+    """Return the processor's model."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text(encoding="utf-8").splitlines():

@@ -1,8 +1,8 @@
-"""Builds ``.cu`` files with the host's C++ compiler into shared libraries, and keeps them in a cache.
+"""Builds ``.cu`` files with the host's C++ compiler into cached shared libraries.
 
-A build preprocesses the file, rewrites its ``__shared__`` declarations, compiles it with the emulator's
-headers in front, and links it with the emulator's scheduler, which is compiled once for each set of flags and
-never instrumented by a sanitizer.
+A build preprocesses the file, rewrites its ``__shared__`` declarations, compiles it after the emulator's
+headers, and links it with the emulator's scheduler, which is compiled once per set of flags and never
+instrumented by a sanitizer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EMULATOR = Path(__file__).resolve().parent / "emulator"
 
 _LANGUAGE_FLAGS = [
     "-std=c++17",
-    "-U_GNU_SOURCE",  # keeps POSIX's select, index, y1 and other short names free for kernels
+    "-U_GNU_SOURCE",  # leaves select, index, y1 and other short names of POSIX to kernels
     "-O2",
     "-g",
     "-fPIC",
@@ -41,7 +41,7 @@ _LANGUAGE_FLAGS = [
     "-Wno-unused",
 ]
 _GCC_FLAGS = [
-    "-fno-gnu-unique",  # else the inline variables of two kernels' libraries become one
+    "-fno-gnu-unique",  # or two kernels' libraries would share inline variables
     "-fno-exceptions",
 ]
 _SANITIZER_FLAGS = {
@@ -63,26 +63,26 @@ _INSTALL_COMPILER = {
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler: the command with its leading arguments, and what it says of its version."""
+    """A C++ compiler: the command with its leading arguments, and its version message."""
 
     command: tuple[str, ...]
     version: str
 
     @property
     def is_clang(self) -> bool:
-        """Whether it is Clang, under whatever name."""
+        """Whether it is Clang, whatever its name."""
         return "clang" in self.version.lower()
 
     @property
     def flags(self) -> list[str]:
-        """What every compilation is given."""
+        """Flags of every compilation."""
         flags = list(_LANGUAGE_FLAGS) if self.is_clang else [*_LANGUAGE_FLAGS, *_GCC_FLAGS]
         if os.uname().machine == "x86_64":
             flags.append("-fcf-protection=none")  # switching stacks breaks shadow stacks
         return flags
 
     def run(self, arguments: Iterable[str], subject: str) -> str:
-        """Run the compiler and give its output; KernelError has its complaints, which name file and line."""
+        """Run the compiler and return its output; KernelError with its messages if it fails."""
         command = [*self.command, *arguments]
         result = _run(command)
         if result.returncode != 0:
@@ -91,7 +91,7 @@ class Compiler:
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a compiler without the sanitizer that may have been loaded into this process."""
+    """Run a compiler without a sanitizer that was loaded into this process."""
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -101,7 +101,9 @@ def find_compiler() -> Compiler:
     requested = os.environ.get("CXX")
     command = shlex.split(requested) if requested else _first_found(("g++", "c++", "clang++"))
     if not command or shutil.which(command[0]) is None:
-        missing = f"$CXX names {requested!r}, which is not there" if requested else "no C++ compiler found"
+        missing = (
+            f"$CXX names {requested!r}, which is missing" if requested else "no C++ compiler found"
+        )
         raise UserError(f"{missing}: device host compiles its kernels; install one ({_how_to_install()})")
     return _identify(tuple(command))
 
@@ -131,7 +133,7 @@ def _how_to_install() -> str:
 
 
 def cache_folder() -> Path:
-    """Give the folder of built libraries: ``$RELAXOMETER_CACHE``, else relaxometer in the user's cache."""
+    """Return the folder of built libraries: ``$RELAXOMETER_CACHE``, else relaxometer in the user's cache."""
     chosen = os.environ.get("RELAXOMETER_CACHE")
     if chosen:
         folder = Path(chosen)
@@ -154,16 +156,16 @@ def build_library(
     options: Sequence[str] = (),
     sanitize: str | None = None,
 ) -> Path:
-    """Give the shared library of a ``.cu`` file, building it if it is not in the cache.
+    """Return the shared library of a ``.cu`` file, built if it is not in the cache.
 
     Parameters
     ----------
     source
-        The file with everything it includes.
+        The file with its includes.
     expressions
         The kernels to export, by name or template instantiation; the library numbers them in this order.
     include_folders
-        Where to look for includes.
+        Folders to search for includes.
     options
         Further options of the compiler.
     sanitize
@@ -197,7 +199,7 @@ def build_library(
 
 
 def _runtime_flags(sanitize: str | None) -> list[str]:
-    """Give the flag that links a sanitizer's run-time library; undefined.cpp stands for UBSan's."""
+    """Return the flag that links a sanitizer's run-time library; undefined.cpp replaces that of UBSan."""
     return [f"-fsanitize={sanitize}"] if sanitize in ("address", "thread") else []
 
 
@@ -222,11 +224,11 @@ def _scheduler_object(compiler: Compiler, sanitize: str | None) -> Path:
 
 
 def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> Path:
-    """Give a compiled source file of the emulator."""
-    # This is a program of the host, so it may use what the host offers.
+    """Return a compiled source file of the emulator."""
+    # Host code may use all of the host's API.
     flags = [flag for flag in compiler.flags if flag != "-U_GNU_SOURCE"] + list(defines)
     if os.uname().machine == "x86_64":
-        flags.append("-mno-red-zone")  # the switch of stacks pushes onto the stack behind the compiler's back
+        flags.append("-mno-red-zone")  # switching stacks pushes registers that the compiler does not know of
     key = _digest([compiler.version, *compiler.command, *flags, *_emulator_texts()])
     path = EMULATOR / name
 
@@ -239,10 +241,10 @@ def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> P
 
 
 def _built_once(target: Path, build: Callable[[Path], Path]) -> Path:
-    """Give a file of the cache, which `build` makes in a scratch folder if it is missing.
+    """Return a file of the cache, made by `build` in a scratch folder if it is missing.
 
-    The finished file is renamed into place, so that other processes see all of it or nothing; two that build
-    the same file at once both succeed.
+    The finished file is renamed into place, so that other processes never see half of it; two that build the
+    same file at once both succeed.
     """
     if not target.exists():
         with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
@@ -270,8 +272,8 @@ _LINE_MARKER = re.compile(r'^# (?P<line>\d+) "(?P<file>[^"]*)"')
 def rewrite_shared(text: str) -> str:
     """Rewrite the ``__shared__`` declarations of preprocessed text into C++.
 
-    ``__shared__ T x[A];`` becomes a reference to memory of the running block; ``extern __shared__ T x[];`` a
-    pointer to the launch's dynamic shared memory. Lines keep their numbers.
+    ``__shared__ T x[A];`` becomes a reference to memory of the running block, and
+    ``extern __shared__ T x[];`` a pointer to the launch's dynamic shared memory. Line numbers do not change.
     """
     count = 0
 
@@ -284,7 +286,7 @@ def rewrite_shared(text: str) -> str:
         one_name = "," not in re.sub(r"<[^<>]*>|\[[^\]]*\]", "", declaration)
         if variable is None or not one_name or found["end"] != ";":
             raise KernelError(
-                f"{_place(text, found.start())}: declare one __shared__ variable a statement, of a named "
+                f"{_place(text, found.start())}: declare one __shared__ variable per statement, of a named "
                 f"type and without a value: {' '.join(found[0].split())}"
             )
         type_name = " ".join(["volatile"] * ("volatile" in qualifiers) + variable["type"].split())
@@ -302,7 +304,7 @@ def rewrite_shared(text: str) -> str:
 
 
 def _place(text: str, position: int) -> str:
-    """Give file and line of a position in preprocessed text, from the line marker before it."""
+    """Return file and line of a position in preprocessed text, from the line marker before it."""
     lines = text[:position].split("\n")
     for distance, line in enumerate(reversed(lines)):
         marker = _LINE_MARKER.match(line)

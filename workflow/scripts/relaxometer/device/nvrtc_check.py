@@ -1,9 +1,9 @@
-"""Compiles kernels for GPUs that need not be there: ``python -m relaxometer.device.nvrtc_check [file ...]``.
+"""Compiles kernels for GPUs without one: ``python -m relaxometer.device.nvrtc_check [file ...]``.
 
-NVRTC needs no driver and no GPU, so this finds on any machine what g++ lets pass: an include that NVRTC does
-not have, a host function in a kernel, registers that spill into memory. Files are compiled with the options
-that `relaxometer.device.cuda` gives them; without arguments, all ``.cu`` files of the package. Templates that
-no kernel of the file instantiates are only parsed.
+NVRTC needs no driver and no GPU, so on any machine this finds errors that g++ accepts: an include that NVRTC
+does not have, a host function in a kernel, registers that spill into memory. Files are compiled with the
+options of `relaxometer.device.cuda`; without arguments, all ``.cu`` files of the package. Templates that no
+kernel of the file instantiates are only parsed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from relaxometer.device.cuda import PACKAGE, compiler_options, numbered_source
 from relaxometer.device.signature import Source, read_source
 
 ARCHITECTURES = ("80", "90", "100")
-# What CuPy adds at run time, beside its include folders.
+# CuPy adds these at run time, besides its include folders.
 _CUPY_OPTIONS = ("-ftz=true", "--device-as-default-execution-space")
 
 _USAGE = re.compile(
@@ -37,7 +37,7 @@ _USAGE = re.compile(
 
 @dataclass(frozen=True)
 class Usage:
-    """What a kernel takes of a multiprocessor."""
+    """A kernel's use of a multiprocessor."""
 
     kernel: str
     registers: int
@@ -59,7 +59,7 @@ def load_nvrtc() -> Any:
 
 
 def compile_source(source: Source, architecture: str) -> list[Usage]:
-    """Compile a file for an architecture such as ``"90"``; KernelError where it does not."""
+    """Compile a file for an architecture such as ``"90"``; KernelError if it does not compile."""
     nvrtc = load_nvrtc()
     assemble = importlib.import_module("cupy._core.core").assemble_cupy_compiler_options
     options = assemble(compiler_options(source, ()))
@@ -82,7 +82,7 @@ def _usage(found: re.Match[str]) -> Usage:
 
 
 def check(paths: Sequence[Path], architectures: Sequence[str]) -> list[str]:
-    """Print the registers of every kernel in these files; give a line for each thing that is wrong."""
+    """Print the registers of every kernel in these files; return one line per problem."""
     complaints = []
     print(f"{'registers for':<52}" + "".join(f"{'sm_' + name:>8}" for name in architectures))
     for path in paths:

@@ -1,4 +1,4 @@
-// A copy from one array to another, 128 bits a thread: what a device's memory moves at best in practice.
+// Copies an array with 128 bits per thread: the highest memory rate in practice.
 
 #include "device/atomics.cuh"
 

@@ -1,4 +1,4 @@
-"""How fast a device copies its own memory: the measure of a kernel's effective bandwidth."""
+"""The rate at which a device copies memory, to compare a kernel's effective bandwidth with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from relaxometer.device import Device
 
 BYTES = {"cuda": 1 << 30, "host": 1 << 24}
-"""Size of the array that is copied, by device kind: on a GPU far more than any cache holds."""
+"""Size of the copied array by device kind: on a GPU far more than any cache holds."""
 
 REPETITIONS = 10
 BLOCK = 256
@@ -26,7 +26,7 @@ def copy_rate(device: Device) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``device_kind``, ``device``, and ``copy_gb_s``: bytes read and written, in 10**9 a second, as the
+        ``device_kind``, ``device``, and ``copy_gb_s``: bytes read and written, in 10**9 per second, as the
         median of several copies.
     """
     size = BYTES[device.kind]

@@ -120,7 +120,7 @@ class Layout:
         return self.dtype.itemsize
 
     def offset(self, member: str) -> int:
-        """Give the bytes before a member."""
+        """Return the bytes before a member."""
         assert self.dtype.fields is not None
         return int(self.dtype.fields[member][1])
 
@@ -175,7 +175,7 @@ class Source:
         return tuple(_parameter(text, aliases, self.layouts) for text in _split(listed))
 
     def layout(self, name: str) -> Layout:
-        """Give a plain struct by its name; KernelError if there is none."""
+        """Return a plain struct by its name; KernelError if there is none."""
         layout = self.layouts.get(name)
         if layout is None:
             known = ", ".join(self.layouts) or "none"
@@ -269,7 +269,7 @@ def _undecorated(type_name: str, aliases: Mapping[str, str]) -> str:
 
 
 def _resolve(type_name: str, aliases: Mapping[str, str]) -> np.dtype[Any] | None:
-    """Give the dtype of a scalar type, or None for another type."""
+    """Return the dtype of a scalar type, or None for another type."""
     code = _SCALARS.get(_normalise(_undecorated(type_name, aliases)))
     return None if code is None else np.dtype(code)
 

@@ -1,4 +1,4 @@
-"""A graph in the layout that costs a kernel the fewest dependent reads, and how such kernels are launched."""
+"""A layout of arcs that needs few dependent reads, and the block size of its kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST, NO_ARC, MORE_ARCS = (_CONSTANTS[name] for name in ("FIRST", "NO_ARC", "MO
 
 
 class PackedArcs:
-    """A graph in the layout that costs the fewest dependent reads.
+    """A graph in the layout that needs the fewest dependent reads.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class PackedArcs:
     Attributes
     ----------
     rows : device array of shape (n_vertices, 2), uint32
-        Where a vertex's arcs begin and end: one read of 8 bytes.
+        Where a vertex's arcs begin and end, in 8 bytes.
     arcs : device array of shape (n_arcs, 2), uint32
-        Target and weight of each arc: one read of 8 bytes.
+        Head and weight of each arc, in 8 bytes.
 
     Raises
     ------
@@ -50,8 +50,8 @@ class PackedArcs:
     def first(self) -> Any:
         """Return the first four arcs of every vertex, device array of shape (n_vertices, 4, 2), uint32.
 
-        They lie where the vertex's number says, so that they are read without looking up its row. Places
-        without an arc hold `NO_ARC`; the last place of a vertex with more arcs holds `MORE_ARCS`.
+        The vertex's number gives their address, so kernels read them without looking up the row. `NO_ARC`
+        replaces missing heads, and `MORE_ARCS` the fourth if the vertex has more arcs.
         """
         xp = self._xp
         first = xp.zeros((len(self.rows), FIRST, 2), dtype=xp.uint32)
@@ -65,5 +65,5 @@ class PackedArcs:
 
 
 def threads_per_block(device: Any) -> int:
-    """Return 1024 on a GPU, and 128 in the emulation, which runs threads one after another."""
+    """Return 1024 on a GPU, 128 in the emulation, which runs threads one after another."""
     return 1024 if device.kind == "cuda" else 128

@@ -1,4 +1,4 @@
-"""Whichever variant suits the graph, chosen by its features and by a few probe searches."""
+"""The variant that suits the graph, chosen by its features and a few probe searches."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ CANDIDATES: dict[str, Any] = {
     "near-far": near_far,
     "push-pull": push_pull,
 }
-"""Variants by name, in the order in which they are tried.
+"""Variants by name, in the order of trial.
 
-Of the others `adaptive-persistent` was the fastest on none of 17 graphs and takes long to tune; `phast` takes
-as long to prepare as thousands of searches.
+`adaptive-persistent` was not the fastest on any of 17 graphs and takes long to tune; preparing `phast` takes
+as long as thousands of searches.
 """
 
 MAP_DEGREE = 8
-"""Mean degree up to which a graph is taken for a map."""
+"""Maximum mean degree of a map."""
 
 HUB = 64
-"""Degree above which a vertex is a hub: more than a warp reads in two steps."""
+"""A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
 
 class Parameters(variants.Parameters):
-    """How carefully to choose.
+    """Effort of the choice.
 
     Parameters
     ----------
     probes : int
-        Sources from which each candidate is timed.
+        Sources for timing each candidate.
     """
 
     probes: PositiveInt = 3
@@ -52,10 +52,9 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by the variant that is fastest from a few sources.
 
-    Features of the graph say which variants are worth a try: `tiled` on maps, where degrees are small and
-    there are no hubs, `push-pull` on other graphs; `near-far` always. Each is prepared and timed in turn, and
-    the fastest kept. All of it counts as preparation; `probe_ms`, among what is resolved, is the time of the
-    searches.
+    Candidates are `tiled` on maps, where degrees are small and there are no hubs, `push-pull` on other
+    graphs, and always `near-far`. Each is prepared and timed, and the fastest kept. All this counts as
+    preparation; `probe_ms` in `resolved` is the time of the searches.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class Solver:
     Raises
     ------
     Skipped
-        If every candidate is skipped or has not enough memory.
+        If every candidate is skipped or runs out of memory.
     """
 
     runs_on = "device"
@@ -108,7 +107,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the variant chosen, what for, what the probes showed and took, and its own parameters."""
+        """Return the chosen variant, the reason, the probes' times, and the variant's parameters."""
         medians = ", ".join(f"{name} {ms:.3g} ms" for name, ms in self._times.items())
         choice = {"chosen": self._chosen, "because": self._kind, "probed": medians}
         return choice | {"probe_ms": round(self._probe_ms, 3)} | self._solver.resolved
@@ -120,7 +119,7 @@ class Solver:
 
 
 def worth_a_try(graph: ResidentGraph) -> tuple[str, list[str]]:
-    """Return in words what kind of graph it is, and the candidates that suit it.
+    """Return the kind of graph, in words, and the candidates that suit it.
 
     Parameters
     ----------

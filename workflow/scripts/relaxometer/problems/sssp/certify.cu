@@ -1,13 +1,12 @@
-// Proof that distances and predecessors are shortest paths, in O(n + m) work and without solving anything.
+// Proves that distances and predecessors are shortest paths, in O(n + m) work and without a reference solver.
 //
 // If d[s] = 0, no arc u -> v of weight w has d[v] > d[u] + w, and every reached vertex has a predecessor with
 // d[v] = d[p] + w such that the predecessors lead back to s, then each d[v] is the length of a real path and
 // no path is shorter (the optimality conditions of linear programming; Ahuja, Magnanti and Orlin, "Network
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
-// weight zero can, so chains of them are followed by pointer doubling.
+// weight zero can, so pointer doubling follows chains of them.
 //
-// Every kernel reports into a pair of words for each rule: how often it is broken, and the smallest vertex at
-// which it is.
+// For each rule, kernels report the number of violations and the smallest vertex that violates it.
 
 #include "device/constants.cuh"
 
@@ -43,7 +42,7 @@ extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, co
     }
 }
 
-// The first arc of u whose target is not below v; targets ascend within a vertex.
+// The first arc of u whose head is at least v; heads ascend within a row.
 __device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
 {
     i64 low = offsets[u];
@@ -59,11 +58,11 @@ __device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
     return low;
 }
 
-// Rule PREDECESSOR: a reached vertex has an arc from its predecessor that is exactly as long as the
-// difference of their distances; an unreached vertex has none.
+// Rule PREDECESSOR: the arc from a reached vertex's predecessor is as long as the difference of their
+// distances; an unreached vertex has no predecessor.
 //
-// Also prepares the pointers for `double_pointers`: a vertex nearer to the source than its successor ends a
-// chain of equal distances, all others point to their predecessor.
+// Also prepares the pointers for `double_pointers`: vertices as far as their predecessor point to it, others
+// to themselves.
 extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ offsets,
                                               const u32* __restrict__ targets,
                                               const u32* __restrict__ weights,
@@ -94,7 +93,7 @@ extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ off
     broken(report, PREDECESSOR, v);
 }
 
-// One round of pointer doubling along the chains of equal distances; `moved` is set while any pointer moves.
+// One round of pointer doubling along chains of equal distances; sets `moved` if a pointer moves.
 extern "C" __global__ void double_pointers(u32 n, const u32* __restrict__ pointer, u32* __restrict__ doubled,
                                            u32* moved)
 {
@@ -105,7 +104,7 @@ extern "C" __global__ void double_pointers(u32 n, const u32* __restrict__ pointe
     if (to != pointer[v]) store_relaxed(moved, 1u);
 }
 
-// Rule TREE: every chain ends at a vertex that does not point on, so that none runs in a circle.
+// Rule TREE: every chain ends, so that none is a cycle.
 extern "C" __global__ void check_tree(u32 n, const u32* __restrict__ distance,
                                       const u32* __restrict__ predecessor, u32 source,
                                       const u32* __restrict__ pointer, u64* report)

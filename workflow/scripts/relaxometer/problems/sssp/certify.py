@@ -1,4 +1,4 @@
-"""Certificates: every answer is proven right on the device, without a reference solver."""
+"""Certificates: prove every answer on the device, without a reference solver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULES = {
     "overstretched": "no arc leads to a vertex that is further than the arc's tail plus its weight",
     "predecessor": "every reached vertex, and no other, has a predecessor at exactly its arc's length",
     "left_out": "no arc leads from a reached vertex to an unreached one",
-    "tree": "predecessors lead back to the source without a circle",
+    "tree": "predecessors lead back to the source without a cycle",
 }
 """The rules of an SSSP certificate, in the order of the kernels' report."""
 
@@ -86,10 +86,10 @@ class SsspCertifier:
         return Certificate(counts, first)
 
     def _follow_chains(self, launch: tuple[int, int], n: np.uint32) -> None:
-        """Let every vertex point to the end of its chain of equal distances.
+        """Point every vertex to the end of its chain of equal distances.
 
-        A circle never comes to rest; after as many doublings as the longest possible chain needs, its
-        vertices still point at each other, which is what the rule about the tree looks for.
+        The vertices of a cycle still point at each other after the doublings that the longest chain needs;
+        the rule about the tree finds them.
         """
         for _ in range(int(n).bit_length() + 1):
             self._moved.fill(0)

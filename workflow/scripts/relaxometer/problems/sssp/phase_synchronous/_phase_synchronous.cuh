@@ -2,7 +2,7 @@
 // Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread Creation".
 //
 // Two distance arrays keep a phase from reading what the same phase writes: Ca holds the distances settled so
-// far, Ua the ones proposed. The source keeps predecessors "in the same way" without saying how; here a
+// far, Ua the ones proposed. The paper keeps predecessors "in the same way" without saying how; here a
 // proposal carries its predecessor in the low word, so that one 64-bit atomic minimum keeps both consistent:
 //
 //     proposal = distance << 32 | (predecessor + 1)          settled = distance << 32
@@ -36,8 +36,8 @@ __device__ __forceinline__ bool is_settled(u64 entry)
     return static_cast<u32>(entry) == 0;
 }
 
-// The proposal to reach the end of an arc of this weight by way of v. A length that would wrap, or that would
-// look like UNREACHED, is not proposed: the flag is raised instead.
+// The proposal for the head of an arc of this weight from v. A length that would wrap or equal UNREACHED is
+// not proposed but sets the flag.
 __device__ __forceinline__ u64 propose(u32 v, u32 distance, u32 weight, u32* overflow)
 {
     u64 length = static_cast<u64>(distance) + weight;

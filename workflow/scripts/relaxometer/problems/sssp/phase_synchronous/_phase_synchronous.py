@@ -1,4 +1,4 @@
-"""What the phase-synchronous variants share: their arrays, the loop's bookkeeping and its instruments."""
+"""Arrays and instruments that the phase-synchronous variants share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
-"""Threads a block, for every kernel here."""
+"""Threads per block of all kernels here."""
 
 
 def over(threads: int) -> tuple[int, int]:
@@ -63,8 +63,8 @@ class Arrays:
     def start(self, source: int) -> None:
         """Set the arrays for a search from `source` (lines 2 to 4 of algorithms 1 and 4).
 
-        The source leaves Ua of the start vertex infinite; it is zero here, so that an arc back into it is
-        no improvement.
+        The paper leaves Ua of the source infinite; here it is zero, so that an arc back to it is no
+        improvement.
         """
         self.Ca.fill(UNREACHED)
         self.Ua.fill(np.uint64(UNREACHED) << np.uint64(32))
@@ -77,12 +77,12 @@ class Arrays:
         self.Ma[source] = 1
 
     def answer(self, phases: int) -> Answer:
-        """Return copies of distances and predecessors, so that the next search leaves them alone."""
+        """Return copies of distances and predecessors, which the next search does not overwrite."""
         overflowed = bool(self.device.item(self.overflow))
         return Answer(self.Ca.copy(), self.Pa.copy(), phases, overflowed)
 
     def tally(self) -> tuple[int, int]:
-        """Count the vertices set in the mask and the arcs that leave them."""
+        """Count the vertices set in the mask and their arcs."""
         self._tally.fill(0)
         self._tally_kernel(*over(self.graph.n_vertices), (self.n, self.graph.offsets, self.Ma, self._tally))
         updated, arcs = self.device.asnumpy(self._tally)
@@ -107,7 +107,7 @@ class PhaseLog:
         self._begin = time.perf_counter()
 
     def end_phase(self, mode: str) -> None:
-        """Record the phase that has just been run."""
+        """Record the phase that has just ended."""
         if self._phases is None:
             return
         self._arrays.device.synchronize()

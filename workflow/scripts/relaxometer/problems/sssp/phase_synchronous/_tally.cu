@@ -1,4 +1,4 @@
-// Counts what a phase did, for instrumented runs: tally[0] vertices whose mask is set, tally[1] their arcs.
+// Counts for instrumented runs: tally[0] the vertices whose mask is set, tally[1] their arcs.
 
 #include "device/atomics.cuh"
 

@@ -1,9 +1,8 @@
 // SSSP that switches between threads for selected vertices and threads for all, algorithm 4 of Suzuki et al.
 //
 // While few vertices change, a phase runs select_relax and select_update (algorithms 5 and 6); while many do,
-// relax and update (algorithms 2 and 3), which count nothing. Both leave the mask Ma set for the vertices
-// that changed, so going over to all vertices needs no work; the way back needs the list that the all-vertex
-// phases did not keep, and builds it out of the mask.
+// relax and update (algorithms 2 and 3), which keep no list. Both leave the mask Ma set for the vertices that
+// changed, so the switch to all vertices needs no work. The switch back builds the list from the mask.
 
 #include "conventional.cu"
 #include "selection.cu"

@@ -20,14 +20,14 @@ from relaxometer.problems.sssp.phase_synchronous.selection import SelectedVertic
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-SOURCE_RATIO = 330 / 350
-"""The source's threshold of the way back over that of the way there (section 6)."""
+PAPER_RATIO = 330 / 350
+"""The paper's threshold for switching back over that for switching to all vertices (section 6)."""
 
 PROBES = 3
-"""Searches in each mode that the tuning takes the shortest phase times of."""
+"""Searches per mode of the tuning, which takes the shortest time of each phase."""
 
 CANDIDATES = 24
-"""Values that the tuning tries for each threshold."""
+"""Values of each threshold that the tuning tries."""
 
 
 class Parameters(variants.Parameters):
@@ -37,10 +37,10 @@ class Parameters(variants.Parameters):
     ----------
     to_all_us : float or "auto"
         A phase over selected vertices that takes longer, in microseconds, switches to all vertices. The
-        source tuned it to 350 on a Tesla K20c; "auto" tunes it to the device and the graph.
+        paper used 350 on a Tesla K20c; "auto" tunes it to the device and the graph.
     to_selected_us : float or "auto"
-        An all-vertex phase that takes less switches back. The source tuned it to 330. "auto" tunes it,
-        or, if `to_all_us` is given, keeps the source's ratio to it.
+        An all-vertex phase that takes less switches back. The paper used 330. "auto" tunes it, or keeps
+        the paper's ratio to `to_all_us` if that is given.
     """
 
     to_all_us: PositiveFloat | Literal["auto"] = Field("auto")
@@ -48,10 +48,10 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """SSSP that makes threads for selected vertices while few change, and for all while many do.
+    """SSSP with threads for selected vertices while few change, and for all while many do.
 
-    The signal is the host's time of a phase, averaged over this phase and the one before (section 6). The
-    clock is read where the host waits for the device anyway, so that measuring adds no wait.
+    The switch depends on the host's time of a phase, averaged over this phase and the one before (section
+    6). The clock is read where the host waits for the device anyway.
 
     Parameters
     ----------
@@ -106,24 +106,24 @@ class Solver:
         return self._arrays.answer(phase)
 
     def _select_from_mask(self) -> None:
-        """Build the list that the all-vertex phases did not keep (line 31 of algorithm 4)."""
+        """Build the list from the mask (line 31 of algorithm 4)."""
         a, selected = self._arrays, self._selected
         self._switch_to_selection(*over(a.graph.n_vertices), (a.n, a.Ma, selected.NRa, *selected.counter))
         selected.count()
 
     def _thresholds(self, parameters: Parameters) -> tuple[float, float]:
-        """Return both thresholds, tuned where the parameters say so."""
+        """Return both thresholds, tuned if they are "auto"."""
         to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
         if to_all == "auto":
             to_all, tuned = self._tune()
             return to_all, tuned if to_selected == "auto" else to_selected
-        return to_all, to_all * SOURCE_RATIO if to_selected == "auto" else to_selected
+        return to_all, to_all * PAPER_RATIO if to_selected == "auto" else to_selected
 
     def _tune(self) -> tuple[float, float]:
-        """Choose the thresholds that would have made a probe search shortest.
+        """Choose the thresholds with which a probe search would have been shortest.
 
-        A phase updates the same vertices in either mode. So the times of the phases of two searches, one in
-        each mode, tell what any rule for switching between them would have taken.
+        A phase updates the same vertices in either mode. So the phase times of two searches, one per mode,
+        give the time of a search under any switching rule.
         """
         graph = self._arrays.graph.host
         with_arcs = np.flatnonzero(graph.degrees)
@@ -169,7 +169,7 @@ def predicted_us(
     to_all_us: float,
     to_selected_us: float,
 ) -> float:
-    """Return how long a search would take under the switching rule, in microseconds."""
+    """Return the predicted time of a search under the switching rule, in microseconds."""
     total = before = 0.0
     selecting = True
     for phase, (of_selected, of_all) in enumerate(zip(selected_us.tolist(), all_us.tolist(), strict=True)):

@@ -1,17 +1,17 @@
-// Algorithm 4 of Suzuki et al. in one launch: all threads stay, and the device switches by its own clock.
+// Algorithm 4 of Suzuki et al. in one launch, switched by the device's own clock.
 //
 // The phases are those of adaptive.cu: the same vertices change in each, and distances, predecessors and the
-// number of phases are the same. What the source pays to the host goes: a barrier of the grid takes the place
-// of a launch, and the rule that chooses between selected and all vertices runs on the device.
+// number of phases are the same. A grid barrier replaces a launch, and the rule that chooses between selected
+// and all vertices runs on the device.
 //
-// A CUDA graph of the source's kernels would leave the host out, too. It needs conditional nodes, since the
-// number of phases is not known beforehand; CuPy does not make those. Each kernel of a phase would still be
-// started and drained, by the device; a barrier of the grid costs about a microsecond.
+// A CUDA graph of the paper's kernels would avoid the host too. It needs conditional nodes, since the number
+// of phases is not known in advance, and CuPy has none. The device would still start and drain every kernel,
+// while a grid barrier costs about a microsecond.
 //
-// Deviations from the source, beyond those of conventional.cu and selection.cu:
-//   - threads are not created, but handed out: a fixed grid strides over the selected vertices or over all;
-//   - the time of a phase is that from the middle barrier of the phase before to its own, on the device's
-//     clock, so that the choice is known when the phase ends and costs no barrier of its own.
+// Deviations from the paper, besides those of conventional.cu and selection.cu:
+//   - a fixed grid strides over the selected vertices or over all;
+//   - the time of a phase runs from the middle barrier of the phase before to its own, on the device's clock,
+//     so that the choice is known when the phase ends and costs no barrier of its own.
 
 #include <cooperative_groups.h>
 
@@ -26,14 +26,13 @@ struct Counters {
     u64 arcs;     // arcs relaxed; counted in instrumented runs only
 };
 
-// Three sets of counters take turns: one is in use, the one before may still be read, the next is cleared.
+// Three sets of counters rotate: one is in use, the one before may still be read, the next is cleared.
 struct State {
     u32 overflow;
     u32 phases;
     u32 selecting;
     Counters counters[3];
 };
-static_assert(sizeof(State) == 64, "adaptive_persistent.py makes room for it");
 
 struct Search {
     u32 n;
@@ -55,8 +54,7 @@ __device__ __forceinline__ Counters& counters_of(const Search& s)
     return s.state->counters[s.phase % 3];
 }
 
-// The body of RELAX_KERNEL and SELECT_RELAX_KERNEL; `listing`: keeps a list of what improves. Returns the
-// arcs.
+// The body of RELAX_KERNEL and, with `listing`, of SELECT_RELAX_KERNEL. Returns the number of arcs.
 __device__ __forceinline__ u32 relax_vertex(Search& s, u32 v, bool listing)
 {
     if (!s.Ma[v]) return 0;
@@ -126,7 +124,7 @@ struct Switch {
     }
 };
 
-// SWITCH_KERNEL: the list that the phases over all vertices did not keep.
+// SWITCH_KERNEL: builds the list from the mask.
 __device__ __forceinline__ u32 list_from_mask(Search& s)
 {
     cg::grid_group grid = cg::this_grid();

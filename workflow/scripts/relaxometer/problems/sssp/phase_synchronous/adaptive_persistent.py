@@ -10,19 +10,20 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp.phase_synchronous.adaptive import PROBES, SOURCE_RATIO, best_thresholds
+from relaxometer.problems.sssp.phase_synchronous.adaptive import PAPER_RATIO, PROBES, best_thresholds
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 512
 HOST_BLOCK = 64
-"""Threads of a block; on the emulated device fewer, since each one needs a stack of its own."""
+"""Threads per block; fewer on the emulated device, where each needs a stack of its own."""
 
-STATE_BYTES = 64
+SOURCE = read_source(Path(__file__).with_name("adaptive_persistent.cu"))
 LOG_ROWS = 1 << 16
 
 
@@ -32,8 +33,8 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     to_all_us, to_selected_us : float or "auto"
-        See `adaptive.Parameters`. Phases without the host are a tenth as long as with
-        it, and so are good thresholds.
+        See `adaptive.Parameters`. Phases take a tenth of the time without the host, and good thresholds are
+        a tenth too.
     """
 
     to_all_us: PositiveFloat | Literal["auto"] = Field("auto")
@@ -60,9 +61,9 @@ class Solver:
         self._graph, xp, n = graph, graph.device.xp, graph.n_vertices
         self._Ma, self._Ua = xp.empty(n, dtype=xp.uint8), xp.empty(n, dtype=xp.uint64)
         self._lists = [xp.empty(n, dtype=xp.uint32) for _ in range(2)]
-        self._state = xp.zeros(STATE_BYTES, dtype=xp.uint8)
+        self._state = xp.zeros(SOURCE.layout("State").size, dtype=xp.uint8)
         self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
-        module = graph.device.module(Path(__file__).with_name("adaptive_persistent.cu"), cooperative=True)
+        module = graph.device.module(SOURCE.path, cooperative=True)
         self._search = module.get_function("search")
         self._block = BLOCK if graph.device.kind == "cuda" else HOST_BLOCK
         self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
@@ -89,7 +90,7 @@ class Solver:
         return Answer(Ca, Pa, count, bool(overflow))
 
     def _logged(self, count: int) -> list[Phase]:
-        """Return what the kernel has written down; the first phase has no begin, and so no time."""
+        """Return the phases that the kernel recorded; the first has no start and so no time."""
         rows = self._graph.device.asnumpy(self._log)[:count].tolist()
         ends = [rows[0][3], *(row[3] for row in rows)]
         return [
@@ -98,15 +99,15 @@ class Solver:
         ]
 
     def _thresholds(self, parameters: Parameters) -> tuple[float, float]:
-        """Return both thresholds, tuned where the parameters say so."""
+        """Return both thresholds, tuned if they are "auto"."""
         to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
         if to_all == "auto":
             to_all, tuned = self._tune()
             return to_all, tuned if to_selected == "auto" else to_selected
-        return to_all, to_all * SOURCE_RATIO if to_selected == "auto" else to_selected
+        return to_all, to_all * PAPER_RATIO if to_selected == "auto" else to_selected
 
     def _tune(self) -> tuple[float, float]:
-        """Choose the thresholds that would have made a probe search shortest, as `adaptive` does."""
+        """Choose the thresholds with which a probe search would have been shortest, as `adaptive` does."""
         with_arcs = np.flatnonzero(self._graph.host.degrees)
         if not len(with_arcs):
             return float("inf"), 0.0

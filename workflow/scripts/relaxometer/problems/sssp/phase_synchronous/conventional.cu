@@ -1,15 +1,15 @@
-// SSSP with a thread for every vertex in every phase: Harish and Narayanan, and algorithms 1 to 3 of Suzuki
-// et al.
+// SSSP with one thread per vertex in every phase: Harish and Narayanan, and algorithms 1 to 3 of Suzuki et
+// al.
 //
-// A phase is two kernels: `relax` lets every vertex whose mask Ma is set offer its neighbours a distance, and
-// `update` takes over the offers that are shorter. Every launch has n threads; most of them find nothing to
-// do, which is the cost that the other variants try to save.
+// A phase is two kernels: in `relax`, every vertex whose mask Ma is set proposes distances to its neighbours;
+// `update` accepts those that are shorter. Every launch has n threads, most of them idle: the cost that the
+// other variants try to avoid.
 //
-// Deviations from the source:
+// Deviations from the paper:
 //   - line 6 of algorithm 2 prints the weight as Wa[n]; it is the arc's, Wa[i].
-//   - Ua carries the predecessor too (see _phase_synchronous.cuh).
-//   - "while Ma not empty" (line 5 of algorithm 1) is a word that holds the last phase that updated anything,
-//     so that nothing need be cleared between phases.
+//   - Ua also carries the predecessor (see _phase_synchronous.cuh).
+//   - "while Ma not empty" (line 5 of algorithm 1) is a word with the last phase that updated anything, so
+//     that nothing must be cleared between phases.
 
 #include "_phase_synchronous.cuh"
 

@@ -1,4 +1,4 @@
-"""A thread for every vertex in every phase (Harish and Narayanan; algorithms 1 to 3 of Suzuki et al.)."""
+"""One thread per vertex in every phase (Harish and Narayanan; algorithms 1 to 3 of Suzuki et al.)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class AllVertices:
-    """Phases of two kernels with a thread for every vertex.
+    """Phases of two kernels with one thread per vertex.
 
     Parameters
     ----------
     arrays : Arrays
     module : Module
-        Compiled from a file that holds ``relax`` and ``update``.
+        With the kernels ``relax`` and ``update``.
     """
 
     mode = "all"
@@ -39,7 +39,7 @@ class AllVertices:
         self._relax_arguments = (*arrays.graph.csr, arrays.Ma, arrays.Ca, arrays.Ua, arrays.overflow)
 
     def start(self) -> None:
-        """Forget the phases of the search before."""
+        """Forget the previous search."""
         self._last_phase.fill(0)
 
     def run(self, phase: int) -> bool:
@@ -53,7 +53,7 @@ class AllVertices:
 
 
 class Solver:
-    """SSSP by two all-vertex kernels a phase.
+    """SSSP by two all-vertex kernels per phase.
 
     Parameters
     ----------

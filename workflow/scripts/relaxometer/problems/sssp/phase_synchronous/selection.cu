@@ -1,15 +1,15 @@
 // SSSP with threads only for the vertices whose distance changed, algorithms 5 and 6 of Suzuki et al.
 //
-// NRa lists the vertices to relax in this phase, NWa collects those of the next one; the host swaps them. The
-// price is an atomic addition for every vertex that is added to the list.
+// NRa lists the vertices to relax in this phase, NWa collects those of the next one; the host swaps them.
+// Every vertex added to the list costs one atomic addition.
 //
-// Deviations from the source:
-//   - lines 8 and 9 of algorithm 5 ask whether Ua[n] equals the proposal and whether n is scheduled already.
-//     Equality also holds when the old value was equal, which is no improvement; the value that the atomic
-//     minimum returns shows both: n improved if it was larger, and this is the phase's first improvement of n
-//     if it was still settled. So no vertex is listed twice.
-//   - Ua carries the predecessor too (see _phase_synchronous.cuh).
-//   - "NWa = empty" (line 13 of algorithm 4) clears nothing: `written` counts on from phase to phase, and its
+// Deviations from the paper:
+//   - lines 8 and 9 of algorithm 5 test whether Ua[n] equals the proposal and whether n is already scheduled.
+//     But Ua[n] may have been equal before. The value that the atomic minimum returns decides both: n
+//     improved if it was larger, for the first time in this phase if it was settled. So no vertex is listed
+//     twice.
+//   - Ua also carries the predecessor (see _phase_synchronous.cuh).
+//   - "NWa = empty" (line 13 of algorithm 4) clears nothing: `written` counts through all phases, and its
 //     value before the phase is subtracted.
 
 #include "_phase_synchronous.cuh"

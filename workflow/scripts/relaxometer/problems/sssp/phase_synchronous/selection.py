@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """No parameters."""
 
 
 class SelectedVertices:
@@ -26,12 +26,12 @@ class SelectedVertices:
     ----------
     arrays : Arrays
     module : Module
-        Compiled from a file that holds ``select_relax`` and ``select_update``.
+        With the kernels ``select_relax`` and ``select_update``.
 
     Attributes
     ----------
     NRa : device array of shape (n_vertices,), uint32
-        The vertices to relax in the next phase; the first `selected` entries count.
+        The vertices to relax in the next phase: the first `selected` entries.
     selected : int
     """
 
@@ -49,17 +49,17 @@ class SelectedVertices:
         self.selected = 0
 
     def start(self, source: int) -> None:
-        """Begin with `source` alone on the list."""
+        """List only the source."""
         self.NRa[0] = source
         self.selected = 1
 
     @property
     def counter(self) -> tuple[Any, np.uint32]:
-        """What a kernel that appends to a list is given: a counter, and its value while the list is empty."""
+        """Arguments of a kernel that appends to a list: a counter, and its value for the empty list."""
         return self._written, self._written_before
 
     def count(self) -> None:
-        """Set `selected` to how much a kernel has just appended, even if the counter has wrapped."""
+        """Set `selected` to the number of vertices that a kernel has just appended; the counter may wrap."""
         written = self._arrays.device.item(self._written)
         self.selected = (written - int(self._written_before)) % 2**32
         self._written_before = np.uint32(written)
@@ -79,7 +79,7 @@ class SelectedVertices:
 
 
 class Solver:
-    """SSSP by two kernels a phase over a list of the vertices that changed.
+    """SSSP by two kernels per phase over a list of the vertices that changed.
 
     Parameters
     ----------
