@@ -57,12 +57,12 @@ class TestAlways:
     def test_wrong_mask(self):
         report = report_of("wrong_mask", 32)
         assert f"{BROKEN}:{line_of('wrong_mask')}: thread (8,0,0)" in report
-        assert "the mask 0x000000ff leaves out the calling lane 8" in report
+        assert "the mask 0x000000ff excludes the calling lane 8" in report
 
     def test_absent_lane(self):
         report = report_of("absent_lane", 32)
         assert f"{BROKEN}:{line_of('absent_lane')}" in report
-        assert "the shuffle reads lane 16, which does not take part" in report
+        assert "the shuffle reads lane 16, which does not participate" in report
 
     def test_two_votes(self):
         report = report_of("two_votes", 32)

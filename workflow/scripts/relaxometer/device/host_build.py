@@ -101,9 +101,7 @@ def find_compiler() -> Compiler:
     requested = os.environ.get("CXX")
     command = shlex.split(requested) if requested else _first_found(("g++", "c++", "clang++"))
     if not command or shutil.which(command[0]) is None:
-        missing = (
-            f"$CXX names {requested!r}, which is missing" if requested else "no C++ compiler found"
-        )
+        missing = f"$CXX names {requested!r}, which is missing" if requested else "no C++ compiler found"
         raise UserError(f"{missing}: device host compiles its kernels; install one ({_how_to_install()})")
     return _identify(tuple(command))
 

@@ -1,7 +1,7 @@
-// CUDA's atomic functions, for exactly the types that CUDA has them for.
+// CUDA's atomic functions, for exactly CUDA's types.
 //
-// One thread of the operating system runs all CUDA threads and changes between them only where one waits, so
-// a plain read and write is atomic already. ThreadSanitizer has to see real atomic accesses.
+// One thread of the operating system runs all CUDA threads and switches only where one waits, so a plain read
+// and write is atomic. ThreadSanitizer must see real atomic accesses.
 
 #pragma once
 
@@ -29,7 +29,7 @@ inline T read_modify_write(T* address, Update update)
     return before;
 }
 
-// a + b and a - b as the GPU has them: signed integers wrap.
+// a + b and a - b as on the GPU: signed integers wrap.
 template <class T>
 inline T wrapping_sum(T a, T b)
 {

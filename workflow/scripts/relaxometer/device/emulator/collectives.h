@@ -1,8 +1,8 @@
-// What CUDA threads do together: block barriers, warp votes, shuffles, matches and reductions.
+// Collective operations: block barriers, warp votes, shuffles, matches and reductions.
 //
-// Each function passes its call's place in the source on to the scheduler, which reports threads that meet in
-// different places or not at all. Lanes meet by warp and mask, so the halves of a diverged warp can each hold
-// a vote of their own. Lanes that have returned from the kernel are not waited for, as on a GPU.
+// Each function passes the source line of its call to the scheduler, which reports threads that meet at
+// different lines or not at all. Lanes meet by warp and mask, so the halves of a diverged warp can vote
+// separately. As on a GPU, nobody waits for lanes that have returned from the kernel.
 
 #pragma once
 
@@ -51,7 +51,7 @@ inline unsigned __match_any_sync(unsigned mask, T value, emulator::Site site = e
     return (unsigned)emulator::warp_operation(emulator::Operation::MATCH_ANY, mask, bits, 0, site);
 }
 
-// FLIPPED bits are inverted on the way in and out: with the sign bit inverted, signed integers compare as
+// Inverts FLIPPED bits on the way in and out: with the sign bit inverted, signed integers compare as
 // unsigned.
 #define EMULATOR_REDUCTION(NAME, OPERATION, T, FLIPPED)                                                  \
     inline T NAME(unsigned mask, T value, emulator::Site site = emulator::Site::here())                  \
@@ -79,7 +79,7 @@ inline T shuffle(unsigned mask, T value, int source, Site site)
     return from_bits<T>(warp_operation(Operation::SHUFFLE, mask, to_bits(value), (uint32_t)source, site));
 }
 
-// The first lane of the group of `width` lanes that the calling lane belongs to.
+// The first lane of the calling lane's group of `width` lanes.
 inline int first_of_group(int width)
 {
     return (int)current->lane() & ~(width - 1);
@@ -87,7 +87,7 @@ inline int first_of_group(int width)
 
 }  // namespace emulator
 
-// Beyond the ends of a group, the shuffles by a distance give a lane its own value.
+// Beyond the ends of a group, shuffles by a distance return a lane's own value.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32,
                      emulator::Site site = emulator::Site::here())

@@ -1,4 +1,4 @@
-// The part of NVIDIA's cooperative groups that the kernels use: the grid, the block, and tiles of a warp.
+// The part of NVIDIA's cooperative groups that kernels use: the grid, the block, and tiles of a warp.
 
 #pragma once
 

@@ -1,9 +1,8 @@
-// Turns the processor's complaints about a kernel, such as an access to memory that does not exist, into
-// errors.
+// Turns a kernel's faults, such as an illegal memory access, into errors.
 //
-// While a launch runs, SIGSEGV, SIGBUS and SIGFPE of its thread come here, on a stack of their own, since the
-// fault may be that a CUDA thread's stack is full. The handler leaves by going back to the launcher. The
-// sanitizers that report faults themselves keep their handlers.
+// During a launch, SIGSEGV, SIGBUS and SIGFPE of its thread are handled here, on a separate stack, since a
+// CUDA thread's stack may have overflowed. The handler jumps back to the launcher. Sanitizers that report
+// faults themselves keep their handlers.
 
 #pragma once
 
@@ -26,7 +25,7 @@ inline uintptr_t instruction_of([[maybe_unused]] void* context)
 #endif
 }
 
-// Sends faults to a handler for as long as it lives.
+// Directs faults to a handler during its lifetime.
 class FaultCatcher {
 public:
     typedef void (*Handler)(int signal, siginfo_t* information, void* context);

@@ -1,9 +1,9 @@
-// Stacks for CUDA threads that wait, and the switch from one stack to another.
+// Stacks for waiting CUDA threads, and the switch between them.
 //
-// A fiber is a stack with a saved stack pointer; all fibers share the one thread of the operating system. The
-// switch saves the registers that the calling convention asks a function to keep, and nothing else: a few
-// nanoseconds on x86-64 and AArch64. Elsewhere POSIX's ucontext does it, about ten times slower, because
-// swapcontext also saves the signal mask.
+// A fiber is a stack with a saved stack pointer; all fibers share one thread of the operating system. The
+// switch saves only the registers that the calling convention preserves, which takes a few nanoseconds on
+// x86-64 and AArch64. Elsewhere POSIX's ucontext does it about ten times slower, since swapcontext also saves
+// the signal mask.
 
 #pragma once
 
@@ -29,7 +29,7 @@ const size_t STACK_BYTES = 64 * 1024;
 #endif
 
 struct Fiber {
-    void* stack_pointer = nullptr;  // where to start it, or go on when no CUDA thread waits on it
+    void* stack_pointer = nullptr;  // where to start or resume it when no CUDA thread waits on it
     char* stack = nullptr;          // null for the fiber that launched the kernel
     size_t stack_bytes = 0;
     Fiber* next_idle = nullptr;
@@ -44,9 +44,9 @@ typedef void (*FiberEntry)();
 
 #if defined(__x86_64__)
 
-// Saves the stack pointer in `*save` and goes on where `load` was saved. Inline, and with the registers named
-// as clobbered, so that the compiler keeps only those that live across the call, and a waiting thread takes
-// the fewest lines of the cache. The file must be compiled with -mno-red-zone.
+// Saves the stack pointer in `*save` and resumes where `load` was saved. Inline and with clobbered registers,
+// so that the compiler saves only live ones and a waiting thread occupies the fewest cache lines. Compile
+// with -mno-red-zone.
 inline __attribute__((always_inline)) void switch_stack(void** save, void* load)
 {
     asm volatile(
@@ -68,7 +68,7 @@ inline __attribute__((always_inline)) void switch_stack(void** save, void* load)
           "xmm13", "xmm14", "xmm15");
 }
 
-const int SAVED_WORDS = 2;  // the address to go on at, and one word that aligns the stack
+const int SAVED_WORDS = 2;  // the address to resume at, and one word that aligns the stack
 const int RETURN_ADDRESS = 0;
 
 #elif defined(__aarch64__)
@@ -112,9 +112,9 @@ const int RETURN_ADDRESS = 11;
 
 #endif
 
-// Makes the fiber start at `entry` when it is next switched to. Stack tops are staggered: at equal offsets in
-// their pages, the frames of a block's threads would all compete for the same few sets of the cache. (For the
-// same reason the distance between stacks is no power of two: it doubles the rate of block scans.)
+// Makes the fiber start at `entry` at the next switch to it. Stack tops are staggered: at equal offsets in
+// their pages, the frames of a block's threads would compete for the same few cache sets. (So the distance
+// between stacks is not a power of two either, which doubles the rate of block scans.)
 inline void rewind_fiber(Fiber* fiber, FiberEntry entry, size_t number)
 {
 #ifdef EMULATOR_ASAN
@@ -139,7 +139,7 @@ inline void rewind_fiber(Fiber* fiber, FiberEntry entry, size_t number)
 #endif
 }
 
-// A new fiber with a guard area below its stack, or null if the system has no more memory maps to give.
+// A new fiber with a guard area below its stack, or null if the system refuses another memory map.
 inline Fiber* create_fiber(FiberEntry entry, size_t number)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -157,7 +157,7 @@ inline Fiber* create_fiber(FiberEntry entry, size_t number)
     return fiber;
 }
 
-// Leaves one fiber, noting in `save` where it can go on, for another one that goes on at `load`.
+// Leaves one fiber, saving in `save` where to resume it, and resumes another at `load`.
 inline void switch_fiber([[maybe_unused]] Fiber* from, void** save, [[maybe_unused]] Fiber* to, void* load)
 {
 #ifdef EMULATOR_TSAN
@@ -178,7 +178,7 @@ inline void switch_fiber([[maybe_unused]] Fiber* from, void** save, [[maybe_unus
 #endif
 }
 
-// To be called first on a new fiber; tells where the stack lies that the kernel was launched from.
+// Call this first on a new fiber. Records the stack of the launcher.
 inline void enter_fiber([[maybe_unused]] Fiber* launcher)
 {
 #ifdef EMULATOR_ASAN

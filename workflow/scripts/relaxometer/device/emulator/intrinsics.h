@@ -1,4 +1,4 @@
-// What a CUDA thread can do alone: count bits, reinterpret, load through caches, fence, sleep, trap.
+// Functions of one CUDA thread: count bits, reinterpret, load through caches, fence, sleep, trap.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "scheduler.h"
 
-// Defined by CUDA, not by its kernels.
+// Defined by CUDA, not by kernels.
 #define threadIdx (emulator::current->index)
 #define blockIdx (emulator::current->block->index)
 #define blockDim (emulator::launch.block)
@@ -100,7 +100,7 @@ inline long long __double_as_longlong(double x)
     return (long long)emulator::to_bits(x);
 }
 
-// Loads and stores with a cache hint; a CPU has no use for the hint.
+// Loads and stores with a cache hint, which a CPU ignores.
 #define EMULATOR_CACHED_LOAD(NAME)  \
     template <class T>              \
     inline T NAME(const T* address) \
@@ -123,7 +123,7 @@ EMULATOR_CACHED_STORE(__stwb)
 EMULATOR_CACHED_STORE(__stcg)
 EMULATOR_CACHED_STORE(__stcs)
 
-// Minima and maxima of the types that CUDA has them for.
+// Minima and maxima of CUDA's types.
 #define EMULATOR_MIN_MAX(T)   \
     inline T min(T a, T b)    \
     {                         \
@@ -143,7 +143,7 @@ EMULATOR_MIN_MAX(unsigned long long)
 EMULATOR_MIN_MAX(float)
 EMULATOR_MIN_MAX(double)
 
-// One thread of the operating system runs everything: only the compiler could reorder.
+// Only the compiler could reorder: one thread of the operating system runs everything.
 inline void __threadfence()
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

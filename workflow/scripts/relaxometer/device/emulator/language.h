@@ -1,13 +1,13 @@
-// CUDA C++ as a host compiler must see it: qualifiers, vector types, launch dimensions.
+// CUDA C++ for a host compiler: qualifiers, vector types, launch dimensions.
 //
-// `__shared__` is missing on purpose. A static variable would keep its contents from block to block and be
-// one variable for blocks that run side by side, so relaxometer.device.host rewrites each declaration, after
-// preprocessing, into a reference to memory of the running block.
+// `__shared__` is missing on purpose. A static variable would keep its contents between blocks and be common
+// to concurrent blocks. So relaxometer.device.host_build rewrites each declaration, after preprocessing, into
+// a reference to memory of the running block.
 
 #pragma once
 
-// All of the standard library that the emulation uses comes ahead of the macros below: from GCC 13 on its
-// headers contain the word __noinline__.
+// Includes of the standard library must come before the macros below: since GCC 13 its headers contain the
+// word __noinline__.
 #include <float.h>
 #include <limits.h>
 #include <math.h>

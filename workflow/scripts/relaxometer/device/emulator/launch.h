@@ -1,4 +1,4 @@
-// How a kernel is called for every thread of a launch, and what its shared library exports.
+// The calls of a kernel for every thread of a launch, and the exports of its shared library.
 
 #pragma once
 
@@ -11,14 +11,14 @@ namespace emulator {
 
 #pragma GCC visibility push(hidden)
 
-// What the Python side passes in for a launch; relaxometer.device.host mirrors it.
+// The arguments of a launch; relaxometer.device.host mirrors it.
 struct Configuration {
     uint32_t grid[3];
     uint32_t block[3];
     uint64_t shared_bytes;
     uint32_t cooperative;
     uint32_t order_seed;  // 0: threads and blocks start in ascending order
-    char* message;        // takes the text of an error
+    char* message;        // receives the text of an error
     uint64_t message_bytes;
 };
 
@@ -31,9 +31,8 @@ int run_launch(Body body, const Configuration* configuration, void** arguments);
 #pragma GCC visibility pop
 
 // Runs threads, one call after another, until none may start. When a thread waits, its call stays on this
-// fiber's stack and another fiber runs this function; when it goes on and ends, this loop takes over again.
-// ThreadSanitizer takes accesses to one stack in the name of two threads for a race: it gets a fiber a
-// thread.
+// fiber's stack and another fiber runs this function; when the thread resumes and ends, this loop continues.
+// ThreadSanitizer reports accesses of two threads to one stack as a race, so it gets one fiber per thread.
 template <auto kernel, class... Parameters>
 EMULATOR_NOT_INSTRUMENTED void run_threads_with(Parameters... arguments)
 {
@@ -73,8 +72,8 @@ constexpr size_t parameter_count(void (*)(Parameters...))
     return sizeof...(Parameters);
 }
 
-// Shared variables. The closure type of the lambda at the declaration is a tag of its own for each
-// declaration and each instantiation of the template that it stands in.
+// Shared variables. The closure type of the lambda at the declaration is a distinct tag for each declaration
+// and each instantiation of a surrounding template.
 template <class T, class Tag>
 EMULATOR_NOT_INSTRUMENTED inline T& shared_variable(Tag)
 {

@@ -1,8 +1,8 @@
-// What the emulator tells GCC's and Clang's sanitizers about its own thread switching.
+// Annotations of thread switches for GCC's and Clang's sanitizers.
 //
-// AddressSanitizer must hear of every change of stack. ThreadSanitizer must hear which CUDA thread runs, and
-// which operations order memory between CUDA threads. Both are told through their public fiber interfaces.
-// The builder of a kernel defines EMULATOR_ASAN or EMULATOR_TSAN; without them everything here is empty.
+// AddressSanitizer must know every change of stack. ThreadSanitizer must know which CUDA thread runs, and
+// which operations order memory between CUDA threads. Both have public fiber interfaces. The build defines
+// EMULATOR_ASAN or EMULATOR_TSAN; otherwise everything here is empty.
 
 #pragma once
 
@@ -36,7 +36,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace emulator {
 
-// Everything this thread did so far happens before whatever follows an `acquire` of the same address.
+// Everything before a `release` happens before what follows an `acquire` of the same address.
 inline void release([[maybe_unused]] void* address)
 {
 #ifdef EMULATOR_TSAN
@@ -51,8 +51,7 @@ inline void acquire([[maybe_unused]] void* address)
 #endif
 }
 
-// While one of these lives, what library functions do to memory counts as no access by the running CUDA
-// thread.
+// During its lifetime, memory accesses of library functions do not count as the running CUDA thread's.
 struct IgnoreAccesses {
 #ifdef EMULATOR_TSAN
     IgnoreAccesses()

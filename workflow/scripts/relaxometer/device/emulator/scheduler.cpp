@@ -1,5 +1,5 @@
-// Who runs when: blocks, fibers, barriers, the operations of a warp, and the report when nobody can go on.
-// See scheduler.h for the idea.
+// The schedule: blocks, fibers, barriers, warp operations, and the report of a deadlock. See scheduler.h for
+// the idea.
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -24,14 +24,14 @@ Thread* current;
 namespace {
 
 const uint32_t MAX_THREADS_PER_BLOCK = 1024;
-const int RUBBISH = 0xa5;                    // what shared memory holds when a block starts
-const uint64_t MAX_IDLE_TURNS = 10'000'000;  // through __nanosleep while no thread gets anywhere
+const int RUBBISH = 0xa5;                    // the contents of shared memory when a block starts
+const uint64_t MAX_IDLE_TURNS = 10'000'000;  // through __nanosleep without progress
 const size_t MAX_REPORTED_GROUPS = 12;
 
 // One launch at a time: the caller holds Python's lock throughout.
 Body body;
 const Configuration* configuration;
-std::vector<Block> blocks;  // those that are open: one, or all of a cooperative launch
+std::vector<Block> blocks;  // the open ones: one, or all of a cooperative launch
 std::vector<Thread> threads;
 std::vector<Warp> warps;
 std::vector<Thread*> at_barrier;
@@ -48,13 +48,13 @@ Fiber* idle_fibers;
 Fiber* last_idle_fiber;
 std::vector<Fiber*> all_fibers;
 
-// A ring of the threads that waited and may go on; its size is a power of two.
+// A ring of threads that waited and may resume; its size is a power of two.
 std::vector<Thread*> ready;
 size_t ready_mask;
 size_t ready_head;  // counts threads taken,
 size_t ready_tail;  // and threads added
 
-// Their addresses stand for a kernel's start, its end, grid.sync() and fences in ThreadSanitizer.
+// For ThreadSanitizer, their addresses represent a kernel's start, its end, grid.sync() and fences.
 char launch_order;
 char end_order;
 char fence_order;
@@ -62,8 +62,8 @@ char grid_order[2];
 uint32_t grid_generation;
 
 #ifdef EMULATOR_TSAN
-// CUDA threads take turns on this many fibers: two threads on the same one cannot be seen to race with each
-// other. GCC 12's ThreadSanitizer allows some 8,000 and takes long to make one.
+// CUDA threads share this many fibers under ThreadSanitizer, which cannot detect races between two threads on
+// the same one. GCC 12's allows about 8,000 and is slow to create one.
 const size_t SPARE_FIBERS = 1024;
 #else
 const size_t SPARE_FIBERS = 0;
@@ -149,7 +149,7 @@ void run_fiber();
 
 Fiber* take_fiber();
 
-// Goes on with a thread that waited. `save` takes the place where the running call stops.
+// Resumes a thread that waited; `save` receives where the running call stops.
 inline void resume(Thread* thread, void** save)
 {
     Fiber* from = running;
@@ -158,7 +158,7 @@ inline void resume(Thread* thread, void** save)
     switch_fiber(from, save, thread->fiber, thread->stack_pointer);
 }
 
-// Goes on with a fiber on which no thread waits: an idle one, or the launcher.
+// Switches to a fiber on which no thread waits: an idle one, or the launcher.
 inline void resume(Fiber* fiber, void** save)
 {
     Fiber* from = running;
@@ -189,14 +189,14 @@ Fiber* take_fiber()
     }
     fiber = create_fiber(run_fiber, all_fibers.size());
     if (fiber == nullptr) {
-        end_with(format("the system gives no more stacks for waiting threads than %zu; launch fewer threads",
+        end_with(format("the system provides only %zu stacks for waiting threads; launch fewer threads",
                         all_fibers.size()));
     }
     all_fibers.push_back(fiber);
     return fiber;
 }
 
-// The fiber that was used last is taken first, as its stack is in the cache; ThreadSanitizer wants it last.
+// Reuses the last fiber first, as its stack is cached; under ThreadSanitizer, last.
 void leave_idle(Fiber* fiber)
 {
     Fiber** place = &idle_fibers;
@@ -206,8 +206,7 @@ void leave_idle(Fiber* fiber)
     last_idle_fiber = fiber;
 }
 
-// ThreadSanitizer takes making a fiber for an order between maker and made: the launcher has to make them
-// all.
+// For ThreadSanitizer, creating a fiber orders its creator before it, so the launcher must create them all.
 void make_spare_fibers()
 {
     if (SPARE_FIBERS == 0) return;
@@ -219,7 +218,7 @@ void make_spare_fibers()
     }
 }
 
-// After an error, the calls that lie on the fibers are abandoned.
+// After an error, abandons the calls that are suspended on fibers.
 void abandon_fibers()
 {
     idle_fibers = nullptr;
@@ -236,7 +235,7 @@ void make_ready(Thread* thread)
     ready[ready_tail++ & ready_mask] = thread;
 }
 
-// The frames of a block's threads do not all fit the first cache: fetch those that will be needed next.
+// The frames of a block's threads exceed the first-level cache: prefetch the next ones.
 inline void prefetch_frames(const Thread* thread)
 {
     const char* frames = (const char*)thread->stack_pointer;
@@ -269,7 +268,7 @@ bool may_start_thread()
 
 [[noreturn]] void report_deadlock();
 
-// Leaves the running thread's call on its fiber and runs others until somebody makes the thread ready.
+// Suspends the running thread and runs others until one of them makes it ready.
 __attribute__((always_inline)) inline void give_way(Thread* self)
 {
     self->fiber = running;
@@ -302,7 +301,7 @@ Site site_of_wait(const Thread& thread)
     return warp.meeting[number].site;
 }
 
-// Threads of a block that stand next to each other and wait alike are reported as one group.
+// Adjacent threads of a block that wait alike are reported as one group.
 bool wait_alike(const Thread& a, const Thread& b)
 {
     if (a.waits_for != b.waits_for) return false;
@@ -346,7 +345,7 @@ std::string describe_group(const Block& block, uint32_t first, uint32_t last)
     end_with(report);
 }
 
-// What a fiber does: start threads while some may start, then give the CPU to those that may go on.
+// A fiber starts threads while some may start, then switches to those that may resume.
 void run_fiber()
 {
     enter_fiber(&launcher);
@@ -379,7 +378,7 @@ const char* name_of_fault(int signal, const char* address)
     return below_stack ? "stack overflow" : "illegal memory access";
 }
 
-// Names the instruction by its distance from the library's start; relaxometer.device.host looks up the line.
+// Gives the instruction's offset in the library; relaxometer.device.host looks up the line.
 void report_fault(int signal, siginfo_t* information, void* context)
 {
     if (current == nullptr || !FaultCatcher::is_launching_thread()) {
@@ -418,7 +417,7 @@ void* allocate_shared(size_t bytes, size_t alignment)
 {
 #if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
     (void)alignment;
-    return malloc(bytes);  // of exactly this size, so that an access past the end is noticed
+    return malloc(bytes);  // of exactly this size, so that sanitizers detect an access past the end
 #else
     size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     return aligned_alloc(alignment, rounded);
@@ -437,7 +436,7 @@ void free_shared(Block& block)
     block.shared_count = 0;
 }
 
-// A block starts with rubbish in its shared memory, as on a GPU.
+// Shared memory is uninitialized when a block starts, as on a GPU.
 void renew_shared(Block& block)
 {
     IgnoreAccesses ignore;
@@ -493,7 +492,7 @@ void for_each_lane(uint32_t mask, Visit visit)
     }
 }
 
-// The operations that give all lanes the same result.
+// Operations with the same result for all lanes.
 uint64_t combine(const Meeting& meeting, const Thread* lanes)
 {
     bool first = true;
@@ -544,7 +543,7 @@ void exchange(const Meeting& meeting, Thread* lanes)
         uint32_t source = lanes[lane].source_lane;
         if (EMULATOR_UNLIKELY(!(meeting.arrived >> source & 1))) {
             end_with(describe(meeting.site) + ": " + describe(lanes[lane]) +
-                     format(": the shuffle reads lane %u, which does not take part", source));
+                     format(": the shuffle reads lane %u, which does not participate", source));
         }
         lanes[lane].result = lanes[source].value;
     });
@@ -565,7 +564,7 @@ bool is_complete(const Warp& warp, const Meeting& meeting)
     return ((meeting.arrived | warp.exited) & meeting.mask) == meeting.mask;
 }
 
-// Gives all lanes of a complete meeting their results and sends them on. `lanes` are the warp's threads.
+// Gives all lanes of a complete meeting their results and makes them ready. `lanes` are the warp's threads.
 void conclude(Warp& warp, uint32_t number, Thread* lanes)
 {
     const Meeting& meeting = warp.meeting[number];
@@ -584,7 +583,7 @@ void conclude(Warp& warp, uint32_t number, Thread* lanes)
     idle_turns = 0;
 }
 
-// The meeting of the lanes with this mask: the one under way or a new one.
+// The meeting of the lanes with this mask, current or new.
 uint32_t find_meeting(Warp& warp, Operation operation, uint32_t mask, Site site)
 {
     uint32_t number = 0;
@@ -595,7 +594,7 @@ uint32_t find_meeting(Warp& warp, Operation operation, uint32_t mask, Site site)
         warp.meeting[warp.meetings++] = Meeting{mask, 0, operation, site};
         return number;
     }
-    // Lanes may come to a __syncwarp from different branches; every other operation is one call for all.
+    // Lanes may reach __syncwarp from different branches; all other operations are one call for all.
     const Meeting& meeting = warp.meeting[number];
     bool together = meeting.operation == operation &&
                     (operation == Operation::SYNC_WARP || same_site(meeting.site, site));
@@ -619,7 +618,7 @@ uint32_t next_random(uint64_t& state)
     return (uint32_t)(state >> 33);
 }
 
-// The numbers below count in ascending order, or permuted by a seed.
+// 0 to count - 1 in ascending order, or permuted by a seed.
 template <class T>
 void permute(std::vector<T>& order, uint64_t count, uint64_t& random_state)
 {
@@ -758,7 +757,7 @@ uint64_t warp_operation(Operation operation, uint32_t mask, uint64_t value, uint
     Warp& warp = self->warp();
     uint32_t lane_bit = 1u << self->lane();
     if (EMULATOR_UNLIKELY(!(mask & lane_bit))) {
-        fail(site, "%s: the mask 0x%08x leaves out the calling lane %u", name_of(operation), mask,
+        fail(site, "%s: the mask 0x%08x excludes the calling lane %u", name_of(operation), mask,
              self->lane());
     }
     uint32_t number = find_meeting(warp, operation, mask, site);
@@ -796,7 +795,7 @@ void grid_sync(Site site)
 void sleep(Site site)
 {
     if (++idle_turns > MAX_IDLE_TURNS) {
-        fail(site, "endless wait: threads only went round through __nanosleep, %llu times",
+        fail(site, "endless wait: no progress except through __nanosleep, %llu times",
              (unsigned long long)MAX_IDLE_TURNS);
     }
     Thread* self = current;

@@ -1,14 +1,13 @@
-// The CUDA threads of one launch and what kernels ask of their scheduler.
+// The CUDA threads of one launch, and the scheduler's functions for kernels.
 //
 // One thread of the operating system runs everything, so a run is deterministic. The blocks of an ordinary
-// launch run one after another. A block's threads run as plain calls in a loop, all on the same stack
-// (`run_threads` in launch.h); only when one must wait, at a barrier or for the other lanes of its warp, does
-// its stack become a fiber that is left lying while the loop goes on upon another one. A kernel that never
-// waits thus costs no switch at all. When the last awaited thread arrives, the waiting ones become ready and
-// are resumed in order. A cooperative launch opens all its blocks at once, so that grid.sync() can wait for
-// them.
+// launch run one after another. A block's threads run as plain calls in a loop on one stack (`run_threads` in
+// launch.h). Only when a thread must wait, at a barrier or for other lanes of its warp, does its stack become
+// a suspended fiber, and the loop continues on another one. So a kernel that never waits needs no switch.
+// When the last awaited thread arrives, the waiting ones become ready and resume in order. A cooperative
+// launch opens all its blocks at once, so that grid.sync() can wait for them.
 //
-// This file declares; scheduler.cpp, which is compiled once and never instrumented by a sanitizer, defines.
+// scheduler.cpp holds the definitions; it is compiled once and never instrumented by a sanitizer.
 
 #pragma once
 
@@ -25,7 +24,7 @@ namespace emulator {
 
 const uint32_t WARP_LANES = 32;
 
-// A place in a kernel's source. As a default argument, `Site::here()` is the place of the call.
+// A line of a kernel's source. As a default argument, `Site::here()` is the line of the call.
 struct Site {
     const char* file;
     int line;
@@ -36,7 +35,7 @@ struct Site {
     }
 };
 
-// What a thread can wait for. The operations of a warp come last: see `is_warp_operation`.
+// Operations that a thread can wait for. Those of a warp come last: see `is_warp_operation`.
 enum class Operation : uint8_t {
     NONE,
     BARRIER,
@@ -61,7 +60,7 @@ inline bool is_warp_operation(Operation operation)
     return operation >= Operation::SYNC_WARP;
 }
 
-// Lanes of one warp that called the same operation with the same mask and wait for the rest of the mask.
+// Lanes of a warp that called the same operation with the same mask and wait for the rest of the mask.
 struct Meeting {
     uint32_t mask;
     uint32_t arrived;
@@ -79,17 +78,17 @@ struct Warp {
 struct Block;
 struct Fiber;
 
-// What the scheduler touches at every switch fills one line of the cache.
+// The fields that every switch uses fill one cache line.
 struct alignas(64) Thread {
     uint3 index;
     uint32_t number;  // in its block
     Block* block;
 
-    // Where its call lies while it waits.
+    // Where its call is suspended.
     Fiber* fiber;
     void* stack_pointer;
 
-    // What it brings to the operation it takes part in, and what it gets from it.
+    // Its input to the current operation, and the result.
     uint64_t value;
     uint64_t result;
     uint32_t mask;
@@ -103,7 +102,7 @@ struct alignas(64) Thread {
     EMULATOR_NOT_INSTRUMENTED Warp& warp() const;
 };
 
-// Static shared memory: one allocation for each declaration that a thread of the block has come across.
+// Static shared memory: one allocation per declaration that a thread of the block has reached.
 struct SharedVariable {
     void* memory;
     size_t bytes;
@@ -113,9 +112,9 @@ struct Block {
     uint3 index;
     uint32_t started;     // threads, in the order of the launch
     uint32_t alive;       // threads that have not returned, started or not
-    Thread** at_barrier;  // those that wait there, in the order of their coming
+    Thread** at_barrier;  // threads that wait there, in order of arrival
     uint32_t at_barrier_count;
-    uint64_t barrier_sum;  // of what they bring
+    uint64_t barrier_sum;  // of their inputs
     uint64_t barrier_result;
     Site barrier_site;
     Site grid_sync_site;
@@ -152,17 +151,17 @@ extern Thread* current;  // the CUDA thread that runs now
 // The next block whose threads may start, or null.
 Block* next_block_to_fill();
 
-// Called when a thread returned and others wait: they may have waited for this one only.
+// Called when a thread returns while others wait: they may have waited only for this one.
 void meet_without(Thread* left);
 
 // Tell ThreadSanitizer that the current thread begins or ends.
 void begin_accesses();
 void end_accesses();
 
-// Waits for the threads of the block that are still alive; the sum of all their values.
+// Waits for all live threads of the block; returns the sum of their values.
 uint64_t barrier(uint64_t value, Site site);
 
-// Waits for the lanes of `mask` that are still alive; what the operation makes of their values.
+// Waits for all live lanes of `mask`; returns the operation's result.
 uint64_t warp_operation(Operation operation, uint32_t mask, uint64_t value, uint32_t source_lane, Site site);
 
 void grid_sync(Site site);

@@ -1,8 +1,8 @@
 // Turns the findings of UndefinedBehaviorSanitizer into kernel errors.
 //
 // Code built with -fsanitize=undefined calls a handler for every finding. The compiler's own handlers print
-// to the standard error and end the process; these name the CUDA thread and end the launch. All handlers get
-// a record first that begins with the place in the source.
+// to the standard error and end the process; these name the CUDA thread and end the launch. The first
+// argument of every handler begins with the source location.
 
 #include "scheduler.h"
 
