@@ -30,7 +30,7 @@ def build_random(
     name: str, dataset: Dataset[FlowRandomParameters], files: list[Path], base: Graph | None
 ) -> Graph:
     """Make a random flow graph; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry sees to it"
+    assert dataset.seed is not None, "the registry checks this"
     p = dataset.parameters
     n = p.vertices
     arcs = [_near(dataset.seed, Purpose.TREE, np.arange(1, n), STEP, back=True)[::-1]]

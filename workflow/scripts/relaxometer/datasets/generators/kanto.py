@@ -46,13 +46,13 @@ Ids = npt.NDArray[np.int64]
 
 def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
     """Make the map from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry sees to it"
+    assert dataset.seed is not None, "the registry checks this"
     return kanto_like(dataset.seed)
 
 
 def build_main_roads(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
     """Make the map of the main roads of `base`; see :data:`relaxometer.datasets.build.Reader`."""
-    assert base is not None, "the registry sees to it"
+    assert base is not None, "the registry checks this"
     return main_roads(base)
 
 

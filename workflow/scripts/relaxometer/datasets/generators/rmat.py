@@ -25,7 +25,7 @@ Vertices = npt.NDArray[np.uint32]
 
 def build(name: str, dataset: Dataset[RmatParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry sees to it"
+    assert dataset.seed is not None, "the registry checks this"
     return rmat(dataset.parameters, dataset.seed)
 
 

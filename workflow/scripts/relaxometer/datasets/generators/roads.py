@@ -29,7 +29,7 @@ Degrees = npt.NDArray[np.float64]
 
 def build(name: str, dataset: Dataset[RoadParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the roads from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry sees to it"
+    assert dataset.seed is not None, "the registry checks this"
     return road_like(dataset.parameters, dataset.seed)
 
 

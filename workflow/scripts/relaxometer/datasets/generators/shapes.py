@@ -63,7 +63,7 @@ def grid_edges(rows: int, columns: int) -> Ends:
 
 
 def _graph(dataset: Dataset, n_vertices: int, ends: Ends, distribution: Weights) -> Graph:
-    assert dataset.seed is not None, "the registry sees to it"
+    assert dataset.seed is not None, "the registry checks this"
     return graph_of_edges(
         dataset.format,
         n_vertices,

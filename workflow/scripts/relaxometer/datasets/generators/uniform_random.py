@@ -27,7 +27,7 @@ def build(
     name: str, dataset: Dataset[UniformRandomParameters], files: list[Path], base: Graph | None
 ) -> Graph:
     """Make the graph from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry sees to it"
+    assert dataset.seed is not None, "the registry checks this"
     return uniform_random(dataset.parameters, dataset.seed)
 
 
