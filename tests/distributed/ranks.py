@@ -23,6 +23,7 @@ from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, share_cores
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.problems.bfs import Answer
 from sample_graphs import reference_distances
 
 UNREACHED = 2**32 - 1
@@ -135,7 +136,7 @@ def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
         assert certificate.holds, certificate.reason
 
 
-def named(answer: hybrid_2d.Answer | sssp_1d.Answer) -> dict[str, np.ndarray]:
+def named(answer: Answer | sssp_1d.Answer) -> dict[str, np.ndarray]:
     value, predecessor = answer.columns.values()
     return {"value": value.copy(), "predecessor": predecessor.copy()}
 

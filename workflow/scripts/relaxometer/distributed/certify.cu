@@ -1,15 +1,13 @@
-// The arcs' part of a distributed proof, for levels (weights null: every arc has length 1) and for distances.
-// ../certify.cu and ../certify_bfs.cu say why these rules prove an answer; here a rank checks the arcs of its
-// block, and knows the values of its heads and tails.
+// The part of a distributed proof that checks arcs, for levels (weights are null, every arc has length 1) and
+// for distances. certify.cu of problems/sssp and problems/bfs explain why these rules prove an answer. A rank
+// checks the arcs of its block and knows the values of its heads and tails.
 
-#include "device/atomics.cuh"
-
-__device__ const u32 UNREACHED = 0xffffffffu;
+#include "device/constants.cuh"
 
 enum Rule { LEFT_OUT, OVERSTRETCHED };
 
-// What is known of the arc to a head from its predecessor, as bits.
-enum Mark { IS_ARC = 1, IS_TIGHT = 2 };
+// Marks of a head: its predecessor has an arc to it, and that arc is tight.
+const u32 IS_ARC = 1, IS_TIGHT = 2;
 
 __device__ void broken(u64* report, Rule rule, u32 v)
 {
@@ -17,21 +15,21 @@ __device__ void broken(u64* report, Rule rule, u32 v)
     atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
 }
 
-// `predecessor` is a tail of this rank, or UNREACHED where the arc from it is not in this block. Reports name
-// heads. A warp takes a row.
+// `predecessor` is a tail of this rank, or NO_PREDECESSOR if the arc from it is not in this block. Reports
+// name heads. A warp takes a row.
 extern "C" __global__ void check_arcs(u32 n_tails, const i64* __restrict__ offsets,
                                       const u32* __restrict__ targets, const u32* __restrict__ weights,
                                       const u32* __restrict__ of_tails, const u32* __restrict__ of_heads,
                                       const u32* __restrict__ predecessor, u32* marks, u64* report)
 {
-    u32 lane = threadIdx.x % 32;
-    for (u64 u = thread_id() / 32; u < n_tails; u += thread_count() / 32) {
+    u32 lane = threadIdx.x % WARP;
+    for (u64 u = thread_id() / WARP; u < n_tails; u += thread_count() / WARP) {
         u32 own = of_tails[u];
-        for (i64 i = offsets[u] + lane; i < offsets[u + 1]; i += 32) {
+        for (i64 i = offsets[u] + lane; i < offsets[u + 1]; i += WARP) {
             u32 v = targets[i];
             u64 through = static_cast<u64>(own) + (weights ? weights[i] : 1);
             if (own == UNREACHED) {
-                if (predecessor[v] == u) atomicOr(&marks[v], static_cast<u32>(IS_ARC));
+                if (predecessor[v] == u) atomicOr(&marks[v], IS_ARC);
                 continue;
             }
             if (of_heads[v] == UNREACHED) {

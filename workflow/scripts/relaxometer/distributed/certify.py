@@ -1,8 +1,8 @@
-"""Certificates of distributed answers: the rules of one device, checked where graph and answer are.
+"""Certificates of distributed answers: the rules of one device, checked without gathering graph or answer.
 
-A rank knows its block of the graph, and gets from the owners the values of its heads and tails and the
-predecessors of its heads. Every arc is in one block, that from a vertex's predecessor too, so that each rule
-is checked once; the ranks add up how often they are broken.
+A rank knows its block of the graph and receives from the owners the values of its heads and tails and the
+predecessors of its heads. Every arc, including that from a vertex's predecessor, is in exactly one block, so
+that each rule is checked once. The ranks add up the violations.
 """
 
 from __future__ import annotations
@@ -12,34 +12,29 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import over
 from relaxometer.distributed.partition import Block
-from relaxometer.problems.bfs import certify as certify_bfs
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.certificate import Certificate
-from relaxometer.problems.sssp import certify
+from relaxometer.problems.problem import load_problem
 
-NONE = np.uint32(2**32 - 1)
-"""An unreached vertex, or no predecessor."""
+SOURCE = read_source(Path(__file__).with_name("certify.cu"))
 
-WARP = 32
-IS_ARC, IS_TIGHT = 1, 2
-LEFT_OUT, OVERSTRETCHED = 0, 1
+WARP, IS_ARC, IS_TIGHT = (SOURCE.constants[name] for name in ("WARP", "IS_ARC", "IS_TIGHT"))
 
 NOWHERE = 2**62
-"""Stands for the first of no vertices."""
+"""First violation of a rule that holds."""
 
 Broken = tuple[int, int]
-"""How often a rule is broken, and the first vertex at which it is."""
-
-RULES = {"bfs": tuple(certify_bfs.RULES), "sssp": tuple(certify.RULES)}
-"""The rules of each problem; what they say stands in the certificates of one device."""
+"""Number of violations of a rule, and the first vertex that violates it."""
 
 
 class Certifier:
     """Checks distributed answers on one block of a graph.
 
-    Beside the graph a rank needs memory for three numbers of 32 bits for each head and one for each tail.
+    A rank needs memory for the graph, three 32-bit words per head and one per tail.
 
     Parameters
     ----------
@@ -52,7 +47,7 @@ class Certifier:
     def __init__(self, ranks: Ranks, block: Block, problem: str) -> None:
         self._ranks, self._block, self._problem = ranks, block, problem
         self._xp = ranks.device.xp
-        module = ranks.module(Path(__file__).with_name("certify.cu"))
+        module = ranks.module(SOURCE.path)
         self._check_arcs = module.get_function("check_arcs")
         layout = block.layout
         place = layout.place(ranks.rank)
@@ -85,7 +80,7 @@ class Certifier:
                 "tree_arcs": unproven["arc"],
             }
         else:
-            # Reading the host's memory takes long; where every arc has some length there is no chain.
+            # Chains are followed on the host, which is slow. They need arcs of length 0.
             circles = 0, NOWHERE
             if self._ranks.reduce([unproven["level"][0]])[0]:
                 circles = self._follow_chains(source, value, predecessor)
@@ -99,26 +94,26 @@ class Certifier:
         return self._added_up(found)
 
     def _added_up(self, found: dict[str, Broken]) -> Certificate:
-        """Return the certificate out of what this rank found of each rule."""
-        rules = RULES[self._problem]
+        """Add up the violations of all ranks."""
+        rules = load_problem(self._problem).rules
         counts = self._ranks.reduce([found[rule][0] for rule in rules])
         least = self._ranks.reduce([found[rule][1] for rule in rules], "min")
         first = {rule: at for rule, count, at in zip(rules, counts, least, strict=True) if count}
         return Certificate(dict(zip(rules, counts, strict=True)), first)
 
     def _at(self, numbering: Any, broken: Any) -> Broken:
-        """Return at how many vertices, and which first, a rule is broken where local numbers are marked."""
+        """Return the violations at the vertices whose local numbers are marked."""
         vertices = numbering.vertices()[broken]
         return len(vertices), int(vertices.min()) if len(vertices) else NOWHERE
 
     def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, Broken]:
-        """Check what an owner knows of its vertices: the source, and who has a predecessor."""
+        """Check the rules that need only the owned vertices: the source, and who has a predecessor."""
         n, vertices = self._block.n_vertices, self._block.owned.vertices()
         is_source = vertices == source
         wrong_source = is_source & ((value != 0) | (predecessor != source))
-        reached = value != NONE
+        reached = value != UNREACHED
         exists = predecessor < min(n, 2**32 - 1)
-        wrong = ~is_source & (reached != exists) | ~reached & (predecessor != NONE)
+        wrong = ~is_source & (reached != exists) | ~reached & (predecessor != NO_PREDECESSOR)
         if self._problem == "bfs":
             return {"tree": self._at(self._block.owned, wrong | wrong_source)}
         names = {"source": wrong_source, "predecessor": wrong}
@@ -127,7 +122,7 @@ class Certifier:
     def _check_block(
         self, source: int, value: Any, predecessor: Any
     ) -> tuple[dict[str, Broken], dict[str, Broken]]:
-        """Check the arcs of the block, and those from predecessors that should be among them."""
+        """Check the arcs of the block, and whether the arcs from predecessors are among them."""
         xp, block = self._xp, self._block
         of_heads = self._spread(value, self._heads, self._to_heads)
         parents = self._spread(predecessor, self._heads, self._to_heads)
@@ -135,7 +130,8 @@ class Certifier:
         heads = block.heads.vertices()
         mine = (parents < block.n_vertices) & (heads != source) & (heads < block.n_vertices)
         mine &= block.layout.rank_of_arcs(xp.where(mine, parents, 0), heads) == self._ranks.rank
-        local = xp.where(mine, block.tails.local(xp.where(mine, parents, block.tails.first[0])), int(NONE))
+        tails = block.tails.local(xp.where(mine, parents, block.tails.first[0]))
+        local = xp.where(mine, tails, int(NO_PREDECESSOR))
         marks = xp.zeros(block.heads.size, dtype=np.uint32)
         report = xp.zeros((2, 2), dtype=np.uint64)
         report[:, 1] = block.heads.size
@@ -144,10 +140,10 @@ class Certifier:
         values = of_tails, of_heads, local.astype(np.uint32), marks, report
         self._check_arcs(*over(self._ranks.device, WARP * block.tails.size), (*rows, *values))
         arcs = self._reported(report)
-        reached = of_heads != NONE
+        reached = of_heads != UNREACHED
         parent_value = of_tails[xp.where(mine, local, 0)].astype(np.int64)
         own = of_heads.astype(np.int64)
-        lower = (parent_value != int(NONE)) & (parent_value < own)
+        lower = (parent_value != int(UNREACHED)) & (parent_value < own)
         unproven = {
             "arc": mine & reached & (marks & IS_ARC == 0),
             "tight": mine & reached & (marks & IS_TIGHT == 0),
@@ -158,7 +154,7 @@ class Certifier:
         return arcs, {name: self._at(block.heads, broken) for name, broken in unproven.items()}
 
     def _reported(self, report: Any) -> dict[str, Broken]:
-        """Return the kernel's report, its local numbers of heads as vertices."""
+        """Return the kernel's report, with vertices instead of local numbers of heads."""
         (left_out, first), (overstretched, second) = self._ranks.device.asnumpy(report).tolist()
         return {
             "left_out": (left_out, self._head(first) if left_out else NOWHERE),
@@ -170,7 +166,7 @@ class Certifier:
         return self._heads[slot] * self._block.layout.piece + place
 
     def _spread(self, owned: Any, pieces: tuple[int, ...], readers: list[list[int]]) -> Any:
-        """Bring values of owned vertices to the ranks that need them; return those of `pieces`."""
+        """Send values of owned vertices to the ranks that read them; return those of `pieces`."""
         size, layout = self._block.layout.piece, self._block.layout
         sends = [
             (rank, owned[k * size : (k + 1) * size]) for k, ranks in enumerate(readers) for rank in ranks
@@ -184,14 +180,14 @@ class Certifier:
         return arrived
 
     def reached_heads(self, value: Any) -> Any:
-        """Return which heads of this rank an answer has reached, out of the owners' values."""
-        return self._spread(value, self._heads, self._to_heads) != NONE
+        """Return which heads of this rank an answer has reached, given the owners' values."""
+        return self._spread(value, self._heads, self._to_heads) != UNREACHED
 
     def _follow_chains(self, source: int, value: Any, predecessor: Any) -> Broken:
-        """Find the owned vertices whose predecessors along arcs of weight zero lead in a circle.
+        """Find the owned vertices whose predecessors along arcs of weight zero form a circle.
 
-        Every vertex whose predecessor is as far as itself points to it, all others end a chain. Pointers are
-        doubled until none moves, each rank asking the owners where its pointers lead next.
+        A vertex points to its predecessor if that has the same distance; else it ends a chain. Pointers are
+        doubled until none moves; each rank asks the owners where its pointers lead next.
         """
         device = self._ranks.device
         vertices = device.asnumpy(self._block.owned.vertices())
@@ -199,7 +195,7 @@ class Certifier:
             device.asnumpy(value).astype(np.int64),
             device.asnumpy(predecessor).astype(np.int64),
         )
-        asks = (value != int(NONE)) & (predecessor < self._block.n_vertices) & (vertices != source)
+        asks = (value != int(UNREACHED)) & (predecessor < self._block.n_vertices) & (vertices != source)
         of_parent = np.full(len(vertices), -1)
         of_parent[asks] = self._look_up(value, predecessor[asks])
         chained = asks & (of_parent == value)
@@ -217,7 +213,7 @@ class Certifier:
         return len(circling), int(circling.min(initial=NOWHERE))
 
     def _look_up(self, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the values of any vertices, out of each owner's `values` of its own."""
+        """Return the values of any vertices; `values` are those of the owned ones."""
         layout, world = self._block.layout, self._ranks.world
         owners = layout.rank_of(*np.divmod(wanted // layout.piece, layout.columns))
         order = np.argsort(owners, kind="stable")
@@ -238,15 +234,15 @@ def _both(one: Broken, other: Broken) -> Broken:
 
 
 def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier) -> dict[str, int | None]:
-    """Count what an answer reached, over all ranks.
+    """Count the vertices and arcs that an answer reached, over all ranks.
 
     Returns
     -------
     dict
-        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: the tuples of the edge
-        list among them, where the graph was made of one; else None.
+        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: the tuples among them of
+        the edge list that the graph was made of, or None if it was not.
     """
-    reached = value != NONE
+    reached = value != UNREACHED
     arcs = int(block.degrees[reached].astype(np.int64).sum())
     ends = 0
     if block.ends is not None:

@@ -1,15 +1,13 @@
-"""BFS over a matrix in blocks: each rank searches its block, and ranks tell each other what they found.
+"""BFS over a matrix in blocks: each rank searches its block, and ranks exchange what they find.
 
 A level has the twelve steps of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", figure 8,
-whose numbers stand beside the code. Where they end a level with an exchange of parents (8 to 12), that
-exchange can wait until the last level is over: it is needed for the answer only, and is then one exchange of
-long messages.
+whose numbers the code gives. The paper ends every level with an exchange of parents (8 to 12). Only the
+answer needs the parents, so that by default they are exchanged once, after the last level, in long messages.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,39 +15,37 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from relaxometer.distributed.comm import Ranks
-from relaxometer.distributed.levels import BLOCK, Level, LevelClock, over
+from relaxometer.distributed.levels import Level, LevelClock, over
 from relaxometer.distributed.messages import Compression, exchange_bitmaps
-from relaxometer.distributed.partition import WORD, Block
+from relaxometer.distributed.partition import Block
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.bfs._levels import BLOCK, GROUP, PIECE, WORD
+from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
-UNREACHED = NO_PREDECESSOR = np.uint32(2**32 - 1)
-
-PIECE = 128
-"""Most arcs of an entry of the list; the same as in ``../bfs/_pieces.cuh``."""
-
-GROUP = 128
-"""Vertices that a warp scans at a time; the same as in ``hybrid_2d.cu``."""
+SOURCE = Path(__file__).with_name("hybrid_2d.cu")
 
 DIRECTIONS = ("top-down", "bottom-up")
 
 
 class Parameters(SwitchingParameters):
-    """When the search changes direction, and how ranks tell each other what they found.
+    """When the search changes direction, and how ranks exchange what they find.
 
     Parameters
     ----------
     alpha, beta, way_back
         See :class:`SwitchingParameters`.
     cpu_share : float
-        Share of the heads (bottom-up) and tails (top-down) that each rank's CPU searches beside its device;
-        the source's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5, and 1 is the CPU alone.
+        Share of the heads (bottom-up) and tails (top-down) that each rank's CPU searches while its device
+        searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5; 1 leaves
+        nothing to the device.
     threshold : int
-        Vertices with at least so many incoming arcs in a block are searched by a warp, others by a thread.
+        A warp searches the rows of at least this many incoming arcs of a block, a thread the others.
     parents : {"end", "level", "overlapped"}
-        Whether owners learn the parents of their vertices when the search is over, or after every level as in
-        the source, or while the next level is searched.
+        When owners receive the parents of their vertices: after the search, after every level as in the
+        paper, or during the next level.
     messages : {"bitmap", "compressed"}
-        How the sets of vertices found are sent: see :mod:`relaxometer.distributed.messages`.
+        How the sets of vertices found are sent; see :mod:`relaxometer.distributed.messages`.
     """
 
     cpu_share: float = Field(0.0, ge=0, le=1)
@@ -58,35 +54,8 @@ class Parameters(SwitchingParameters):
     messages: Literal["bitmap", "compressed"] = "bitmap"
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A rank's part of an answer.
-
-    Parameters
-    ----------
-    level, predecessor : device array of shape (owned.size,), uint32
-        Of the owned vertices, as in :class:`relaxometer.problems.bfs.Answer`.
-    rounds : int or device array of shape (1,), uint32
-        Levels that were searched from, the last one, from which nothing new was found, included.
-    """
-
-    level: Any
-    predecessor: Any
-    rounds: Any
-
-    @property
-    def phases(self) -> int:
-        """Levels that were searched from, as a number."""
-        return self.rounds if isinstance(self.rounds, int) else int(self.rounds[0])
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What is kept of the answer and proven."""
-        return {"level": self.level, "predecessor": self.predecessor}
-
-
 class Solver:
-    """Distributed BFS.
+    """Distributed BFS; the arrays of its answers have shape (owned.size,).
 
     Parameters
     ----------
@@ -140,7 +109,7 @@ class Solver:
             routes.fold(search.found)  # 5
             routes.merge()  # 6
             search.settle(routes.merged, depth, level)
-            routes.share()  # 7
+            routes.expand()  # 7
             if parents != "end":
                 routes.send_parents(search, search.found)  # 8 to 11
             if parents == "level":
@@ -177,35 +146,36 @@ class _DeviceSearch:
 
     def __init__(self, ranks: Ranks, block: Block, threshold: int, cpu_share: float) -> None:
         device, xp = ranks.device, ranks.device.xp
-        self._device, self._block, self._threshold = device, block, np.uint32(threshold)
-        module = ranks.module(Path(__file__).with_name("hybrid_2d.cu"))
-        self._kernels = {
-            name: module.get_function(name)
-            for name in (
-                "list_frontier",
-                "expand",
-                "bottom_up",
-                "settle",
-                "close_found",
-                "pack_parents",
-                "adopt",
-            )
-        }
+        self._device, self._block = device, block
+        module = ranks.module(SOURCE)
+        names = "list_frontier", "expand", "bottom_up", "settle", "close_found", "pack_parents", "adopt"
+        self._kernels = {name: module.get_function(name) for name in names}
         self._cpu = _load_cpu(ranks, block, cpu_share) if cpu_share else None
         self._cuts = (self._cpu.tail_words, self._cpu.head_words) if self._cpu else (0, 0)
         self._head_words, self._tail_words = block.heads.size // WORD, block.tails.size // WORD
-        self._prepare(module)
-        bottom_up = self._kernels["bottom_up"]
+        rows = block.into.offsets, block.into.targets
+        # A head is closed from the start if no arc enters it.
+        self._empty, probes = prepare(
+            device, ranks.module(KERNELS), self._head_words, rows[0], rows, block.out.offsets
+        )
         groups = block.heads.size // GROUP
-        most = device.max_cooperative_blocks(bottom_up, BLOCK)
-        self._blocks = min(most, -(-groups * WORD // BLOCK))
+        max_blocks = device.max_cooperative_blocks(self._kernels["bottom_up"], BLOCK)
+        self._blocks = min(max_blocks, -(-groups * WORD // BLOCK))
         warps = self._blocks * BLOCK // WORD
-        room = -(-groups // warps) * GROUP
-        pieces = block.tails.size + len(block.out.targets) // PIECE
-        self._listed = xp.empty(warps * room, dtype=np.uint32)
-        self._room = np.uint32(room)
-        self._lengths = xp.zeros(warps, dtype=np.uint32)
-        self._list = xp.empty(pieces, dtype=np.uint64)
+        capacity = -(-groups // warps) * GROUP
+        self._bottom_up = module.struct(
+            "BottomUp",
+            rows={"offsets": rows[0], "targets": rows[1]},
+            probes=probes,
+            long_row=np.uint32(threshold),
+        )
+        self._lists = module.struct(
+            "Lists",
+            listed=xp.empty(warps * capacity, dtype=np.uint32),
+            warp_capacity=np.uint32(capacity),
+            lengths=xp.zeros(warps, dtype=np.uint32),
+        )
+        self._list = xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64)
         self._length, self._examined = xp.zeros(1, dtype=np.uint64), xp.zeros(1, dtype=np.uint64)
         self.counts = xp.zeros(2, dtype=np.uint64)
         self.parent = xp.empty(block.heads.size, dtype=np.uint32)
@@ -215,22 +185,8 @@ class _DeviceSearch:
         self.frontier = None
         self._scans = True
 
-    def _prepare(self, module: Any) -> None:
-        """Find the heads that no arc enters, and the tail that each of the others probes first."""
-        xp, block = self._device.xp, self._block
-        self._empty = xp.empty(self._head_words, dtype=np.uint32)
-        mark = module.get_function("mark_empty")
-        mark(
-            *over(self._device, WORD * self._head_words),
-            (np.uint32(self._head_words), block.into.offsets, self._empty),
-        )
-        self._probes = xp.empty(block.heads.size, dtype=np.uint32)
-        choose = module.get_function("choose_probes")
-        rows = np.uint32(block.heads.size), block.into.offsets, block.into.targets, block.out.offsets
-        choose(*over(self._device, WORD * block.heads.size), (*rows, self._probes))
-
     def start(self, source: int) -> None:
-        """Begin a search from a head, or from none of this rank's if it is below 0."""
+        """Begin a search; `source` is a head, or below 0 on ranks that do not have it."""
         self._closed[...] = self._empty
         self.found.fill(0)
         self.candidates.fill(0)
@@ -239,14 +195,11 @@ class _DeviceSearch:
             self._closed[source // WORD] |= np.uint32(1 << source % WORD)
 
     def scan_next(self) -> None:
-        """Let the next bottom-up level make its lists anew."""
+        """Let the next bottom-up level scan all heads."""
         self._scans = True
 
     def run(self, direction: str) -> None:
-        """Search a level from `frontier`; what it finds goes into `found` and `parent`.
-
-        The device works on its part while the CPU works on its own.
-        """
+        """Search a level from `frontier`, on device and CPU at once; write `found` and `parent`."""
         self.counts.fill(0)
         if self._cpu is None:
             self._run_device(direction)
@@ -274,23 +227,20 @@ class _DeviceSearch:
                 *over(self._device, 1 << 18), (self._list, self._length, *rows, self._closed, *results)
             )
             return
-        first = np.uint32(self._scans)
-        self._scans = False
-        into = block.into.offsets, block.into.targets, self._probes, self._threshold
+        words = head_cut, np.uint32(self._head_words), np.uint32(self._scans)
         bitmaps = self._closed, self.frontier, self.found, self.parent
-        lists = self._listed, self._room, self._lengths, self._examined
-        self._kernels["bottom_up"](
-            self._blocks, BLOCK, (head_cut, np.uint32(self._head_words), first, *into, *bitmaps, *lists)
-        )
+        arguments = self._bottom_up, self._lists, *words, *bitmaps, self._examined
+        self._kernels["bottom_up"](self._blocks, BLOCK, arguments)
+        self._scans = False
 
     def settle(self, merged: Any, depth: int, level: Any) -> None:
-        """Write the levels of the owned vertices that were found, and count them and their arcs."""
+        """Write the levels of the owned vertices found, and count them and their arcs."""
         n_words = len(merged)
         arguments = np.uint32(n_words), np.uint32(depth), merged, self._block.degrees, level, self.counts
         self._kernels["settle"](*over(self._device, WORD * n_words), arguments)
 
     def close_found(self, arrived: Any, slots: Any) -> None:
-        """Close what any rank found, and clear `found`."""
+        """Close the heads that any rank found, and clear `found`."""
         words = np.uint32(self._head_words), np.uint32(self._block.layout.words)
         bitmaps = self._closed, self.found, self.candidates
         self._kernels["close_found"](
@@ -306,17 +256,17 @@ class _DeviceSearch:
         return packed
 
     def examined(self) -> int:
-        """Return the arcs looked at since this was last asked."""
-        looks = int(self._device.item(self._examined))
+        """Return the number of arcs examined since the last call."""
+        examined = int(self._device.item(self._examined))
         self._examined.fill(0)
         if self._cpu:
-            looks += self._cpu.examined
+            examined += self._cpu.examined
             self._cpu.examined = 0
-        return looks
+        return examined
 
 
 def _load_cpu(ranks: Ranks, block: Block, share: float) -> Any:
-    """Return the CPU's part, compiled; Numba is needed by it alone."""
+    """Return the CPU's part, compiled; only it needs Numba."""
     cpu = importlib.import_module("relaxometer.distributed._cpu").CpuSearch(block, share)
     with ranks.first_on_host():
         nothing = (
@@ -329,7 +279,7 @@ def _load_cpu(ranks: Ranks, block: Block, share: float) -> Any:
 
 
 class _Routes:
-    """What this rank sends to and receives from others in every level, and the buffers for it."""
+    """The messages of a level between this rank and others, and their buffers."""
 
     def __init__(self, ranks: Ranks, block: Block, *, compressed: bool) -> None:
         self._ranks, self._block = ranks, block
@@ -342,7 +292,7 @@ class _Routes:
         self._owners = [layout.owner(piece) for piece in place.heads]
         self._seekers = [layout.seekers(piece) for piece in place.owned]
         self._readers = [layout.readers(piece) for piece in place.owned]
-        # What a rank reads is the pieces of its tails, and those of its heads that are not among them.
+        # A rank reads the pieces of its tails, and those of its heads that are not among them.
         read = [*place.tails, *(piece for piece in place.heads if piece not in place.tails)]
         self._read_from = [layout.owner(piece) for piece in read]
         slots = [read.index(piece) for piece in place.heads]
@@ -352,7 +302,7 @@ class _Routes:
         self.merged = xp.zeros(len(place.owned) * words, dtype=np.uint32)
         self._folded = [xp.zeros(len(group) * words, dtype=np.uint32) for group in self._seekers]
         self._winners = xp.zeros(len(place.heads) * words, dtype=np.uint32)
-        module = ranks.module(Path(__file__).with_name("hybrid_2d.cu"))
+        module = ranks.module(SOURCE)
         self._merge = module.get_function("merge")
         self._count_bits = module.get_function("count_bits")
         self._write_parents = module.get_function("write_parents")
@@ -362,17 +312,17 @@ class _Routes:
         kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
 
     def _pieces(self, bitmap: Any) -> list[Any]:
-        """Return the parts of a bitmap that belong to one piece each."""
+        """Return a bitmap cut into its pieces."""
         return [bitmap[at : at + self._words] for at in range(0, len(bitmap), self._words)]
 
     def start(self, source: int) -> None:
-        """Make the source the frontier, if it is a tail of this rank; else the frontier is empty here."""
+        """Make the source the frontier; it is below 0 on ranks that do not have it as a tail."""
         self.arrived.fill(0)
         if source >= 0:
             self.arrived[source // WORD] = np.uint32(1 << source % WORD)
 
     def fold(self, found: Any) -> None:
-        """Bring what was found to its owners, a piece of the bitmap to each (steps 3 and 5)."""
+        """Send what was found to its owners, a piece of the bitmap to each (steps 3 and 5)."""
         sends = list(zip(self._owners, self._pieces(found), strict=True))
         receives = [
             message
@@ -382,12 +332,12 @@ class _Routes:
         exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
 
     def merge(self) -> None:
-        """Merge what came, and decide who sends the parent of each vertex (steps 4 and 6)."""
+        """Merge what was received, and decide who sends the parent of each vertex (steps 4 and 6)."""
         for merged, folded, group in zip(self._pieces(self.merged), self._folded, self._seekers, strict=True):
             self._launch(self._merge, self._words, (np.uint32(len(group)), folded, merged))
 
-    def share(self) -> None:
-        """Bring the merged bitmaps from their owners to all who need them (step 7)."""
+    def expand(self) -> None:
+        """Send the merged bitmaps from their owners to all ranks that read them (step 7)."""
         sends = [
             (reader, merged)
             for merged, readers in zip(self._pieces(self.merged), self._readers, strict=True)
@@ -397,9 +347,9 @@ class _Routes:
         exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
 
     def send_parents(self, search: _DeviceSearch, found: Any) -> None:
-        """Begin to bring the parents of what was merged last from those who are to send them (steps 8 to 11).
+        """Begin to send the parents of what was merged last to its owners (steps 8 to 11).
 
-        What is in flight, and what was merged, stays untouched until `write_parents`.
+        Messages in flight and merged bitmaps stay untouched until `write_parents`.
         """
         winners = found
         if max(len(group) for group in self._seekers) > 1:
@@ -424,7 +374,7 @@ class _Routes:
         self._in_flight = self._ranks.start(sends, receives), counted, arrived  # 11
 
     def write_parents(self, predecessor: Any) -> None:
-        """Wait for the parents that are in flight, if any are, and write them (step 12)."""
+        """Wait for the parents in flight, if any, and write them (step 12)."""
         if self._in_flight is None:
             return
         pending, counted, arrived = self._in_flight
@@ -437,7 +387,7 @@ class _Routes:
             self._launch(self._write_parents, len(folded), arguments)
 
     def _through(self, bitmap: Any) -> tuple[Any, list[int]]:
-        """Return how many bits a bitmap has up to the end of each word, and as numbers of each piece."""
+        """Count the bits of a bitmap up to the end of each word, and up to the end of each piece."""
         counts = self._xp.empty(len(bitmap), dtype=np.uint32)
         self._launch(self._count_bits, len(bitmap), (bitmap, counts))
         through = self._xp.cumsum(counts, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What instrumented runs record of each level, over all ranks; and launches over so many threads."""
+"""The record of each level of an instrumented run, over all ranks; and the shape of launches."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from dataclasses import dataclass
 
 from relaxometer.device import Device
 from relaxometer.distributed.comm import Ranks
+from relaxometer.problems.bfs._levels import BLOCK
 
-BLOCK = 256
-"""Threads a block of kernels that are launched level by level."""
-
-MOST_BLOCKS = {"cuda": 1 << 16, "host": 8}
-"""Blocks a launch; beyond, threads take several items each."""
+MAX_BLOCKS = {"cuda": 1 << 16, "host": 8}
 
 
 def over(device: Device, threads: int) -> tuple[int, int]:
-    """Return grid and block for so many threads, or fewer that take several items each."""
-    return max(1, min(-(-threads // BLOCK), MOST_BLOCKS[device.kind])), BLOCK
+    """Return grid and block for a number of threads, or for fewer that take several items each."""
+    return max(1, min(-(-threads // BLOCK), MAX_BLOCKS[device.kind])), BLOCK
 
 
 @dataclass(frozen=True)
@@ -27,15 +24,14 @@ class Level:
     Parameters
     ----------
     mode : str
-        ``"top-down"`` or ``"bottom-up"``; ``"parents"`` for the exchange behind the last level.
+        ``"top-down"`` or ``"bottom-up"``; ``"parents"`` for the exchange after the last level; ``"near"``.
     updated, relaxed_arcs : int
-        Vertices found and arcs looked at, by all ranks together.
+        Vertices found and arcs examined by all ranks.
     time_ms : float
-        Of the level.
     computing_ms, communication_ms : float
-        Of the rank that took longest; waiting for other ranks is in neither.
+        Of the slowest rank; neither includes waiting for other ranks.
     sent_bytes, plain_bytes : int
-        Sent by all ranks together; and what that would have been as plain bitmaps.
+        Bytes sent by all ranks, and bytes without compression.
     """
 
     mode: str
@@ -77,5 +73,5 @@ class LevelClock:
         self._begin()
 
     def close(self) -> None:
-        """Leave the instruments off."""
+        """Stop timing the traffic."""
         self._ranks.traffic.timed = False

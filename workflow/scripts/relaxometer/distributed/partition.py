@@ -31,12 +31,7 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device
-
-GRANULE = 128
-"""A piece has a multiple of so many vertices: what a warp of the search scans at a time."""
-
-WORD = 32
-"""Vertices a word of a bitmap."""
+from relaxometer.problems.bfs._levels import GROUP, WORD
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,7 @@ class Layout:
         self.rows, self.columns = grid_of(scheme, n_ranks)
         self.is_paired = scheme == "paired"
         size = -(-n_vertices // (self.rows * self.columns))
-        self.piece = max(1, -(-size // GRANULE)) * GRANULE
+        self.piece = max(1, -(-size // GROUP)) * GROUP
 
     @property
     def n_pieces(self) -> int:

@@ -1,21 +1,22 @@
 // Kernels of the distributed near-far search for shortest paths: one rank's part of a phase. sssp_1d.py puts
 // them in order.
 //
-// A rank owns some vertices and has all arcs that leave them. `best` holds for every vertex of the graph the
-// shortest distance that this rank knows of, in the high word, and the predecessor that it comes from, in the
-// low one; for an owned vertex that is the search's state, for others it is what the rank last proposed to
-// the owner, and saves proposing anything longer. `changed` is a bitmap of the vertices whose word has
-// improved since it was told to the owner, or, for an owned one, since it was taken note of.
+// A rank owns some vertices and has all arcs that leave them. `best` holds, for every vertex of the graph,
+// the shortest distance known to this rank in the high word, and its predecessor in the low word. For an
+// owned vertex this is the search's state. For any other it is what the rank last proposed to the owner, so
+// that it proposes nothing longer. `changed` is a bitmap of the vertices whose word has improved since the
+// rank sent it to the owner or, for its own vertices, since `take_near` has seen it.
 //
-// A word only changes for a shorter distance, never for another predecessor at the same one: along arcs of
+// A word changes only for a shorter distance, never for another predecessor at the same one: along arcs of
 // weight zero two vertices could otherwise become each other's predecessors.
 
 #include "problems/bfs/_pieces.cuh"
 
-// What a rank tells the others of its owned vertices.
-enum Count { NEAR, LEAST, RELAXED, OVERFLOWED };
+// Words of a rank's counts: near vertices, distance of the nearest vertex that waits, arcs relaxed, whether a
+// distance was too long.
+const u32 NEAR = 0, LEAST = 1, RELAXED = 2, OVERFLOWED = 3;
 
-// Numbers of a request: vertex, distance, predecessor.
+// Words of a request: vertex, distance, predecessor.
 const u32 REQUEST = 3;
 
 __device__ __forceinline__ u32 distance_in(u64 word)
@@ -23,7 +24,7 @@ __device__ __forceinline__ u32 distance_in(u64 word)
     return static_cast<u32>(word >> 32);
 }
 
-// Replaces a word by a shorter distance; returns whether it was one.
+// Stores a distance if it is shorter than the word's; returns whether it was.
 __device__ __forceinline__ bool improve(u64* word, u32 distance, u32 predecessor)
 {
     u64 shorter = static_cast<u64>(distance) << 32 | predecessor;
@@ -41,8 +42,8 @@ __device__ __forceinline__ void mark(u32* bitmap, u32 v)
     if (!contains_now(bitmap, v)) atomicOr(&bitmap[v / 32], bit_of(v));
 }
 
-// Takes note of the owned vertices that changed, and lists the rows of those nearer than `limit`; the others
-// stay in `pending`. `changed` and `best` are those of the owned vertices alone.
+// Lists the rows of the owned vertices that have changed or wait and are nearer than `limit`; the others wait
+// in `pending`. `changed` and `best` are those of the owned vertices only.
 extern "C" __global__ void take_near(u32 n_words, u64 limit, u32* changed, u32* pending,
                                      const u64* __restrict__ best, const i64* __restrict__ offsets, u64* list,
                                      u64* length, u64* counts)
@@ -71,22 +72,22 @@ extern "C" __global__ void take_near(u32 n_words, u64 limit, u32* changed, u32* 
         append_word(taken, word, offsets, list, length);
     }
     near = warp_sum(near);
-    if (threadIdx.x % 32 == 0 && near) atomicAdd(&counts[NEAR], near);
+    if (threadIdx.x % WARP == 0 && near) atomicAdd(&counts[NEAR], near);
     if (least != ~0ull) atomicMin(&counts[LEAST], least);
 }
 
-// Relaxes the listed pieces of rows. Owned vertices begin at `first` of the graph's.
+// Relaxes the listed pieces of rows. `first` is the first owned vertex.
 extern "C" __global__ void relax(const u64* __restrict__ list, const u64* __restrict__ length, u32 first,
                                  const i64* __restrict__ offsets, const u32* __restrict__ targets,
                                  const u32* __restrict__ weights, u64* best, u32* changed, u64* counts)
 {
-    u32 lane = threadIdx.x % 32;
+    u32 lane = threadIdx.x % WARP;
     u64 relaxed = 0;
-    for (u64 k = thread_id() / 32; k < *length; k += thread_count() / 32) {
+    for (u64 k = thread_id() / WARP; k < *length; k += thread_count() / WARP) {
         Piece piece = piece_of(list[k], offsets);
         u32 u = first + piece.vertex;
         u64 own = distance_in(load_relaxed(&best[u]));
-        for (i64 i = piece.begin + lane; i < piece.end; i += 32) {
+        for (i64 i = piece.begin + lane; i < piece.end; i += WARP) {
             u64 through = own + weights[i];
             ++relaxed;
             if (through >= 0xffffffffull) {
@@ -100,7 +101,7 @@ extern "C" __global__ void relax(const u64* __restrict__ list, const u64* __rest
     if (lane == 0 && relaxed) atomicAdd(&counts[RELAXED], relaxed);
 }
 
-// How many bits each word has, those of owned vertices, from word `own_begin` to `own_end`, left out.
+// Counts the bits of each word, except for the words of owned vertices, `own_begin` to `own_end` - 1.
 extern "C" __global__ void count_requests(u32 n_words, u32 own_begin, u32 own_end,
                                           const u32* __restrict__ changed, u32* bits)
 {
@@ -110,8 +111,8 @@ extern "C" __global__ void count_requests(u32 n_words, u32 own_begin, u32 own_en
     }
 }
 
-// Writes what changed among the vertices of others, in their order, and clears it; `through[word]` counts the
-// requests up to a word's end.
+// Writes and clears the changes to vertices of other ranks, in the order of the vertices; `through[word]`
+// counts the requests up to the end of a word.
 extern "C" __global__ void write_requests(u32 n_words, u32 own_begin, u32 own_end,
                                           const i64* __restrict__ through, const u64* __restrict__ best,
                                           u32* changed, u32* requests)

@@ -1,9 +1,8 @@
-"""Shortest paths over several ranks: near-far search, each relaxing the arcs that leave its own vertices.
+"""Shortest paths over several ranks: near-far search; a rank relaxes the arcs that leave its own vertices.
 
-The distances between vertices of different ranks travel as requests: a rank that finds a shorter way to
-another's vertex tells the owner once a phase, with the shortest it has found until then. All ranks take the
-vertices nearer than a common limit; when nobody has any, the limit goes to the nearest of all that wait, plus
-delta.
+Distances travel as requests: once per phase, a rank sends the owners the shorter distances that it has found
+to their vertices. All ranks process the vertices nearer than a common limit. When no rank has any, the limit
+becomes the distance of the nearest waiting vertex plus delta.
 """
 
 from __future__ import annotations
@@ -15,37 +14,35 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
+from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
-from relaxometer.distributed.partition import WORD, Block
+from relaxometer.distributed.partition import Block
 from relaxometer.problems import variants
+from relaxometer.problems.bfs._levels import PIECE, WORD
 
-UNREACHED = 2**32 - 1
-PIECE = 128
-"""Most arcs of an entry of the list; the same as in ``../bfs/_pieces.cuh``."""
+SOURCE = read_source(Path(__file__).with_name("sssp_1d.cu"))
 
-REQUEST = 3
-"""Numbers of a request; the same as in ``sssp_1d.cu``."""
+NEAR, LEAST, RELAXED, OVERFLOWED, REQUEST, WARP = (
+    SOURCE.constants[name] for name in ("NEAR", "LEAST", "RELAXED", "OVERFLOWED", "REQUEST", "WARP")
+)
 
-NEAR, LEAST, RELAXED, OVERFLOWED = range(4)
-NOBODY = 2**62
-"""Distance of the nearest waiting vertex where none waits."""
-
-WARP = 32
+NONE_WAITS = 2**62
+"""Distance of the nearest waiting vertex if no vertex waits."""
 
 
 class Parameters(variants.Parameters):
-    """How far a search looks ahead, and how often ranks talk.
+    """How far a search looks ahead, and how often ranks communicate.
 
     Parameters
     ----------
     delta : int or "auto"
-        How far the limit goes beyond the nearest waiting vertex. "auto": the weights' mean times 32 (a warp)
+        Distance of the limit beyond the nearest waiting vertex. "auto" is 32 (a warp) times the mean weight
         over the mean degree, after Davidson, Baxter, Garland and Owens (IPDPS 2014).
     local_phases : int
-        Phases that a rank goes on with its own vertices, as long as it has any near ones, before requests are
-        exchanged. More save exchanges where neighbours are mostly a rank's own, as on a road map, and cost
-        relaxations where they are not.
+        Most phases that a rank runs on its own vertices before requests are exchanged. More phases save
+        exchanges where neighbours mostly belong to the same rank, as on a road map, and cost relaxations
+        elsewhere.
     """
 
     delta: PositiveInt | Literal["auto"] = "auto"
@@ -61,9 +58,9 @@ class Answer:
     distance, predecessor : device array of shape (owned.size,), uint32
         Of the owned vertices, as in :class:`relaxometer.problems.sssp.Answer`.
     phases : int
-        Exchanges of requests.
+        Number of exchanges of requests.
     overflowed : bool
-        Whether a path, of any rank, was longer than 32 bits hold.
+        Whether some path on some rank was too long for 32 bits.
     """
 
     distance: Any
@@ -80,7 +77,7 @@ class Answer:
 class Solver:
     """Distributed near-far search.
 
-    A rank needs memory for a number of 64 bits for each vertex of the graph.
+    A rank needs 64 bits for each vertex of the graph.
 
     Parameters
     ----------
@@ -91,14 +88,14 @@ class Solver:
 
     References
     ----------
-    Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003; near and far in place
-    of buckets: Davidson et al. above.
+    Meyer and Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003. Near and far sets
+    replace the buckets: Davidson et al., above.
     """
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         self._ranks, self._block, self._parameters = ranks, block, parameters
         xp = ranks.device.xp
-        module = ranks.module(Path(__file__).with_name("sssp_1d.cu"))
+        module = ranks.module(SOURCE.path)
         names = ("take_near", "relax", "count_requests", "write_requests", "apply_requests")
         self._kernels = {name: module.get_function(name) for name in names}
         self._n_words = block.heads.size // WORD
@@ -141,7 +138,7 @@ class Solver:
         ----------
         source : int
         levels : list, optional
-            If given, the run is instrumented and a :class:`Level` is appended for each phase, of mode
+            If given, the run is instrumented and a :class:`Level` is appended for each phase, with mode
             ``"near"``; such a run is not for timing.
         """
         self._begin(source)
@@ -151,7 +148,7 @@ class Solver:
             near, least = self._take_near(limit)
             least, some_near = self._ranks.reduce([least, -int(near > 0)], "min")
             if not some_near:
-                if least == NOBODY:
+                if least == NONE_WAITS:
                     break
                 limit = least + self._delta
                 continue
@@ -173,9 +170,9 @@ class Solver:
             self._changed[source // WORD] = np.uint32(1 << source % WORD)
 
     def _take_near(self, limit: int) -> tuple[int, int]:
-        """List the near vertices; return how many there are, and the distance of the nearest other."""
+        """List the near vertices; return their number and the distance of the nearest vertex that waits."""
         self._length.fill(0)
-        self._counts[NEAR], self._counts[LEAST] = 0, NOBODY
+        self._counts[NEAR], self._counts[LEAST] = 0, NONE_WAITS
         begin, end = self._own_words
         owned = self._changed[begin:end], self._pending, self._best[self._own]
         rows = self._block.out.offsets, self._list, self._length, self._counts
@@ -187,7 +184,7 @@ class Solver:
         return near, least
 
     def _relax(self, near: int, limit: int) -> int:
-        """Relax what is listed, and what becomes near on this rank; return how many arcs that was."""
+        """Relax the arcs of near vertices for up to `local_phases`; return the number of arcs."""
         self._counts[RELAXED] = 0
         out, first = self._block.out, np.uint32(self._own.start)
         for phase in range(self._parameters.local_phases):
@@ -202,7 +199,7 @@ class Solver:
         return int(self._ranks.device.item(self._counts, RELAXED))
 
     def _exchange_requests(self) -> int:
-        """Tell owners of shorter ways to their vertices, and take what others tell; return how much came."""
+        """Send shorter distances to owners and apply those received; return the number received."""
         device, words = self._ranks.device, self._block.layout.words
         launch = over(self._ranks.device, self._n_words)
         bounds = np.uint32(self._n_words), *(np.uint32(word) for word in self._own_words)
@@ -213,11 +210,11 @@ class Solver:
         results = self._best, self._changed, requests
         self._kernels["write_requests"](*launch, (*bounds, through, *results))
         parts = [requests[a * REQUEST : b * REQUEST] for a, b in zip([0, *ends], ends, strict=False)]
-        came = 0
+        received = 0
         for array in self._ranks.exchange_sized(parts, np.uint32):
             count = len(array) // REQUEST
-            came += count
+            received += count
             if count:
                 arguments = np.uint32(count), array, self._best, self._changed
                 self._kernels["apply_requests"](*over(self._ranks.device, count), arguments)
-        return came
+        return received

@@ -10,16 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from relaxometer.problems.problem import Problem, Solver
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
-
-UNREACHED = np.uint32(2**32 - 1)
-"""Level of a vertex that no path reaches."""
-
-NO_PREDECESSOR = np.uint32(2**32 - 1)
-"""Predecessor of a vertex that no path reaches; the source is its own predecessor."""
 
 PROBLEM = Problem({"level": np.uint32, "predecessor": np.uint32}, tuple(RULES), BfsCertifier)
 

@@ -1,14 +1,25 @@
-// Shared by the BFS kernels: what levels and bitmaps are made of, and the search of a row by a whole warp.
+// Shared by the BFS kernels: bitmaps, CSR rows, the search of a row by a whole warp, and sums over a warp.
 //
 // A bitmap holds vertex v at bit v % 32 of word v / 32.
 
 #pragma once
 
-#include "device/atomics.cuh"
+#include "device/constants.cuh"
 
-__device__ const u32 UNREACHED = 0xffffffffu;
-__device__ const u32 NO_PREDECESSOR = 0xffffffffu;
-__device__ const u32 ALL_LANES = 0xffffffffu;
+// CSR arrays, which no kernel changes.
+struct Rows {
+    const i64* offsets;
+    const u32* targets;
+
+    __device__ __forceinline__ i64 begin(u64 v) const
+    {
+        return __ldg(&offsets[v]);
+    }
+    __device__ __forceinline__ u32 target(i64 i) const
+    {
+        return __ldg(&targets[i]);
+    }
+};
 
 __device__ __forceinline__ u32 bit_of(u32 v)
 {
@@ -20,28 +31,28 @@ __device__ __forceinline__ bool contains(const u32* bitmap, u32 v)
     return bitmap[v / 32] & bit_of(v);
 }
 
-// The same for a bitmap that other threads change meanwhile. Ahead of `claim` it saves most of the atomics,
-// for most arcs lead back to visited vertices.
+// The same for a bitmap that other threads are changing. Before `claim` it saves most of the atomics, since
+// most arcs lead back to visited vertices.
 __device__ __forceinline__ bool contains_now(const u32* bitmap, u32 v)
 {
     return load_relaxed(&bitmap[v / 32]) & bit_of(v);
 }
 
-// Puts v into a bitmap; returns whether it was this thread that did.
+// Adds v to a bitmap; returns whether it was not in it.
 __device__ __forceinline__ bool claim(u32* bitmap, u32 v)
 {
     return !(atomicOr(&bitmap[v / 32], bit_of(v)) & bit_of(v));
 }
 
-// Looks for a parent in the frontier among `targets[begin]` to `targets[end - 1]`, 32 of them at a time. The
-// lanes of a warp call it with the same arguments and get the same answer, NO_PREDECESSOR if there is none.
+// Searches the row from `begin` to `end` for a vertex of the frontier, 32 arcs at a time. The lanes of a warp
+// pass the same arguments and get the same answer, NO_PREDECESSOR if there is none.
 __device__ __forceinline__ u32 search_row_by_warp(const u32* targets, i64 begin, i64 end, const u32* frontier,
                                                   u32* examined)
 {
-    u32 lane = threadIdx.x % 32;
-    for (i64 i = begin; i < end; i += 32) {
+    u32 lane = threadIdx.x % WARP;
+    for (i64 i = begin; i < end; i += WARP) {
         bool inside = i + lane < end;
-        u32 u = inside ? targets[i + lane] : 0;
+        u32 u = inside ? __ldg(&targets[i + lane]) : 0;
         *examined += inside;
         u32 hits = __ballot_sync(ALL_LANES, inside && contains(frontier, u));
         if (hits) return __shfl_sync(ALL_LANES, u, __ffs(hits) - 1);
@@ -52,7 +63,7 @@ __device__ __forceinline__ u32 search_row_by_warp(const u32* targets, i64 begin,
 // The sum of a value over the lanes of a warp.
 __device__ __forceinline__ u64 warp_sum(u64 value)
 {
-    for (u32 distance = 16; distance > 0; distance /= 2) {
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
         value += __shfl_xor_sync(ALL_LANES, value, distance);
     }
     return value;
@@ -61,11 +72,27 @@ __device__ __forceinline__ u64 warp_sum(u64 value)
 // The sum of a value over the lanes below this one.
 __device__ __forceinline__ u32 sum_below(u32 value)
 {
-    u32 lane = threadIdx.x % 32;
+    u32 lane = threadIdx.x % WARP;
     u32 sum = value;
-    for (u32 distance = 1; distance < 32; distance *= 2) {
+    for (u32 distance = 1; distance < WARP; distance *= 2) {
         u32 left = __shfl_up_sync(ALL_LANES, sum, distance);
         if (lane >= distance) sum += left;
     }
     return sum - value;
+}
+
+// Adds up counts of the threads of a block, and adds the sums to `counts`.
+template <u32 N>
+__device__ void add_up(const u64 (&values)[N], u64* counts)
+{
+    __shared__ u64 sums[N];
+    if (threadIdx.x < N) sums[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        u64 sum = warp_sum(values[k]);
+        if (threadIdx.x % WARP == 0 && sum) atomicAdd(&sums[k], sum);
+    }
+    __syncthreads();
+    if (threadIdx.x < N && sums[threadIdx.x]) atomicAdd(&counts[threadIdx.x], sums[threadIdx.x]);
 }

@@ -1,12 +1,12 @@
 """The levels of a breadth-first search on all cores of the CPU, compiled with Numba.
 
-The same two directions as on a GPU, over the same bitmaps: vertex v is bit v % 32 of word v / 32. Where
-threads meet, words are changed atomically, so that every vertex is found once.
+The same two directions as on a GPU, over the same bitmaps: vertex v is bit v % 32 of word v / 32. Threads
+change shared words atomically, so that every vertex is found once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange, types
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 CHUNK = 64
-"""Vertices of a frontier, or words of a bitmap, that a thread takes in one go."""
+"""Vertices of a frontier, or words of a bitmap, that a thread takes at a time."""
 
 HELD = 1024
 """Vertices that a thread finds before it adds them to the next frontier."""
@@ -31,8 +31,23 @@ FOUND, ARCS, EXAMINED = range(3)
 _ALL = np.uint32(2**32 - 1)
 
 
+class Rows(NamedTuple):
+    """A CSR graph in host memory."""
+
+    offsets: np.ndarray
+    targets: np.ndarray
+
+
+class Found(NamedTuple):
+    """Bitmap of the visited vertices, and their levels and predecessors, shape (n_vertices,), uint32."""
+
+    visited: np.ndarray
+    level: np.ndarray
+    predecessor: np.ndarray
+
+
 def _atomic(operation: str) -> Any:
-    """Return a function (array, index, value) that changes an element atomically and gives what was there."""
+    """Return a function (array, index, value) that changes an element atomically and returns its old one."""
 
     @intrinsic
     def change(typing_context, array, index, value):  # type: ignore[no-untyped-def]
@@ -58,18 +73,22 @@ def _bit(v: int) -> np.uint32:
 
 @njit(parallel=True, cache=True)
 def top_down(
-    offsets: np.ndarray,
-    targets: np.ndarray,
+    rows: Rows,
     frontier: np.ndarray,
     size: int,
     depth: int,
-    visited: np.ndarray,
-    level: np.ndarray,
-    predecessor: np.ndarray,
+    state: Found,
+    leaving: np.ndarray | None,
     found: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Search from the first `size` vertices of the list `frontier`; what is found is listed in `found`."""
+    """Search from the first `size` vertices of a list.
+
+    Vertices found are added to the list `found`. Unless `leaving` is None, it holds the offsets by which the
+    arcs that leave them are counted.
+    """
+    offsets, targets = rows
+    visited, level, predecessor = state
     counts[:] = 0
     for chunk in prange((size + CHUNK - 1) // CHUNK):
         held, arcs, examined = 0, 0, 0
@@ -83,34 +102,49 @@ def top_down(
                     continue
                 level[v] = depth + 1
                 predecessor[v] = u
-                arcs += offsets[v + 1] - offsets[v]
+                if leaving is not None:
+                    arcs += leaving[v + 1] - leaving[v]
                 buffer[held] = v
                 held += 1
                 if held == HELD:
-                    at = _fetch_add(counts, FOUND, HELD)
-                    found[at : at + HELD] = buffer
+                    _append(buffer, held, found, counts)
                     held = 0
-        at = _fetch_add(counts, FOUND, held)
-        found[at : at + held] = buffer[:held]
+        _append(buffer, held, found, counts)
         _fetch_add(counts, ARCS, arcs)
         _fetch_add(counts, EXAMINED, examined)
 
 
+@njit(cache=True)
+def _append(buffer: np.ndarray, size: int, listed: np.ndarray, counts: np.ndarray) -> None:
+    """Append the first `size` vertices of a buffer to a list."""
+    at = _fetch_add(counts, FOUND, size)
+    listed[at : at + size] = buffer[:size]
+
+
+@njit(cache=True)
+def _first_hit(targets: np.ndarray, begin: int, end: int, frontier: np.ndarray) -> int:
+    """Return the first arc of a row that leads to the frontier, or `end`."""
+    for i in range(begin, end):
+        u = targets[i]
+        if frontier[u >> 5] & _bit(u):
+            return i
+    return end
+
+
 @njit(parallel=True, cache=True)
 def bottom_up(
-    offsets: np.ndarray,
-    targets: np.ndarray,
+    rows: Rows,
     first_word: int,
     last_word: int,
     frontier: np.ndarray,
     depth: int,
-    visited: np.ndarray,
-    level: np.ndarray,
-    predecessor: np.ndarray,
+    state: Found,
     following: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Search for the vertices of a range of words; what is found is written to `following`."""
+    """Search for the vertices of a range of words; write those found to `following`."""
+    offsets, targets = rows
+    visited, level, predecessor = state
     counts[:] = 0
     for chunk in prange((last_word - first_word + CHUNK - 1) // CHUNK):
         n_found, examined = 0, 0
@@ -120,15 +154,14 @@ def bottom_up(
             for v in range(word * 32, word * 32 + 32 if visited[word] != _ALL else 0):
                 if visited[word] & _bit(v):
                     continue
-                for i in range(offsets[v], offsets[v + 1]):
-                    u = targets[i]
-                    examined += 1
-                    if frontier[u >> 5] & _bit(u):
-                        level[v] = depth + 1
-                        predecessor[v] = u
-                        found |= _bit(v)
-                        n_found += 1
-                        break
+                end = offsets[v + 1]
+                hit = _first_hit(targets, offsets[v], end, frontier)
+                examined += min(hit + 1, end) - offsets[v]
+                if hit < end:
+                    level[v] = depth + 1
+                    predecessor[v] = targets[hit]
+                    found |= _bit(v)
+                    n_found += 1
             visited[word] |= found
             following[word] = found
         _fetch_add(counts, FOUND, n_found)
@@ -139,7 +172,7 @@ def bottom_up(
 def list_bitmap(
     bitmap: np.ndarray, first_word: int, last_word: int, listed: np.ndarray, counts: np.ndarray
 ) -> None:
-    """Write the vertices in a range of words into `listed`, in the order in which threads get there."""
+    """List the vertices in a range of words, in no particular order."""
     counts[:] = 0
     for chunk in prange((last_word - first_word + CHUNK - 1) // CHUNK):
         held = 0
@@ -150,8 +183,7 @@ def list_bitmap(
                 if bitmap[word] & _bit(v):
                     buffer[held] = v
                     held += 1
-        at = _fetch_add(counts, FOUND, held)
-        listed[at : at + held] = buffer[:held]
+        _append(buffer, held, listed, counts)
 
 
 @njit(parallel=True, cache=True)
@@ -166,7 +198,7 @@ def mark_listed(listed: np.ndarray, size: int, bitmap: np.ndarray) -> None:
 def merge(
     one: np.ndarray, other: np.ndarray, offsets: np.ndarray, visited: np.ndarray, counts: np.ndarray
 ) -> None:
-    """Add the bitmap `other` to `one`, and both to `visited`; count their vertices and those' arcs."""
+    """Add the bitmap `other` to `one`, and both to `visited`; count their vertices and outgoing arcs."""
     counts[:] = 0
     for chunk in prange((len(one) + CHUNK - 1) // CHUNK):
         n_found, arcs = 0, 0
@@ -181,25 +213,22 @@ def merge(
         _fetch_add(counts, ARCS, arcs)
 
 
-Rows = tuple[Any, Any]
-"""Offsets and targets of a CSR graph in host memory."""
-
-
 def compile_for(out: Rows, into: Rows) -> None:
     """Compile everything for arrays of these types, so that no search waits for it."""
     nothing, counts = np.zeros(0, dtype=np.uint32), np.zeros(3, dtype=np.int64)
-    top_down(*out, nothing, 0, 0, nothing, nothing, nothing, nothing, counts)
-    bottom_up(*into, 0, 0, nothing, 0, nothing, nothing, nothing, nothing, counts)
+    state = Found(nothing, nothing, nothing)
+    top_down(out, nothing, 0, 0, state, out.offsets, nothing, counts)
+    bottom_up(into, 0, 0, nothing, 0, state, nothing, counts)
     list_bitmap(nothing, 0, 0, nothing, counts)
     mark_listed(nothing, 0, nothing)
-    merge(nothing, nothing, out[0], nothing, counts)
+    merge(nothing, nothing, out.offsets, nothing, counts)
 
 
 def host_rows(graph: ResidentGraph) -> tuple[Rows, Rows]:
     """Return the arcs that leave each vertex and those that enter it, in host memory, everything compiled."""
-    out = graph.host.offsets, graph.host.targets
+    out = Rows(graph.host.offsets, graph.host.targets)
     offsets, tails = incoming(graph)
     is_own = offsets is graph.offsets
-    into = out if is_own else (graph.device.asnumpy(offsets), graph.device.asnumpy(tails))
+    into = out if is_own else Rows(graph.device.asnumpy(offsets), graph.device.asnumpy(tails))
     compile_for(out, into)
     return out, into

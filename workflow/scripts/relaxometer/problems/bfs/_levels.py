@@ -1,4 +1,4 @@
-"""What variants share that launch kernels level by level: arrays of the answer, bitmaps, instruments."""
+"""Shared by the variants: constants, launches, arrays of the answer, bitmaps, and the log of levels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.phases import Phase
 
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
-"""Threads a block, for every kernel that is launched level by level."""
+"""Threads per block, for every kernel that is launched level by level."""
 
 WORD = 32
-"""Vertices a word of a bitmap."""
+"""Vertices per word of a bitmap."""
+
+_CONSTANTS = read_source(Path(__file__).with_name("_bottom_up.cuh")).constants
+
+PIECE = _CONSTANTS["PIECE"]
+"""Most arcs of an entry of a list of rows."""
+
+GROUP = _CONSTANTS["GROUP"]
+"""Vertices that a warp scans at a time."""
 
 
 def over(threads: int) -> tuple[int, int]:
@@ -38,7 +47,7 @@ def kernels(device: Device, file: str, *, cooperative: bool = False) -> Any:
 
 
 class Levels:
-    """Levels and predecessors of one search, in arrays of its own that its answer keeps.
+    """Levels and predecessors of one search, in new arrays.
 
     Parameters
     ----------
@@ -79,7 +88,7 @@ class LevelLog:
         return self._phases is not None
 
     def begin_level(self) -> None:
-        """Start the clock of the next level; counting between two levels is not timed."""
+        """Start timing a level; counting between two levels is not timed."""
         if self.wanted:
             self._device.synchronize()
             self._begin = time.perf_counter()
@@ -97,7 +106,7 @@ class LevelLog:
 
 
 def words_of(n_vertices: int) -> int:
-    """Return the words of a bitmap of so many vertices."""
+    """Return the number of words of a bitmap."""
     return (n_vertices + WORD - 1) // WORD
 
 

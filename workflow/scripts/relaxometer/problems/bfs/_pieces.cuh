@@ -1,8 +1,8 @@
 // Lists of pieces of rows: the frontier of a top-down level, cut so that no entry has more than PIECE arcs.
 //
-// The rows of a Kronecker graph have from one arc to millions. An entry is a vertex in the low word and, in
-// the high one, which PIECE of its arcs is meant; so a hub is many entries, and equal numbers of entries are
-// about equal work.
+// The rows of a Kronecker graph have from one arc to millions. An entry holds a vertex in the low word and,
+// in the high word, the number of a piece of its row. A hub becomes many entries, so that equal numbers of
+// entries are about equal work.
 
 #pragma once
 
@@ -27,23 +27,23 @@ __device__ __forceinline__ u32 pieces_of(i64 degree)
 __device__ __forceinline__ Piece piece_of(u64 entry, const i64* offsets)
 {
     u32 v = static_cast<u32>(entry);
-    i64 begin = offsets[v] + static_cast<i64>(entry >> 32) * PIECE;
-    return {v, begin, min(offsets[v + 1], begin + PIECE)};
+    i64 begin = __ldg(&offsets[v]) + static_cast<i64>(entry >> 32) * PIECE;
+    return {v, begin, min(__ldg(&offsets[v + 1]), begin + PIECE)};
 }
 
-// Appends the rows of those of each lane's DEEP vertices that `taken` has a bit for, with one atomic addition
-// a warp. All lanes call it. Returns how many arcs this lane's rows have.
+// Appends the rows of each lane's DEEP vertices for which `taken` has a bit, with one atomic addition per
+// warp. All lanes call it. Returns the number of arcs of this lane's rows.
 __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 taken, const i64* offsets,
                                            u64* list, u64* length)
 {
-    u32 lane = threadIdx.x % 32;
+    u32 lane = threadIdx.x % WARP;
     u64 arcs = 0;
     u32 pieces[DEEP];
     u32 own = 0;
 #pragma unroll
     for (u32 j = 0; j < DEEP; ++j) {
         u32 v = vertices[j];
-        i64 degree = taken >> j & 1 ? offsets[v + 1] - offsets[v] : 0;
+        i64 degree = taken >> j & 1 ? __ldg(&offsets[v + 1]) - __ldg(&offsets[v]) : 0;
         arcs += degree;
         pieces[j] = pieces_of(degree);
         own += pieces[j];
@@ -57,7 +57,7 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
 #pragma unroll
     for (u32 j = 0; j < DEEP; ++j) {
         if (pieces[j]) list[at] = vertices[j];
-        // The further pieces of a long row are written by all lanes.
+        // All lanes write the other pieces of a long row.
         u32 longer = __ballot_sync(ALL_LANES, pieces[j] > 1);
         while (longer) {
             u32 owner = __ffs(longer) - 1;
@@ -74,8 +74,8 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
     return arcs;
 }
 
-// Appends the rows of the vertices in a word of a bitmap; a lane passes the word and its number. All lanes
-// call it. Returns how many arcs this lane's rows have.
+// Appends the rows of the vertices in a word of a bitmap; each lane passes a word and its number. All lanes
+// call it. Returns the number of arcs of this lane's rows.
 __device__ __forceinline__ u64 append_word(u32 bits, u32 word, const i64* offsets, u64* list, u64* length)
 {
     u64 arcs = 0;

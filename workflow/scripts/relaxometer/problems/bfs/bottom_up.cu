@@ -1,55 +1,54 @@
-// Bottom-up BFS: every vertex not visited yet looks for a parent in the frontier. Figures 4 and 6 of
+// Bottom-up BFS: every vertex that is not visited searches for a parent in the frontier. Figures 4 and 6 of
 // Hirakushi and Takahashi, "Breadth-first search on a GPU cluster".
 //
-// A thread owns a word of each bitmap, that is 32 vertices. Vertices with many arcs, which a bitmap made once
-// says, are searched by a whole warp, so that its reads are adjacent and its lanes do not diverge; the others
-// by a thread each, after the candidates of a block have been laid out without gaps in shared memory, so that
+// A thread owns a word of each bitmap, that is 32 vertices. A whole warp searches the rows of vertices with
+// many arcs, which a bitmap made once marks, so that its reads are adjacent and its lanes do not diverge. A
+// thread searches the row of any other vertex; a block first packs its candidates in shared memory, so that
 // no thread is idle while others have vertices left. Either search ends at the first parent.
 //
 // A word has one owner, so that `visited` and `next` need no atomics. Both kernels read the frontier of this
-// level alone.
+// level only.
 //
-// Errata of the source: its pseudo-code (figure 2) tests `predecessors` where the frontier is meant, so that
-// a vertex could find a parent of its own level, and adds the parent u to the next frontier, where v is
-// meant.
+// Errata of the paper: its pseudo-code (figure 2) tests `predecessors` where the frontier is meant, so that a
+// vertex could find a parent of its own level, and adds the parent u to the next frontier, where v is meant.
 //
-// Deviations from the source:
-//   - in figure 4 all lanes with work left write `selected[warp]` and one of them survives; a vote elects it.
-//   - visited |= next, a step of its own there, is done by the word's owner.
+// Deviations from the paper:
+//   - in figure 4 all lanes with work left write `selected[warp]` and one write survives; here a vote elects
+//     the lane.
+//   - visited |= next, a separate step in the paper, is done by the word's owner.
 
 #include "_bfs.cuh"
 
-// A block's threads at most, and so the words that it owns.
+// Most threads of a block, and so words that it owns.
 const u32 MAX_THREADS = 256;
 
-// Marks the vertices that are searched by a whole warp.
+// Marks the vertices whose rows a whole warp searches.
 extern "C" __global__ void mark_large(u32 n, const i64* __restrict__ offsets, u32 threshold, u32* large)
 {
     u32 v = thread_id();
     bool is_large = v < n && offsets[v + 1] - offsets[v] >= threshold;
     u32 word = __ballot_sync(ALL_LANES, is_large);
-    if (threadIdx.x % 32 == 0 && v < n) large[v / 32] = word;
+    if (threadIdx.x % WARP == 0 && v < n) large[v / 32] = word;
 }
 
-// Adds what a level found and examined: counts[0] and, of instrumented runs, counts[1].
+// Adds the vertices found to counts[0] and, in instrumented runs, the arcs examined to counts[1].
 __device__ void count_level(u64* counts, u32 found, u32 examined, u32 instrumented)
 {
     u64 warp_found = warp_sum(found);
-    if (threadIdx.x % 32 == 0 && warp_found) atomicAdd(&counts[0], warp_found);
+    if (threadIdx.x % WARP == 0 && warp_found) atomicAdd(&counts[0], warp_found);
     if (!instrumented) return;
     u64 warp_examined = warp_sum(examined);
-    if (threadIdx.x % 32 == 0 && warp_examined) atomicAdd(&counts[1], warp_examined);
+    if (threadIdx.x % WARP == 0 && warp_examined) atomicAdd(&counts[1], warp_examined);
 }
 
-// Figure 4, warp-bottom-up, over the words `first_word` to `last_word` - 1.
-extern "C" __global__ void warp_bottom_up(u32 first_word, u32 last_word, const i64* __restrict__ offsets,
-                                          const u32* __restrict__ targets, const u32* __restrict__ large,
-                                          const u32* __restrict__ frontier, u32 depth,
-                                          u32* __restrict__ visited, u32* __restrict__ next,
+// Figure 4, warp-bottom-up, for the words `first_word` to `last_word` - 1.
+extern "C" __global__ void warp_bottom_up(const __grid_constant__ Rows rows, const u32* __restrict__ large,
+                                          u32 first_word, u32 last_word, const u32* __restrict__ frontier,
+                                          u32 depth, u32* __restrict__ visited, u32* __restrict__ next,
                                           u32* __restrict__ level, u32* __restrict__ predecessor, u64* counts,
                                           u32 instrumented)
 {
-    u32 lane = threadIdx.x % 32;
+    u32 lane = threadIdx.x % WARP;
     u32 word = first_word + thread_id();
     u32 bits = word < last_word ? ~visited[word] & large[word] : 0;
     u32 found = 0;
@@ -58,7 +57,7 @@ extern "C" __global__ void warp_bottom_up(u32 first_word, u32 last_word, const i
         u32 owner = __ffs(waiting) - 1;
         u32 own = word * 32 + 31 - __clz(bits);
         u32 v = __shfl_sync(ALL_LANES, own, owner);
-        u32 parent = search_row_by_warp(targets, offsets[v], offsets[v + 1], frontier, &examined);
+        u32 parent = search_row_by_warp(rows.targets, rows.begin(v), rows.begin(v + 1), frontier, &examined);
         if (lane != owner) continue;
         bits &= ~bit_of(v);
         if (parent == NO_PREDECESSOR) continue;
@@ -77,22 +76,21 @@ extern "C" __global__ void warp_bottom_up(u32 first_word, u32 last_word, const i
 __device__ u32 sum_below_in_block(u32 value, u32* warp_sums, u32* total)
 {
     u32 below = sum_below(value);
-    if (threadIdx.x % 32 == 31) warp_sums[threadIdx.x / 32] = below + value;
+    if (threadIdx.x % WARP == 31) warp_sums[threadIdx.x / WARP] = below + value;
     __syncthreads();
     *total = 0;
-    for (u32 warp = 0; warp < blockDim.x / 32; ++warp) {
-        if (warp < threadIdx.x / 32) below += warp_sums[warp];
+    for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) {
+        if (warp < threadIdx.x / WARP) below += warp_sums[warp];
         *total += warp_sums[warp];
     }
     return below;
 }
 
-// Figure 6, thread-bottom-up, over the words `first_word` to `last_word` - 1; after `warp_bottom_up`, to
-// whose words of `next` it adds.
-extern "C" __global__ void thread_bottom_up(u32 first_word, u32 last_word, const i64* __restrict__ offsets,
-                                            const u32* __restrict__ targets, const u32* __restrict__ large,
-                                            const u32* __restrict__ frontier, u32 depth,
-                                            u32* __restrict__ visited, u32* __restrict__ next,
+// Figure 6, thread-bottom-up, for the words `first_word` to `last_word` - 1; adds to the words of `next` that
+// `warp_bottom_up` has written.
+extern "C" __global__ void thread_bottom_up(const __grid_constant__ Rows rows, const u32* __restrict__ large,
+                                            u32 first_word, u32 last_word, const u32* __restrict__ frontier,
+                                            u32 depth, u32* __restrict__ visited, u32* __restrict__ next,
                                             u32* __restrict__ level, u32* __restrict__ predecessor,
                                             u64* counts, u32 instrumented)
 {
@@ -113,9 +111,9 @@ extern "C" __global__ void thread_bottom_up(u32 first_word, u32 last_word, const
     for (u32 current = threadIdx.x; current < end; current += blockDim.x) {
         u32 v = scratch[current];
         u32 found = 0;
-        i64 row_end = offsets[v + 1];
-        for (i64 i = offsets[v]; i < row_end && !found; ++i) {
-            u32 u = targets[i];
+        i64 end_of_row = rows.begin(v + 1);
+        for (i64 i = rows.begin(v); i < end_of_row && !found; ++i) {
+            u32 u = rows.target(i);
             ++examined;
             if (!contains(frontier, u)) continue;
             level[v] = depth + 1;

@@ -32,8 +32,8 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     threshold : int
-        Vertices with at least so many incoming arcs are searched by a warp, the others by a thread. The
-        source takes the size of a warp.
+        A warp searches the rows of at least this many incoming arcs, a thread the others. The paper takes the
+        size of a warp.
     """
 
     threshold: NonNegativeInt = Field(32, lt=2**32)
@@ -59,10 +59,12 @@ class BottomUp:
         self._warp = module.get_function("warp_bottom_up")
         self._thread = module.get_function("thread_bottom_up")
         xp, n = graph.device.xp, graph.n_vertices
-        self._rows = incoming(graph)
+        offsets, tails = incoming(graph)
+        self._rows = module.struct("Rows", offsets=offsets, targets=tails)
         self._large = xp.empty(words_of(n), dtype=xp.uint32)
-        mark = np.uint32(n), self._rows[0], np.uint32(threshold), self._large
-        module.get_function("mark_large")(*over(n), mark)
+        module.get_function("mark_large")(
+            *over(n), (np.uint32(n), offsets, np.uint32(threshold), self._large)
+        )
         self.counts = xp.zeros(2, dtype=xp.uint64)
 
     def run(
@@ -83,9 +85,9 @@ class BottomUp:
         depth : int
             Level of the frontier.
         words : (int, int)
-            The first word of the bitmap whose vertices are searched, and the one behind the last.
+            The words of the bitmap whose vertices are searched: the first, and one past the last.
         frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; the words of the last are written, those of `visited` added to.
+            Bitmaps; the level writes the words of `following` and adds to those of `visited`.
         answer : Levels
         instrumented : bool
             Whether to count arcs.
@@ -93,7 +95,7 @@ class BottomUp:
         self.counts.fill(0)
         if words[0] == words[1]:
             return
-        rows = np.uint32(words[0]), np.uint32(words[1]), *self._rows, self._large
+        rows = self._rows, self._large, np.uint32(words[0]), np.uint32(words[1])
         bitmaps = frontier, np.uint32(depth), visited, following
         found = answer.level, answer.predecessor, self.counts, np.uint32(instrumented)
         for kernel in (self._warp, self._thread):

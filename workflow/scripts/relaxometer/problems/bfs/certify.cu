@@ -4,12 +4,10 @@
 // no arc leads more than one level down and none leaves the reached set, then each level is the number of
 // arcs on a real path and no path has fewer. Levels fall along predecessors, so these cannot form a circle.
 //
-// Every kernel reports into a pair of words for each rule: how often it is broken, and the smallest vertex at
-// which it is.
+// Every kernel reports into a pair of words per rule: how often the rule is broken, and the smallest vertex
+// that breaks it.
 
-#include "device/atomics.cuh"
-
-__device__ const u32 UNREACHED = 0xffffffffu;
+#include "device/constants.cuh"
 
 enum Rule { TREE, TREE_LEVELS, ARC_LEVELS, SPANNING, TREE_ARCS };
 
@@ -19,17 +17,17 @@ __device__ void broken(u64* report, Rule rule, u32 v)
     atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
 }
 
-// Rules ARC_LEVELS and SPANNING. A warp takes a row, since the longest rows of a Kronecker graph would keep a
-// single thread busy longer than all others together.
+// Rules ARC_LEVELS and SPANNING. A warp takes a row: the longest rows of a Kronecker graph would keep one
+// thread busy for longer than all others together.
 extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                                       const u32* __restrict__ level, u64* report)
 {
-    u32 lane = threadIdx.x % 32;
-    for (u64 u = thread_id() / 32; u < n; u += thread_count() / 32) {
+    u32 lane = threadIdx.x % WARP;
+    for (u64 u = thread_id() / WARP; u < n; u += thread_count() / WARP) {
         u32 own = level[u];
         if (own == UNREACHED) continue;
         i64 end = offsets[u + 1];
-        for (i64 i = offsets[u] + lane; i < end; i += 32) {
+        for (i64 i = offsets[u] + lane; i < end; i += WARP) {
             u32 v = targets[i];
             if (level[v] == UNREACHED) {
                 broken(report, SPANNING, v);
@@ -40,7 +38,7 @@ extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, co
     }
 }
 
-// Whether there is an arc from u to v; targets ascend within a row.
+// Returns whether there is an arc from u to v; targets ascend within a row.
 __device__ bool has_arc(const i64* offsets, const u32* targets, u32 u, u32 v)
 {
     i64 low = offsets[u];

@@ -223,22 +223,22 @@ class _CpuSide:
     def run(self, direction: str, depth: int, cut: int) -> None:
         """Search the words up to `cut`."""
         self._following.fill(0)
-        state = self._visited, *self.answer
+        state = self._cpu.Found(self._visited, *self.answer)
         if direction == "top-down":
             listed, found = self._lists
             self._cpu.list_bitmap(self.frontier, 0, cut, listed, self._counts)
             size = int(self._counts[self._cpu.FOUND])
-            self._cpu.top_down(*self._out, listed, size, depth, *state, found, self._counts)
+            leaving = self._out.offsets
+            self._cpu.top_down(self._out, listed, size, depth, state, leaving, found, self._counts)
             self._cpu.mark_listed(found, int(self._counts[self._cpu.FOUND]), self._following)
         else:
-            self._cpu.bottom_up(
-                *self._in, 0, cut, self.frontier, depth, *state, self._following, self._counts
-            )
+            arguments = self._in, 0, cut, self.frontier, depth, state, self._following, self._counts
+            self._cpu.bottom_up(*arguments)
         self.examined = int(self._counts[self._cpu.EXAMINED])
 
     def merge(self, received: Any) -> tuple[int, int]:
         """Make both sides' finds the frontier; return its vertices, and the arcs that leave them."""
-        self._cpu.merge(self._following, received, self._out[0], self._visited, self._counts)
+        self._cpu.merge(self._following, received, self._out.offsets, self._visited, self._counts)
         self.frontier, self._following = self._following, self.frontier
         return int(self._counts[self._cpu.FOUND]), int(self._counts[self._cpu.ARCS])
 

@@ -1,4 +1,4 @@
-"""The hybrid search on all cores of the CPU: what the GPU is held against."""
+"""The hybrid search on all cores of the CPU, with which the GPU is compared."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Parameters(SwitchingParameters):
 class Solver:
     """BFS that changes direction, on all cores.
 
-    Top-down levels keep their frontier as a list, bottom-up levels as a bitmap; on a change of direction one
-    is made out of the other. Each level is one parallel loop.
+    Top-down levels keep their frontier as a list, bottom-up levels as a bitmap; changing direction converts
+    it. Each level is one parallel loop.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return all parameters, and how many threads search."""
+        """Return all parameters, and the number of threads."""
         from numba import get_num_threads
 
         return {**self._parameters.model_dump(), "threads": get_num_threads()}
@@ -64,6 +64,7 @@ class Solver:
         level[source], predecessor[source] = 0, source
         visited = full_beyond(np, n)
         visited |= singleton(np, n, source)
+        state = self._cpu.Found(visited, level, predecessor)
         listed, spare = self._lists
         frontier, following = np.zeros_like(visited), np.zeros_like(visited)
         listed[0] = source
@@ -81,12 +82,11 @@ class Solver:
                 is_top_down = True
                 self._cpu.list_bitmap(frontier, 0, words_of(n), listed, self._counts)
             if is_top_down:
-                found = visited, level, predecessor, spare, self._counts
-                self._cpu.top_down(*self._out, listed, vertices, depth, *found)
+                self._cpu.top_down(self._out, listed, vertices, depth, state, degrees, spare, self._counts)
                 listed, spare = spare, listed
             else:
-                found = visited, level, predecessor, following, self._counts
-                self._cpu.bottom_up(*self._in, 0, words_of(n), frontier, depth, *found)
+                words = 0, words_of(n)
+                self._cpu.bottom_up(self._in, *words, frontier, depth, state, following, self._counts)
                 frontier, following = following, frontier
             vertices, arcs, examined = self._counts.tolist()
             depth += 1

@@ -1,13 +1,12 @@
 // BFS with a thread for every vertex at every level: the textbook's first kernel (Harish and Narayanan 2007).
 //
-// The vertices of one level look at all their arcs and put every head that has no level yet one level down.
-// Two of them may find the same head: they write the same level, and whichever writes last is its
-// predecessor, which is right either way. So the accesses are relaxed, and none of them is a
-// read-modify-write.
+// The vertices of one level examine all their arcs and put every head that has no level one level down. Two
+// of them may find the same head: they write the same level, and the last to write becomes its predecessor;
+// either is right. So the accesses are relaxed, and none is a read-modify-write.
 
 #include "_bfs.cuh"
 
-// `last_depth` holds the last depth from which a vertex was found, so that nothing need be cleared.
+// `last_depth` gets the depth of the last level that found a vertex, so that it need not be cleared.
 extern "C" __global__ void level_array(u32 n, const i64* __restrict__ offsets,
                                        const u32* __restrict__ targets, u32 depth, u32* level,
                                        u32* predecessor, u32* last_depth)

@@ -3,23 +3,22 @@
 //
 // A level is three kernels: `list_frontier` turns the frontier from a bitmap into a list, `expand` gathers
 // the heads of all arcs that leave it, `contract` keeps the heads that were not visited before. As in the
-// source the bitmap of visited vertices is exact, by atomics: where Merrill et al. let duplicates pass and
-// sort them out by warp and block, here every vertex is taken once, and the bitmap can serve bottom-up levels
-// too.
+// paper by Hirakushi and Takahashi the bitmap of visited vertices is exact, by atomics: Merrill et al. let
+// duplicates pass and remove them by warp and block. Here every vertex is taken once, and the bitmap serves
+// bottom-up levels as well.
 //
-// Errata of the source: its pseudo-code (figure 1) adds the frontier's vertex u to the next frontier; the
+// Errata of the paper: its pseudo-code (figure 1) adds the frontier's vertex u to the next frontier; the
 // vertex found, v, is meant.
 //
-// Deviations from the source:
+// Deviations from the papers:
 //   - Merrill et al. spread a row over a block, a warp or a scan, by its length; here the list holds pieces
-//   of
-//     rows of bounded length, which a block's scan lays end to end (see _pieces.cuh).
+//     of rows of bounded length, which a block's scan lays end to end (see _pieces.cuh).
 //   - The lengths of the lists stay on the device: counts[0] pieces, counts[1] arcs gathered, counts[2]
 //     vertices found. So the host launches the three kernels of a level without waiting in between.
 
 #include "_pieces.cuh"
 
-// The frontier's words `first_word` to `last_word` - 1 as a list of pieces.
+// Lists the pieces of the frontier's words `first_word` to `last_word` - 1.
 extern "C" __global__ void list_frontier(u32 first_word, u32 last_word, const i64* __restrict__ offsets,
                                          const u32* __restrict__ frontier, u64* list, u64* counts)
 {
@@ -42,7 +41,7 @@ extern "C" __global__ void expand(const i64* __restrict__ offsets, const u32* __
                                   const u64* __restrict__ list, u64* counts, u32* heads, u32* tails)
 {
     __shared__ u32 vertices[256];
-    __shared__ i64 sources[256];
+    __shared__ i64 rows[256];
     __shared__ u32 begins[256];
     __shared__ u32 warp_sums[8];
     __shared__ u64 base;
@@ -52,28 +51,28 @@ extern "C" __global__ void expand(const i64* __restrict__ offsets, const u32* __
         Piece piece = own < n_pieces ? piece_of(list[own], offsets) : Piece{0, 0, 0};
         u32 length = static_cast<u32>(piece.end - piece.begin);
         u32 below = sum_below(length);
-        if (threadIdx.x % 32 == 31) warp_sums[threadIdx.x / 32] = below + length;
+        if (threadIdx.x % WARP == 31) warp_sums[threadIdx.x / WARP] = below + length;
         __syncthreads();
         u32 total = 0;
-        for (u32 warp = 0; warp < blockDim.x / 32; ++warp) {
-            if (warp < threadIdx.x / 32) below += warp_sums[warp];
+        for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) {
+            if (warp < threadIdx.x / WARP) below += warp_sums[warp];
             total += warp_sums[warp];
         }
         vertices[threadIdx.x] = piece.vertex;
-        sources[threadIdx.x] = piece.begin;
+        rows[threadIdx.x] = piece.begin;
         begins[threadIdx.x] = below;
         if (threadIdx.x == 0) base = atomicAdd(&counts[1], static_cast<u64>(total));
         __syncthreads();
         for (u32 arc = threadIdx.x; arc < total; arc += blockDim.x) {
             u32 at = piece_at(begins, arc);
-            heads[base + arc] = targets[sources[at] + (arc - begins[at])];
+            heads[base + arc] = targets[rows[at] + (arc - begins[at])];
             tails[base + arc] = vertices[at];
         }
         __syncthreads();
     }
 }
 
-// Takes each gathered head that was not visited into the next frontier.
+// Adds each gathered head that was not visited to the next frontier.
 extern "C" __global__ void contract(const u32* __restrict__ heads, const u32* __restrict__ tails, u32 depth,
                                     u32* visited, u32* next, u32* level, u32* predecessor, u64* counts)
 {
@@ -88,5 +87,5 @@ extern "C" __global__ void contract(const u32* __restrict__ heads, const u32* __
         ++found;
     }
     found = warp_sum(found);
-    if (threadIdx.x % 32 == 0 && found) atomicAdd(&counts[2], found);
+    if (threadIdx.x % WARP == 0 && found) atomicAdd(&counts[2], found);
 }

@@ -9,6 +9,7 @@ import numpy as np
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._levels import (
+    PIECE,
     WORD,
     LevelLog,
     Levels,
@@ -23,9 +24,6 @@ from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
-
-PIECE = 128
-"""Most arcs of an entry of the list; the same as in ``_pieces.cuh``."""
 
 
 class Parameters(variants.Parameters):
@@ -67,9 +65,9 @@ class TopDown:
         depth : int
             Level of the frontier.
         words : (int, int)
-            The first word of the bitmap to search from, and the one behind the last.
+            The words of the bitmap to search from: the first, and one past the last.
         frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; what is found is added to the last two.
+            Bitmaps; the level adds the vertices found to the last two.
         answer : Levels
         """
         graph = self._graph
