@@ -11,6 +11,11 @@ import pytest
 from relaxometer.device import Device, get_device
 from relaxometer.device.cuda import obstacle
 
+_WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+for _variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+    # pytest's workers divide the cores; Numba reads its variable when it is imported.
+    os.environ.setdefault(_variable, str(max(1, len(os.sched_getaffinity(0)) // _WORKERS)))
+
 DEFAULT_MIRROR = Path(__file__).parents[2] / "shared/data/roads"
 
 
