@@ -7,14 +7,18 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test test-slurm sanitize report results lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm sanitize report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	$(BIN)/python workflow/scripts/unlock_stale.py
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
-test: .venv/ready  ## all tests that this machine can run, but for those of test-slurm
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slurm"
+test: .venv/ready  ## every test that this machine can run, except those of test-slurm
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
+
+quick: .venv/ready  ## a thinned selection of the tests in under three minutes, and the lines that it covers
+	$(BIN)/python -m pytest -n auto --dist worksteal --quick --cov --cov-report=
+	@echo "Lines covered: $$($(BIN)/coverage report --format=total)%"
 
 test-slurm: .venv/ready  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
@@ -29,7 +33,7 @@ results: .venv/ready  ## copy what a suite showed to docs/results/$(SUITE)/
 	$(BIN)/python workflow/scripts/export_results.py $(SUITE)
 	$(BIN)/python workflow/scripts/draw_headline.py
 
-lint: .venv/ready
+lint: .venv/ready  ## the code's form, and the order of the package's rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

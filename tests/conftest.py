@@ -1,15 +1,25 @@
-"""Fixtures that many tests share: the devices that kernels run on, and where real road maps are."""
+"""Fixtures that many tests share, and the options of a test run."""
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
+# Numba and OpenMP read these when they start. With more threads than cores, or threads that spin while they
+# wait, parallel test processes slow each other down thirtyfold.
+_PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_THREADS = max(2, len(os.sched_getaffinity(0)) // _PROCESSES)
+os.environ.setdefault("NUMBA_NUM_THREADS", str(_THREADS))
+os.environ.setdefault("OMP_NUM_THREADS", str(_THREADS))
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from relaxometer.device import Device, get_device
-from relaxometer.device.cuda import obstacle
+import pytest  # noqa: E402
+from hypothesis import is_hypothesis_test, settings  # noqa: E402
+
+from relaxometer.device import Device, get_device  # noqa: E402
+from relaxometer.device.cuda import obstacle  # noqa: E402
 
 _WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 for _variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -17,13 +27,64 @@ for _variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, str(max(1, len(os.sched_getaffinity(0)) // _WORKERS)))
 
 DEFAULT_MIRROR = Path(__file__).parents[2] / "shared/data/roads"
+NO_GPU = obstacle()
+QUICK_EXAMPLES = 3
+"""Random examples per property test with ``--quick``."""
 
 
-@pytest.fixture(scope="session", params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add this project's options."""
+    group = parser.getgroup("relaxometer")
+    group.addoption("--quick", action="store_true", help="run a thinned selection, without the slow tests")
+    group.addoption(
+        "--all-devices", action="store_true", help="show the GPU's tests as skipped where there is none"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test that takes `device` on the emulation and, where there is one, on the GPU."""
+    if "device" in metafunc.fixturenames:
+        kinds = ["host"]
+        if NO_GPU is None or metafunc.config.getoption("all_devices"):
+            kinds.append(pytest.param("cuda", marks=pytest.mark.gpu))
+        metafunc.parametrize("device", kinds, indirect=True, scope="session")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put slow tests first, so that all processes end together; with ``--quick``, drop most tests."""
+    if not config.getoption("quick"):
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        return
+    kept = _quick_selection(items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+    for item in items:
+        function = getattr(item.obj, "__func__", item.obj)
+        if is_hypothesis_test(function):
+            thinned = settings(function._hypothesis_internal_use_settings, max_examples=QUICK_EXAMPLES)
+            function._hypothesis_internal_use_settings = thinned
+
+
+def _quick_selection(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return tests that use every value of every parameter, but not every combination of them."""
+    selection, seen = set(), set()
+    for item in random.Random(0).sample(items, len(items)):
+        if item.get_closest_marker("slow") or "workflow" in item.path.parts:
+            continue
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        values = {(item.function, name, id(value)) for name, value in parameters.items()} or {item.function}
+        if not values <= seen:
+            selection.add(item)
+            seen |= values
+    return selection
+
+
+@pytest.fixture(scope="session")
 def device(request: pytest.FixtureRequest) -> Device:
-    """Each kind of device in turn; CUDA only where there is a GPU."""
-    if request.param == "cuda" and (reason := obstacle()) is not None:
-        pytest.skip(reason)
+    """Each kind of device in turn."""
+    if request.param == "cuda" and NO_GPU is not None:
+        pytest.skip(NO_GPU)
     return get_device(request.param)
 
 
