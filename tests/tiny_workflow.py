@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +57,26 @@ class Workflow:
                 shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, folder / part)
+        self._share_compiled_code()
         write_tiny_map(folder / "tiny.gr")
         self.configure(TINY)
+
+    @classmethod
+    def at(cls, folder: Path) -> Workflow:
+        """Return the copy that is already in a folder."""
+        workflow = cls.__new__(cls)
+        workflow.folder = folder
+        return workflow
+
+    def _share_compiled_code(self) -> None:
+        """Let this copy use and fill the checkout's caches of Python and Numba, which check a file's date."""
+        package = Path("workflow/scripts/relaxometer")
+        for module in (ROOT / package).rglob("*.py"):
+            cache = module.parent / "__pycache__"
+            link = self.folder / cache.relative_to(ROOT)
+            if not link.is_symlink():
+                cache.mkdir(exist_ok=True)
+                link.symlink_to(cache)
 
     def configure(self, config: dict) -> None:
         """Write the overlay that every run takes."""
@@ -99,6 +119,26 @@ class Workflow:
     def path(self, name: str) -> Path:
         """Return a file of this copy."""
         return self.folder / name
+
+
+def run_once(
+    tmp_path_factory: pytest.TempPathFactory, name: str, run: Callable[[Workflow], None]
+) -> Workflow:
+    """Return a copy of the workflow on which `run` has been called, by whichever test process came first."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    copy = folder / f"finished-{name}"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (copy / "finished").exists():
+            return Workflow.at(copy)
+        shutil.rmtree(copy, ignore_errors=True)
+        copy.mkdir()
+        workflow = Workflow(copy)
+        run(workflow)
+        (copy / "finished").touch()
+        return workflow
 
 
 def environment() -> dict[str, str]:

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tiny_workflow import Workflow
+from tiny_workflow import Workflow, run_once
 
 
 @pytest.fixture
@@ -13,18 +13,14 @@ def workflow(tmp_path):
     return Workflow(tmp_path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """A copy in which `all` has been run once; tests must leave it as it is."""
-    workflow = Workflow(tmp_path_factory.mktemp("finished"))
-    workflow.run("--", "all")
-    return workflow
+    return run_once(tmp_path_factory, "tiny", lambda workflow: workflow.run("--", "all"))
 
 
 @pytest.fixture
 def rerun(finished, tmp_path):
     """A copy of the finished run, to be changed and run again."""
     shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    copy = object.__new__(Workflow)
-    copy.folder = tmp_path
-    return copy
+    return Workflow.at(tmp_path)

@@ -12,7 +12,7 @@ from relaxometer.graphs.graph import read_graph
 from sample_graphs import reference_distances
 from sample_osm import write_extract
 from sample_railways import write_railways
-from tiny_workflow import TINY, Workflow
+from tiny_workflow import TINY, run_once
 
 pytestmark = pytest.mark.slow
 
@@ -118,10 +118,7 @@ def write_files(workflow):
 LEFT_OUT = ("conventional", "selection", "adaptive", "near-far", "tiled", "phast")
 
 
-@pytest.fixture(scope="module")
-def finished_graphs(tmp_path_factory):
-    """A run of one variant over a graph of every format."""
-    workflow = Workflow(tmp_path_factory.mktemp("graphs"))
+def run_all_formats(workflow):
     write_files(workflow)
     config = {
         **TINY,
@@ -139,7 +136,12 @@ def finished_graphs(tmp_path_factory):
     workflow.run("--cores", "2", *left_out, "--", "all", timeout_s=1800)
     pages = [f"results/descriptions/graphs/{name}.json" for name in GRAPHS if name not in GENERATED]
     workflow.run("--cores", "2", "--", *pages, timeout_s=1800)
-    return workflow
+
+
+@pytest.fixture(scope="module")
+def finished_graphs(tmp_path_factory):
+    """A run of one variant over a graph of every format."""
+    return run_once(tmp_path_factory, "formats", run_all_formats)
 
 
 def test_every_format_of_a_graph_has_its_own():

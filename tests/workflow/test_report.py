@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from tiny_workflow import TINY, Workflow
+from tiny_workflow import TINY, run_once
 
 pytestmark = pytest.mark.slow
 
@@ -27,10 +27,7 @@ OPTIONS = (
 )
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """The unpacked report of a run on a tiny map and on real roads with coordinates."""
-    workflow = Workflow(tmp_path_factory.mktemp("report"))
+def render(workflow):
     config = {
         **TINY,
         "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
@@ -42,7 +39,12 @@ def report(tmp_path_factory):
     workflow.run("--report", "report.zip")
     with zipfile.ZipFile(workflow.path("report.zip")) as archive:
         archive.extractall(workflow.folder)
-    return workflow.path("report/report.html")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The unpacked report of a run on a tiny map and on real roads with coordinates."""
+    return run_once(tmp_path_factory, "report", render).path("report/report.html")
 
 
 @pytest.fixture

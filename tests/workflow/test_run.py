@@ -99,9 +99,9 @@ def test_phases_are_recorded_for_every_source(finished, graph, sources):
         assert updated == reference_phases(graph, source)
 
 
-def test_a_second_run_does_nothing(finished):
+def test_a_second_run_does_nothing(rerun):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = finished.run("--", "all")
+    done = rerun.run("--", "all")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "Nothing to be done" in done.stdout + done.stderr
     # Time of the processor, which other tests that run meanwhile do not add to.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from tiny_workflow import TINY, Workflow
+from tiny_workflow import TINY, run_once
 
 pytestmark = pytest.mark.slow
 
@@ -31,10 +31,12 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A finished run."""
-    workflow = Workflow(tmp_path_factory.mktemp("studies"))
-    workflow.configure(CONFIG)
-    workflow.run("--", "all")
-    return workflow
+
+    def run(workflow):
+        workflow.configure(CONFIG)
+        workflow.run("--", "all")
+
+    return run_once(tmp_path_factory, "studies", run)
 
 
 def test_launches_are_rows_and_stand_beside_single_searches(finished):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from tiny_workflow import TINY, Workflow
+from tiny_workflow import TINY, run_once
 
 pytestmark = pytest.mark.slow
 
@@ -40,10 +40,12 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A finished run."""
-    workflow = Workflow(tmp_path_factory.mktemp("survey"))
-    workflow.configure(CONFIG)
-    workflow.run("--", "all")
-    return workflow
+
+    def run(workflow):
+        workflow.configure(CONFIG)
+        workflow.run("--", "all")
+
+    return run_once(tmp_path_factory, "survey", run)
 
 
 def test_every_figure_of_the_survey_is_there(finished):
