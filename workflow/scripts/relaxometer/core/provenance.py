@@ -77,12 +77,12 @@ def _collect(file: Path, files: set[Path]) -> None:
     if file in files:
         return
     files.add(file)
-    for used in _used_by(file):
+    for used in used_by(file):
         _collect(used, files)
 
 
 @cache
-def _used_by(file: Path) -> tuple[Path, ...]:
+def used_by(file: Path) -> tuple[Path, ...]:
     """Return the files of this package that `file` imports, names or includes."""
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":

@@ -149,8 +149,6 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, u32
     cg::grid_group grid = cg::this_grid();
     bool first_thread = thread_id() == 0;
     u64* control = p.control;
-    List heavy = p.heavy;
-    heavy.distances = nullptr;  // as in the driver; a constant saves registers
     u32 bucket = static_cast<u32>(control[CURRENT]);
     u64 done = control[PHASES];
     u64 last = done + phases;
@@ -173,7 +171,7 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, u32
             control[NEXT] = NONE;
             control[LIGHT + 1 - turn] = 0;
         }
-        relax(p, is_light ? p.light : heavy, sizes, is_light ? p.Va : p.light_end);
+        relax(p, is_light ? p.light : p.heavy, sizes, is_light ? p.Va : p.light_end);
         if (sizes != 0) ++done;
         relaxed += sizes & ARCS;
         if (!is_light) bucket = NONE;

@@ -11,7 +11,8 @@
 //     takes the next slots along. A phase on a road map costs the latency of its memory accesses, whether it
 //     expands ten vertices or a few hundred, so this saves the many small phases at the end of each bucket.
 //   - Nothing is deduplicated. An entry holds the distance at which its vertex was queued. It is stale, and
-//     is dropped, if the vertex has come nearer since.
+//   is
+//     dropped, if the vertex has come nearer since.
 //   - An entry carries the predecessor, which is stored when the entry is expanded. Distances only fall, and
 //     an atomic minimum that lowers one makes exactly one entry for the new distance. So at most one entry of
 //     a vertex is fresh in any phase, and the last one expanded has the final distance. Predecessors thus
