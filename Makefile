@@ -37,6 +37,7 @@ lint: .venv/ready  ## the code's form, and the order of the package's rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=workflow/scripts $(BIN)/python tests/rooms.py
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
