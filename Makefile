@@ -10,7 +10,7 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 .PHONY: run test quick test-slurm sanitize report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
-	$(BIN)/python workflow/scripts/unlock_stale.py
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
 	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
 test: .venv/ready  ## every test that this machine can run, except those of test-slurm
@@ -30,8 +30,8 @@ report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
 
 results: .venv/ready  ## copy what a suite showed to docs/results/$(SUITE)/
-	$(BIN)/python workflow/scripts/export_results.py $(SUITE)
-	$(BIN)/python workflow/scripts/draw_headline.py
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.export $(SUITE)
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
 
 lint: .venv/ready  ## the code's form, and the order of the package's rooms
 	$(BIN)/ruff check .

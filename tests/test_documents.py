@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from draw_headline import headline
 from relaxometer.cli import parameter_tables
+from relaxometer.cli.headline import headline
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures import style, summary
 

@@ -164,8 +164,13 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
 
 def unlock_stale(workflow):
     """What `make run` does first."""
-    script = workflow.path("workflow/scripts/unlock_stale.py")
-    return subprocess.run([sys.executable, script], cwd=workflow.folder, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "relaxometer.cli.unlock"],
+        cwd=workflow.folder,
+        env={**environment(), "PYTHONPATH": str(workflow.path("workflow/scripts"))},
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_a_killed_run_is_finished_by_the_next_one(finished, workflow):

@@ -1,13 +1,17 @@
-"""Copying what a suite showed to where anyone can see it without running it."""
+"""Copy the results of a suite to docs/results/SUITE: ``python -m relaxometer.cli.export [SUITE]``."""
 
 from __future__ import annotations
 
 import csv
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
+
+ROOT = Path(__file__).parents[4]
+SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]
 
 TABLES = ("summary.csv", "claims.csv", "context.json")
 FIGURE_KINDS = (".svg", ".png")
@@ -70,3 +74,21 @@ def _copy(source: Path, target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     return target
+
+
+def main(arguments: list[str]) -> None:
+    """Export the suite that the command line names, or the default run."""
+    suite = arguments[0] if arguments else "default"
+    if len(arguments) > 1 or suite not in SUITES:
+        raise SystemExit(
+            f"usage: python -m relaxometer.cli.export [SUITE]; SUITE is one of {', '.join(SUITES)}"
+        )
+    try:
+        files = export_results(Path("results"), ROOT / "docs/results" / suite)
+    except UserError as error:
+        raise SystemExit(f"error: {error}") from None
+    print(f"{len(files)} files in docs/results/{suite}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

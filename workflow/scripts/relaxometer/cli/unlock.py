@@ -1,0 +1,36 @@
+"""Remove the lock that a killed run left in this folder: ``python -m relaxometer.cli.unlock``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+LOCKS = Path(".snakemake/locks")
+
+
+def at_work(process: psutil.Process) -> bool:
+    """Whether a process is Snakemake at work in this folder."""
+    try:
+        in_this_folder = Path(process.cwd()) == Path.cwd()
+        return in_this_folder and any("snakemake" in word for word in process.cmdline()[:3])
+    except (psutil.Error, OSError):
+        return False
+
+
+def main() -> None:
+    """Remove the lock, unless another run is at work here."""
+    if LOCKS.is_dir() and any(LOCKS.iterdir()):
+        others = [process.pid for process in psutil.process_iter() if at_work(process)]
+        if others:
+            sys.exit(
+                f"error: another run is at work in {Path.cwd()} (process {others[0]}); wait for it or stop it"
+            )
+        print("removing the lock of a run that was killed")
+        shutil.rmtree(LOCKS)
+
+
+if __name__ == "__main__":
+    main()
