@@ -99,7 +99,7 @@ def test_measured_edges_are_the_tuples_of_the_component():
         problem="bfs",
         graph=graph.name,
         variant="hybrid",
-        kernel="hybrid",
+        solver="hybrid",
         parameters={},
         timing={"sources": 3, "repetitions": 1},
     )

@@ -103,7 +103,7 @@ def test_runs_left_out_are_named(folder):
     ("overlay", "message"),
     [
         ({"sssp": {"graphs": ["usa-ny"]}, "bfs": {"graphs": []}}, "results/graphs/usa-ny is missing"),
-        ({"sssp": {"graphs": ["usa-nx"]}}, "'usa-nx' is no dataset; did you mean 'usa-ny'?"),
+        ({"sssp": {"graphs": ["usa-nx"]}}, "unknown dataset 'usa-nx'; did you mean 'usa-ny'?"),
     ],
 )
 def test_a_mistake_is_one_line(folder, overlay, message):
@@ -118,7 +118,7 @@ def test_a_mistake_is_one_line(folder, overlay, message):
     [
         (
             "sssp:\n  graphs\n  variants: {}\n",
-            "wrong.yaml:3: invalid YAML: mapping values",
+            "wrong.yaml:3: invalid YAML: mapping values are not allowed here",
         ),
         ("sssp", "wrong.yaml: expected keys and values, found 'sssp'"),
     ],

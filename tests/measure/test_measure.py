@@ -33,7 +33,7 @@ def measured(device, monkeypatch, failure, *, at):
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     timing = Timing(repetitions=2, warmup=0)
-    run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     return measure(run, GRAPH, np.array([0, 1]), device)
 
 
@@ -66,7 +66,7 @@ def test_compiling_is_no_preparation(host_device, monkeypatch):
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     timing = Timing(repetitions=1, warmup=0)
-    run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     (row,) = measure(run, GRAPH, np.array([0]), host_device).runs
     assert 0 < row["prepare_ms"] < 400
 
@@ -80,7 +80,7 @@ def test_slow_variants_have_fewer_repetitions(host_device, monkeypatch):
     for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
         monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
         timing = Timing(repetitions=4, warmup=0, enough_s=0.01 if solver is Slow else 60)
-        run = Run(problem="sssp", graph="g", variant="v", kernel="dijkstra-cpu", parameters={}, timing=timing)
+        run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
         result = measure(run, GRAPH, np.array([0, 1]), host_device)
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
         assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
@@ -100,7 +100,7 @@ def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(host_device, monkeyp
             problem="dominators",
             graph="g",
             variant="v",
-            kernel="iterative-tree",
+            solver="iterative-tree",
             parameters={"resident_arcs": limit},
             timing=Timing(repetitions=1, warmup=0),
         )

@@ -66,7 +66,7 @@ def test_every_suite_is_a_valid_overlay(suite):
 
 
 def test_a_list_of_values_makes_one_variant_a_value():
-    swept = plan(variants={"sweep": {"kernel": "adaptive", "to_all_us": [10, 12.5]}})
+    swept = plan(variants={"sweep": {"solver": "adaptive", "to_all_us": [10, 12.5]}})
     runs = {key[2]: run for key, run in swept.runs.items()}
     assert set(runs) == {"sweep-10", "sweep-12p5"}
     assert runs["sweep-12p5"].parameters == {"to_all_us": 12.5}
@@ -141,7 +141,7 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
         ),
         (
             {"dominators": {"graphs": ["cfg-python-stdlib"]}, "updates": {"graphs": ["cfg-python-stdlib"]}},
-            ["updates.graphs", "'cfg-python-stdlib' is no graph of dominators.graphs"],
+            ["updates.graphs", "unknown graph of dominators.graphs 'cfg-python-stdlib'"],
         ),
         ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
         ({"throughput": {"searches": []}}, ["throughput.searches"]),
@@ -157,18 +157,9 @@ def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, pa
         assert part in message
 
 
-def test_kernels_are_found_by_their_files():
+def test_solvers_are_found_by_their_files():
     assert "dijkstra-cpu" in solver_names("sssp")
     assert not any(name.startswith("-") for name in solver_names("sssp"))
-
-
-def test_config_readme_explains_every_key():
-    from relaxometer.plan.models import Config, Problem, Report, Series, Throughput, Timing
-
-    text = (ROOT / "config/README.md").read_text(encoding="utf-8")
-    for model in (Config, Timing, Problem, Series, Throughput, Report):
-        for key in model.model_fields:
-            assert f"`{key}`" in text, f"config/README.md does not explain {key}"
 
 
 def distributed(**series):

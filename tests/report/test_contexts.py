@@ -14,7 +14,7 @@ def context(graph, **values):
         "machine": "Linux",
         "commit": "abc",
         "date": "2026-01-01",
-        "run": {"problem": "sssp", "graph": graph, "variant": "adaptive", "kernel": "adaptive"},
+        "run": {"problem": "sssp", "graph": graph, "variant": "adaptive", "solver": "adaptive"},
         **values,
     }
 
@@ -23,7 +23,7 @@ def test_shared_entries_stand_once():
     other = {"driver": "1.2", "sm_clock_mhz": "345"}
     merged = merge_contexts([context("town"), context("village", before=other)])
     assert merged["common"]["before.driver"] == "1.2"
-    assert merged["common"]["run.kernel"] == "adaptive"
+    assert merged["common"]["run.solver"] == "adaptive"
     assert merged["runs"] == [
         {"run": "sssp/town/adaptive", "before.sm_clock_mhz": "1980"},
         {"run": "sssp/village/adaptive", "before.sm_clock_mhz": "345"},

@@ -19,7 +19,7 @@ CONFIG = {
         "variants": {
             **LEFT_OUT,
             "edge-bf": {},
-            "edge-bf-block": {"kernel": "edge-bf", "block": [4, 8, 16, 32]},
+            "edge-bf-block": {"solver": "edge-bf", "block": [4, 8, 16, 32]},
             "spmv-ell": {"limit_gb": 1e-6},
         },
     },

@@ -23,7 +23,7 @@ COMPONENTS = {
     "sssp": {"graphs": []},
     "components": {"graphs": ["tiny"], "variants": {"label-propagation": {}, "wide": {}}},
 }
-COMPONENTS["components"]["variants"]["wide"] = {"kernel": "label-propagation", "block": 128}
+COMPONENTS["components"]["variants"]["wide"] = {"solver": "label-propagation", "block": 128}
 
 
 @pytest.fixture

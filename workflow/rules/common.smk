@@ -107,5 +107,5 @@ def run_of(wildcards):
 
 def run_code(wildcards):
     """Hash of the code that runs and proves the variant that a job's wildcards name."""
-    solver = solver_modules(wildcards.problem)[run_of(wildcards).kernel]
+    solver = solver_modules(wildcards.problem)[run_of(wildcards).solver]
     return code_hash("measure.variant", solver.removeprefix("relaxometer."))

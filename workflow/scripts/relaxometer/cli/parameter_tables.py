@@ -134,7 +134,7 @@ def _kernels(problem: str) -> str:
         takes = getattr(module.Solver, "takes", "graph")
         suffix = {"graph": "", "batch": " (batches)", "either": " (graphs and batches)"}[takes]
         named[f"`{kernel}`{suffix}"] = module.Parameters
-    return table("kernel", named)
+    return table("solver", named)
 
 
 def _formats(part: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def cpu_model() -> str:
-    """Return the processor's name as the system gives it."""
+    """Return the processor's name, as the operating system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -22,7 +22,7 @@ def cpu_model() -> str:
 
 
 def environment() -> dict[str, Any]:
-    """Return what a reader needs to place a measurement: machine, versions, commit, date."""
+    """Return machine, versions, commit and date of a measurement."""
     packages = ("numpy", "numba", "pyarrow", "scipy", "snakemake", "cupy-cuda12x", "cupy-cuda13x")
     versions = {}
     for package in packages:

@@ -1,4 +1,4 @@
-"""Running one variant on one graph: timed searches, certificates, an instrumented run, the context."""
+"""Runs one variant on one graph: timed searches, certificates, an instrumented run, the context."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_sc
 
 @dataclass
 class Measurement:
-    """What came of running one variant on one graph.
+    """Results of one variant on one graph.
 
     Parameters
     ----------
     runs, certificates, phases : list of dict
         Rows of the tables `RUNS`, :func:`certificates_schema` and `PHASES`.
     answer : dict of str to ndarray
-        Columns of the answer for the first source; empty arrays if there is none.
+        Columns of the first source's answer; empty arrays if there is none.
     context : dict
         Machine, versions and parameters in force.
     """
@@ -55,7 +55,7 @@ class Measurement:
 def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: Device) -> Measurement:
     """Run a variant from every source, prove every answer, and keep all samples.
 
-    A failure of the variant is a result: its rows say so and the others go on.
+    A failure of the variant is a result: its rows carry status and reason.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: Device)
             f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
         )
     problem = load_problem(run.problem)
-    runs_on = variants.load_solver(run.problem, run.kernel).Solver.runs_on
+    runs_on = variants.load_solver(run.problem, run.solver).Solver.runs_on
     where = ("cpu", cpu_model()) if runs_on == "cpu" else (device.kind, device.name)
     result = Measurement(context={"device_kind": where[0], "device": where[1], "before": device.context()})
     result.answer = {column: np.empty(0, dtype) for column, dtype in problem.columns.items()}
@@ -113,7 +113,7 @@ def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
 
 
 def _fill_in(result: Measurement, run: Run, sources: np.ndarray, status: str, reason: str) -> None:
-    """Add a row for every search that was not run."""
+    """Add a row for every search that did not run."""
     done = {(row["source"], row["repetition"]) for row in result.runs}
     for repetition in range(run.timing.repetitions):
         for source in sources.tolist():
@@ -130,8 +130,8 @@ class _Job:
         self._device = device
         self._problem = problem
         self._has_source = problem.has_source and isinstance(graph, Graph)
-        module = variants.load_solver(run.problem, run.kernel)
-        parameters = module.Parameters.model_validate(run.parameters)
+        module = variants.load_solver(run.problem, run.solver)
+        parameters = run.solver_parameters
         with _stopwatch() as upload:
             self._graph: ResidentGraph | ResidentBatch = (
                 ResidentGraph.upload(device, graph, arcs=parameters.wants_arcs(graph.n_arcs))
@@ -139,7 +139,7 @@ class _Job:
                 else ResidentBatch.upload(device, graph)
             )
             device.synchronize()
-        # The first one compiles its kernels; that is no work on the graph, and kept for later runs.
+        # The first solver compiles kernels, which is not part of preparing the graph. The second is timed.
         module.Solver(self._graph, parameters)
         device.synchronize()
         with _stopwatch() as prepare:
@@ -152,7 +152,7 @@ class _Job:
         self._fixed = {"upload_ms": upload.ms, "prepare_ms": prepare.ms}
 
     def run_all(self, sources: np.ndarray, result: Measurement) -> None:
-        """Warm up, run the timed rounds, then the instrumented run of every source."""
+        """Warm up, make the timed passes over all sources, then one instrumented search per source."""
         timing = self._run.timing
         deadline = time.monotonic() + timing.timeout_s
         for source in np.resize(sources, timing.warmup).tolist():
@@ -169,7 +169,7 @@ class _Job:
                     _fill_in(result, self._run, sources, "timeout", reason)
                     return
                 self._search(source, repetition, result)
-                # Not from the start: the first certificate may have compiled its functions.
+                # Not from the start: the first certificate may compile kernels.
                 begin = begin or time.monotonic()
                 progress.step()
         progress = Progress(f"{what}: instrumented searches", len(sources))
@@ -215,7 +215,7 @@ class _Job:
         }
 
     def _instrument(self, source: int, result: Measurement) -> None:
-        """Record the phases of one more search, and its relaxed arcs in the rows of the timed ones."""
+        """Record the phases of one more search, and its relaxed arcs in the rows of the timed searches."""
         phases: list[Phase] = []
         self._solve(source, phases)
         for number, phase in enumerate(phases, start=1):

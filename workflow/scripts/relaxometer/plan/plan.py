@@ -35,7 +35,7 @@ class Plan:
     registry : Path
         ``resources/datasets.yaml``.
     origin : str
-        Which files the configuration came from, for messages.
+        The files of the configuration, for messages.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Plan:
     Raises
     ------
     UserError
-        If a key, a graph, a kernel or a value is not one that can be run; names the nearest valid one.
+        If a key, graph, solver or value is invalid; the message names the nearest valid one.
     """
 
     def __init__(self, config: Mapping[str, Any], registry: Path, origin: str = "config") -> None:
@@ -109,23 +109,23 @@ class Plan:
                 continue
             spec = given or Variant()
             key = f"{name}.variants.{variant}"
-            kernel = spec.kernel or variant
-            self._one_of(kernel, variants.solver_names(name), key, "kernel")
+            solver = spec.solver or variant
+            self._one_of(solver, variants.solver_names(name), key, "solver")
             for graph in spec.graphs or []:
                 self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
             for expanded, parameters in self._expand(variant, spec.model_extra or {}):
-                self._check_parameters(name, kernel, parameters, key)
+                parsed = self._checked(name, solver, parameters, key)
                 for graph in spec.graphs or section.graphs:
-                    if not self._takes(name, kernel, graph):
+                    if not self._takes(name, solver, graph):
                         continue
                     yield Run(
                         problem=name,
                         graph=graph,
                         variant=expanded,
-                        kernel=kernel,
+                        solver=solver,
                         parameters=parameters,
                         timing=self._timing(spec.timing),
-                    )
+                    ).with_parsed(parsed)
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
         """Yield a run for each number of ranks of a series."""
@@ -160,7 +160,7 @@ class Plan:
             )
 
     def _scale(self, series: Series, ranks: int, key: str) -> int | None:
-        """Return the scale of the graph that so many ranks search."""
+        """Return the scale of the graph for this number of ranks."""
         if series.scale_per_rank is None:
             return series.scale
         if ranks & (ranks - 1):
@@ -192,13 +192,14 @@ class Plan:
             suffix = "".join(f"-{value}" for value in values).replace(".", "p").replace("_", "-")
             yield variant + suffix, {**parameters, **dict(zip(swept, values, strict=True))}
 
-    def _check_parameters(self, problem: str, kernel: str, parameters: dict[str, Any], key: str) -> None:
-        model = variants.load_solver(problem, kernel).Parameters
-        validated(model, parameters, f"{self.origin}: {key}")
+    def _checked(self, problem: str, solver: str, parameters: dict[str, Any], key: str) -> Any:
+        """Return parameters as the solver's own model."""
+        model = variants.load_solver(problem, solver).Parameters
+        return validated(model, parameters, f"{self.origin}: {key}")
 
-    def _takes(self, problem: str, kernel: str, graph: str) -> bool:
-        """Return whether a kernel is one for graphs or for batches, whichever `graph` is."""
-        takes = getattr(variants.load_solver(problem, kernel).Solver, "takes", "graph")
+    def _takes(self, problem: str, solver: str, graph: str) -> bool:
+        """Return whether a solver takes graphs or batches, whichever `graph` is."""
+        takes = getattr(variants.load_solver(problem, solver).Solver, "takes", "graph")
         return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
 
     def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
@@ -210,5 +211,5 @@ class Plan:
         near = renamed if renamed in names else nearest(name, names)
         hint = f"did you mean {near!r}? " if near else ""
         raise UserError(
-            f"{self.origin}: {key}: {name!r} is no {what}; {hint}known: {', '.join(names) or 'none'}"
+            f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {', '.join(names) or 'none'}"
         )

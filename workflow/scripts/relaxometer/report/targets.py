@@ -51,7 +51,7 @@ def _curves(plan: Plan) -> Counter[tuple[str, ...]]:
 
 def _curve(run: Run) -> tuple[str, ...]:
     """Return what the points of one curve share: everything except the values of their parameters."""
-    return run.problem, run.graph, run.kernel, *sorted(run.parameters)
+    return run.problem, run.graph, run.solver, *sorted(run.parameters)
 
 
 def extract_min(plan: Plan) -> list[str]:

@@ -62,7 +62,10 @@ def _context(folder: Path) -> dict[str, Any]:
 def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> pa.Table:
     """Put the columns that identify a run in front of its own."""
     run = context["run"]
-    identity = {key: run[key] for key in ("problem", "graph", "variant", "kernel")}
+    if "solver" not in run:
+        folder = "/".join(run[key] for key in ("problem", "graph", "variant"))
+        raise UserError(f"results/runs/{folder}: made by an older version; delete it and run again")
+    identity = {key: run[key] for key in ("problem", "graph", "variant")} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
     for name, value in context.get("parameters", {}).items():
         identity[f"parameter_{name}"] = str(value) if name in worded else value

@@ -387,7 +387,7 @@ def _range(low: float, high: float) -> str:
 def compared_runs(plan: Plan, graph: str) -> list[Run]:
     """Return the runs on a graph that the paper compares."""
     runs = runs_of(plan, "sssp", graph)
-    return [run for run in runs if run.kernel in PHASE_SYNCHRONOUS and not is_swept(plan, run)]
+    return [run for run in runs if run.solver in PHASE_SYNCHRONOUS and not is_swept(plan, run)]
 
 
 def threshold_runs(plan: Plan, graph: str) -> list[Run]:
@@ -396,7 +396,7 @@ def threshold_runs(plan: Plan, graph: str) -> list[Run]:
     return [
         run
         for run in runs
-        if run.kernel == "adaptive" and "to_all_us" in run.parameters and is_swept(plan, run)
+        if run.solver == "adaptive" and "to_all_us" in run.parameters and is_swept(plan, run)
     ]
 
 

@@ -401,7 +401,7 @@ def _batches(plan: Plan) -> list[str]:
 def _step_folders(plan: Plan) -> list[str]:
     """Return the results of the paper's method on its example."""
     runs = plan.runs.values()
-    return [folder(run) for run in runs if run.kernel == "persistent-warp" and run.graph == "flow-source"]
+    return [folder(run) for run in runs if run.solver == "persistent-warp" and run.graph == "flow-source"]
 
 
 def _draw_updates(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:

@@ -405,7 +405,7 @@ def _parameter(timings: pd.DataFrame, name: str) -> pd.Series:
 
 def edge_runs(plan: Plan, graph: str) -> list[Run]:
     """Return the runs of Bellman-Ford over edges on a graph."""
-    return [run for run in runs_of(plan, "sssp", graph) if run.kernel == "edge-bf"]
+    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "edge-bf"]
 
 
 def block_runs(plan: Plan, graph: str) -> list[Run]:

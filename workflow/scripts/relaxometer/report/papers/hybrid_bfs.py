@@ -338,7 +338,7 @@ def plain_runs(plan: Plan, graph: str) -> list[Run]:
 
 def sweeps_of(plan: Plan, graph: str) -> dict[str, list[str]]:
     """Return by parameter the variants of the hybrid search on a graph that differ only in it."""
-    runs = [run for run in runs_of(plan, "bfs", graph) if run.kernel == GPU_ONLY and is_swept(plan, run)]
+    runs = [run for run in runs_of(plan, "bfs", graph) if run.solver == GPU_ONLY and is_swept(plan, run)]
     found = {name: names([run for run in runs if list(run.parameters) == [name]]) for name in PARAMETERS}
     return {name: variants for name, variants in found.items() if variants}
 

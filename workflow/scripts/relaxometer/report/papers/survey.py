@@ -332,12 +332,12 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
 
 def queue_runs(plan: Plan, graph: str) -> list[Run]:
     """Return the runs of Bellman-Ford with queues on a graph."""
-    return [run for run in runs_of(plan, "sssp", graph) if run.kernel == "bellman-ford-queue"]
+    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "bellman-ford-queue"]
 
 
 def width_runs(plan: Plan, graph: str) -> list[Run]:
     """Return the runs of delta-stepping on a graph."""
-    return [run for run in runs_of(plan, "sssp", graph) if run.kernel == "delta-stepping"]
+    return [run for run in runs_of(plan, "sssp", graph) if run.solver == "delta-stepping"]
 
 
 def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
