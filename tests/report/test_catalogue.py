@@ -58,7 +58,7 @@ def test_a_map_is_drawn_where_it_is_asked_for():
 
 @pytest.mark.parametrize(("thresholds", "swept"), [([1, 2, 3], False), ([1, 2, 3, 4], True)])
 def test_four_variants_that_differ_in_values_are_a_curve(thresholds, swept):
-    variants = {"adaptive": {}, "tuned": {"kernel": "adaptive", "to_all_us": thresholds}}
+    variants = {"adaptive": {}, "tuned": {"solver": "adaptive", "to_all_us": thresholds}}
     asked = plan(sssp={"graphs": ["usa-ny"], "variants": variants}, report={"papers": ["adaptive"]})
     names = [f"tuned-{value}" for value in thresholds]
     assert targets.swept(asked) == (names if swept else [])

@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import solver_modules
+from relaxometer.measure.jobs import STUDIES
 from relaxometer.plan.plan import Plan
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash

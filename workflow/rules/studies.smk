@@ -5,7 +5,7 @@ rule measure_throughput:
     input:
         lambda wildcards: graph_files(wildcards.graph),
     output:
-        "results/throughput/{graph}.parquet",
+        STUDIES["throughput"].path,
     log:
         "logs/throughput/{graph}.log",
     conda:
@@ -15,11 +15,7 @@ rule measure_throughput:
         gpu=1,
     params:
         study="throughput",
-        parameters={
-            "searches": PLAN.config.throughput.searches,
-            "repetitions": PLAN.config.throughput.repetitions,
-            "seed": PLAN.config.seed,
-        },
+        parameters=STUDIES["throughput"].parameters(PLAN.config),
         device=PLAN.config.device,
         code=code_hash("measure.throughput"),
     script:
@@ -28,16 +24,12 @@ rule measure_throughput:
 
 use rule measure_throughput as measure_updates with:
     output:
-        "results/updates/{graph}.parquet",
+        STUDIES["updates"].path,
     log:
         "logs/updates/{graph}.log",
     params:
         study="updates",
-        parameters={
-            "arcs": PLAN.config.updates.arcs,
-            "repetitions": PLAN.config.updates.repetitions,
-            "seed": PLAN.config.seed,
-        },
+        parameters=STUDIES["updates"].parameters(PLAN.config),
         device=PLAN.config.device,
         code=code_hash("measure.updates"),
 
@@ -46,12 +38,12 @@ use rule measure_throughput as time_extract_min with:
     input:
         [],
     output:
-        "results/extract_min.parquet",
+        STUDIES["extract_min"].path,
     log:
         "logs/time_extract_min.log",
     params:
         study="extract_min",
-        parameters={"seed": PLAN.config.seed},
+        parameters=STUDIES["extract_min"].parameters(PLAN.config),
         device=PLAN.config.device,
         code=code_hash("measure.extract_min"),
 
@@ -60,11 +52,11 @@ use rule measure_throughput as measure_copy_rate with:
     input:
         [],
     output:
-        "results/device_rates.json",
+        STUDIES["copy_rate"].path,
     log:
         "logs/measure_copy_rate.log",
     params:
         study="copy_rate",
-        parameters={},
+        parameters=STUDIES["copy_rate"].parameters(PLAN.config),
         device=PLAN.config.device,
         code=code_hash("device.rates"),
