@@ -59,11 +59,19 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, xp, n = graph, graph.device.xp, graph.n_vertices
-        self._Ma, self._Ua = xp.empty(n, dtype=xp.uint8), xp.empty(n, dtype=xp.uint64)
-        self._lists = [xp.empty(n, dtype=xp.uint32) for _ in range(2)]
         self._state = xp.zeros(SOURCE.layout("State").size, dtype=xp.uint8)
         self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
         module = graph.device.module(SOURCE.path, cooperative=True)
+        self._problem = module.struct(
+            "Problem",
+            n=np.uint32(n),
+            **dict(zip(("Va", "Ea", "Wa"), graph.csr[1:], strict=True)),
+            Ma=xp.empty(n, dtype=xp.uint8),
+            Ua=xp.empty(n, dtype=xp.uint64),
+            lists=[xp.empty(n, dtype=xp.uint32) for _ in range(2)],
+            state=self._state,
+            log=self._log,
+        )
         self._search = module.get_function("search")
         self._block = BLOCK if graph.device.kind == "cuda" else HOST_BLOCK
         self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
@@ -79,11 +87,9 @@ class Solver:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         device, n = self._graph.device, self._graph.n_vertices
         Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
-        thresholds = np.float32(self._to_all_us), np.float32(self._to_selected_us)
-        rule = (np.uint32(self._first_mode), *thresholds)
-        arrays = (self._Ma, *self._lists, Ca, Pa, self._Ua, self._state, self._log)
+        rule = np.uint32(self._first_mode), np.float32(self._to_all_us), np.float32(self._to_selected_us)
         rows = np.uint32(LOG_ROWS if phases is not None else 0)
-        self._search(self._blocks, self._block, (*self._graph.csr, np.uint32(source), *rule, *arrays, rows))
+        self._search(self._blocks, self._block, (self._problem, np.uint32(source), *rule, Ca, Pa, rows))
         overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
         if phases is not None:
             phases += self._logged(count)
