@@ -100,41 +100,41 @@ def test_terms_say_when_nothing_is_stated():
         ({**SMALL, "coordinates": {"url": "https://x.org/USA-road-d.NY.gr.gz"}}, "also the file of usa-ny"),
         (
             {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-uniform"}}},
-            "datasets.mine.parameters: weights.range: is missing",
+            "datasets.mine.parameters: weights.range: missing",
         ),
         (
             {**SMALL, "format": "topology", "parameters": {"weights": {"range": [1, 2]}}},
-            "datasets.mine.parameters: weights.distribution: is missing",
+            "datasets.mine.parameters: weights.distribution: missing",
         ),
         (
             {**SMALL, "format": "topology", "parameters": {"weights": {"distribution": "log-unifrm"}}},
-            "weights.distribution: 'log-unifrm' is wrong: should be one of 'unit', 'log-uniform',",
+            "weights.distribution: 'log-unifrm' is invalid: should be one of 'unit', 'log-uniform',",
         ),
         ({**SMALL, "licence": "MIT"}, "config: datasets.mine.licence: unknown key (its value is 'MIT'); did"),
         ({**SMALL, "zzz": 1}, "mine.zzz: unknown key (its value is 1); known: urls, file, path, sha256,"),
-        ({"path": "x"}, "config: datasets.mine.format: is missing"),
-        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is wrong: should be one of binary-tree,"),
+        ({"path": "x"}, "config: datasets.mine.format: missing"),
+        ({**SMALL, "format": "dimac"}, "mine.format: 'dimac' is invalid: should be one of binary-tree,"),
         ({**SMALL, "format": "dimac"}, "did you mean 'dimacs'?"),
-        ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is wrong: should be a valid integer"),
-        ({**SMALL, "bytes": 0}, "datasets.mine.bytes: 0 is wrong: should be greater than 0"),
-        ({**SMALL, "sha256": "abc"}, "datasets.mine.sha256: 'abc' is wrong: should match pattern"),
+        ({**SMALL, "bytes": "many"}, "datasets.mine.bytes: 'many' is invalid: should be a valid integer"),
+        ({**SMALL, "bytes": 0}, "datasets.mine.bytes: 0 is invalid: should be greater than 0"),
+        ({**SMALL, "sha256": "abc"}, "datasets.mine.sha256: 'abc' is invalid: should match pattern"),
         ({**SMALL, "urls": ["https://x.org/a.gr"]}, "datasets.mine: give `path` or `urls`, not both"),
         ({"format": "dimacs", "url": "https://x.org/a", "urls": []}, "datasets.mine: give `url` or `urls`"),
-        ({"format": "dimacs", "urls": ["ftp://x.org/a.gr"]}, "mine.urls.0: 'ftp://x.org/a.gr' is wrong"),
-        ({"format": "dimacs", "urls": ["https://x.org/"]}, "datasets.mine.urls.0: 'https://x.org/' is wrong"),
+        ({"format": "dimacs", "urls": ["ftp://x.org/a.gr"]}, "mine.urls.0: 'ftp://x.org/a.gr' is invalid"),
+        ({"format": "dimacs", "urls": ["https://x.org/"]}, "datasets.mine.urls.0: 'https://x.org/' is invalid"),
         ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
         ({**SMALL, "seed": 3}, "datasets.mine: format 'dimacs' takes no `seed`"),
-        ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is wrong: should be a section with keys"),
+        ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is invalid: should be a section with keys"),
         ({**SMALL, "parameters": {"a": 1}}, "config: datasets.mine.parameters: a: unknown key"),
         ({"format": "kanto-like"}, "datasets.mine: format 'kanto-like' needs `seed`"),
-        ({"format": "highways"}, "config: datasets.mine: parameters: box: is missing"),
+        ({"format": "highways"}, "config: datasets.mine: parameters: box: missing"),
         (
             {"format": "highways", "parameters": {"box": {"south": 3, "west": 1, "north": 2, "east": 4}}},
             "datasets.mine.parameters: box: south must be below north",
         ),
         (
             {"format": "highways", "parameters": {"box": {"sout": 3, "west": 1, "north": 2, "east": 4}}},
-            "datasets.mine.parameters: box.south: is missing",
+            "datasets.mine.parameters: box.south: missing",
         ),
         (
             {"format": "kanto-like-main", "extracted_from": "kanto-lik"},
@@ -144,7 +144,7 @@ def test_terms_say_when_nothing_is_stated():
             {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
             "datasets.mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny",
         ),
-        ("small.gr", "config: datasets.mine: 'small.gr' is wrong: should be a section with keys of its own"),
+        ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_with_its_key(entry, message):
@@ -152,7 +152,7 @@ def test_a_mistake_is_one_line_with_its_key(entry, message):
 
 
 def test_a_name_must_serve_as_a_folder():
-    assert "'Mine!' is wrong: should match pattern" in refusal(SMALL, "Mine!")
+    assert "'Mine!' is invalid: should match pattern" in refusal(SMALL, "Mine!")
 
 
 def test_a_name_of_the_project_is_taken():
@@ -186,7 +186,7 @@ def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
 
     with pytest.raises(UserError) as caught:
         validated(Outer, {"parts": {"a": {"size": "x"}}}, "c.yaml")
-    assert str(caught.value).startswith("c.yaml: parts.a.size: 'x' is wrong: should be a valid integer")
+    assert str(caught.value).startswith("c.yaml: parts.a.size: 'x' is invalid: should be a valid integer")
     assert ", or should be a valid list" in str(caught.value)
     with pytest.raises(UserError, match=r"parts\.a\.sice: unknown key .* did you mean 'size'\?"):
         validated(Outer, {"parts": {"a": {"sice": 1}}}, "c.yaml")

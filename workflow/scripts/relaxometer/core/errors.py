@@ -1,5 +1,5 @@
-"""Errors that a user can mend: reported in one line, without a traceback."""
+"""Errors that a user can fix, reported in one line without a traceback."""
 
 
 class UserError(Exception):
-    """Bad input: the message says in one line what is wrong, where, and what would be right."""
+    """Invalid input. The one-line message says what is wrong, where, and what is expected."""

@@ -1,4 +1,4 @@
-"""Progress of long steps as plain lines, so that it reads the same on a terminal and in a log."""
+"""Progress of long steps as plain lines, readable on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ INTERVAL_S = 2.0
 
 
 class Progress:
-    """Prints how far a step has come, at most every two seconds.
+    """Prints the progress of a step at most every two seconds.
 
     Parameters
     ----------
     what : str
+        Name of the step.
     total : int
-        Number of steps.
+        Number of its parts.
     """
 
     def __init__(self, what: str, total: int) -> None:
@@ -25,7 +26,7 @@ class Progress:
         self._start = self._shown = time.monotonic()
 
     def step(self) -> None:
-        """Count one step as done."""
+        """Count one part as done."""
         self._done += 1
         now = time.monotonic()
         if now - self._shown >= INTERVAL_S:

@@ -1,4 +1,4 @@
-"""The frame of every script that Snakemake runs: log file, and one line for a user's mistake."""
+"""The frame of every script that Snakemake runs: a log file, and one line per user error."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from typing import Any, TextIO
 from relaxometer.core.errors import UserError
 
 ERRORS = Path("logs/errors.txt")
-"""Where failed jobs leave their line, for the workflow to repeat at its end."""
-
+"""Failed jobs append their line here; the workflow repeats them at its end."""
 
 SILENCE_S = 2.0
-"""How long a job may print nothing before a line says that it is still at work."""
+"""Silence after which a line says that the job is still running."""
 
 
 class Tee:
@@ -47,7 +46,7 @@ class Tee:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: every write is flushed."""
 
     def isatty(self) -> bool:
         """Whether the first stream is a terminal."""
@@ -56,14 +55,14 @@ class Tee:
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
-    """Run a script's body: what it prints to stderr also goes to the rule's log.
+    """Run a script's body and copy its stderr to the rule's log.
 
-    A :class:`UserError` ends the job with its message alone; anything else is a bug and keeps its traceback.
+    A :class:`UserError` ends the job with its message only; any other exception keeps its traceback.
 
     Parameters
     ----------
     snakemake : object
-        What Snakemake hands to the script.
+        The object that Snakemake gives to the script.
     """
     path = Path(snakemake.log[0])
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +82,7 @@ def job(snakemake: Any) -> Iterator[None]:
 
 @contextmanager
 def _signs_of_life(what: str, tee: Tee) -> Iterator[None]:
-    """Print a line whenever the block has printed nothing for a while."""
+    """Print a line whenever the block has been silent for a while."""
     start = time.monotonic()
     over = threading.Event()
 
@@ -91,7 +90,7 @@ def _signs_of_life(what: str, tee: Tee) -> Iterator[None]:
         while not over.wait(SILENCE_S):
             now = time.monotonic()
             if now - tee.last_write >= SILENCE_S:
-                print(f"{what}: at work for {now - start:.0f} s", file=tee)
+                print(f"{what}: still running after {now - start:.0f} s", file=tee)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

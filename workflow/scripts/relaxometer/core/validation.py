@@ -1,4 +1,4 @@
-"""A wrong entry of a YAML file told in one line: file, dotted key, value and the nearest valid name."""
+"""One-line messages for invalid entries of a YAML file: file, dotted key, value and nearest valid name."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def validated(model: type[Model], raw: Any, file: str) -> Model:
     ----------
     model : subclass of pydantic.BaseModel
     raw : object
-        What was read from the file.
+        Content of the file.
     file : str
         Name of the file, for messages.
 
     Raises
     ------
     UserError
-        If `raw` is no valid `model`; the message is that of :func:`explain`.
+        If `raw` is not a valid `model`, with the message of :func:`explain`.
     """
     try:
         return model.model_validate(raw)
@@ -43,48 +43,48 @@ def validated(model: type[Model], raw: Any, file: str) -> Model:
 
 
 def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel] | None = None) -> str:
-    """Put the first problem of `error` in one line.
+    """Describe the first problem of `error` in one line.
 
     Parameters
     ----------
     error : pydantic.ValidationError
     file : str
-        Where `raw` came from.
+        Name of the file that `raw` came from.
     raw : object
-        What was validated.
+        The input of the validation.
     model : subclass of pydantic.BaseModel, optional
-        What it was validated against; without it, no valid name can be suggested for an unknown key.
+        The expected type, for suggestions of valid keys.
 
     Returns
     -------
     str
-        ``file: dotted.key: what is wrong and what would be right``.
+        ``file: dotted.key: value is invalid: what it should be``.
     """
     problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
     first = problems[0]
     keys = _path(first, raw)
     where = ": ".join(filter(None, (file, ".".join(map(str, keys)))))
     if first["type"] == "missing":
-        return f"{where}: is missing and has no default"
+        return f"{where}: missing, and has no default"
     value = _short.repr(first["input"])
     if first["type"] == "extra_forbidden":
         known = _known_keys(model, keys[:-1]) if model else []
         return f"{where}: unknown key (its value is {value}){_suggestion(str(keys[-1]), known)}"
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         return f"{where}: {_reason(first)}"
-    # A value that fits no branch of a union is reported once a branch: any of them would have been right.
+    # A value that fits no branch of a union is reported once per branch.
     reasons = dict.fromkeys(_reason(problem) for problem in problems if _path(problem, raw) == keys)
-    return f"{where}: {value} is wrong: {', or '.join(reasons)}"
+    return f"{where}: {value} is invalid: {', or '.join(reasons)}"
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return the element of `known` that `name` was probably meant to be, if any comes near."""
+    """Return the element of `known` closest to `name`, or None if none is close."""
     matches = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 
 def _of_the_tag(problem: ErrorDetails) -> ErrorDetails:
-    """Return a problem with the key that tells the branches of a union apart as one of that key's own."""
+    """Attribute a problem with the discriminator of a union to the discriminator's own key."""
     if problem["type"] not in ("union_tag_invalid", "union_tag_not_found"):
         return problem
     tag = problem["ctx"]["discriminator"].strip("'")
@@ -103,7 +103,7 @@ def _of_the_tag(problem: ErrorDetails) -> ErrorDetails:
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:
-    """Return the end of a message that says which names would have been valid."""
+    """Return the end of a message, which suggests or lists valid names."""
     if not known:
         return ""
     near = nearest(name, known)
@@ -111,7 +111,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 
 
 def _reason(problem: ErrorDetails) -> str:
-    """Return what would be right, in pydantic's words without their opening."""
+    """Return pydantic's message without its opening."""
     message = problem["msg"].removeprefix("Value error, ")
     message = re.sub(r"^[A-Z]\w* should", "should", message)
     message = re.sub(r"valid dictionary( or instance of \w+)?", "section with keys of its own", message)
@@ -125,8 +125,8 @@ def _reason(problem: ErrorDetails) -> str:
 def _path(problem: ErrorDetails, raw: Any) -> list[str | int]:
     """Return the keys that lead to a problem in `raw`.
 
-    The location that pydantic gives also holds the names of union branches, which no file contains: a part is
-    a key only if `raw` has it there, or if its absence is the problem.
+    Pydantic's location also holds names of union branches. A part of it is a key only if `raw` has that key
+    there, or if its absence is the problem.
     """
     keys: list[str | int] = []
     here = raw
@@ -142,7 +142,7 @@ def _path(problem: ErrorDetails, raw: Any) -> list[str | int]:
 
 
 def _known_keys(model: type[BaseModel], keys: Sequence[str | int]) -> list[str]:
-    """Return the names of the fields that may stand below `keys` in a `model`."""
+    """Return the names of the fields allowed below `keys` in a `model`."""
     kinds: list[Any] = list(_branches(model))
     for key in keys:
         kinds = [branch for kind in kinds for branch in _branches(_inside(kind, key))]
@@ -150,7 +150,7 @@ def _known_keys(model: type[BaseModel], keys: Sequence[str | int]) -> list[str]:
 
 
 def _inside(kind: Any, key: str | int) -> Any:
-    """Return the annotation of what stands below `key` in a value of type `kind`; None if nothing can."""
+    """Return the annotation of `key` in a value of type `kind`, or None if it has no such key."""
     if _is_model(kind):
         field = kind.model_fields.get(key)
         return field.annotation if field else None
