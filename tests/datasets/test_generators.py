@@ -191,8 +191,8 @@ def test_weights_follow_their_distribution():
     ("form", "parameters", "message"),
     [
         ("rmat", {"scale": 4, "a": 0.9}, "a, b, c and d must add up to 1, not 1.33"),
-        ("rmat", {"scale": 40}, "scale: 40 is wrong"),
-        ("chain", {"vertices": 0}, "vertices: 0 is wrong"),
+        ("rmat", {"scale": 40}, "scale: 40 is invalid"),
+        ("chain", {"vertices": 0}, "vertices: 0 is invalid"),
         ("grid", {"rows": 2**16, "columns": 2**16}, "4294967296 vertices; vertex ids have 32 bits"),
         ("road-like", {"rows": 2**15, "columns": 2**15, "pieces": 3}, "vertex ids have 32 bits"),
         ("grid", {"rows": 2, "columns": 2, "weights": {"range": [5, 4]}}, "must not be above the second"),

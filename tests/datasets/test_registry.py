@@ -121,7 +121,7 @@ def test_terms_say_when_nothing_is_stated():
         ({**SMALL, "urls": ["https://x.org/a.gr"]}, "datasets.mine: give `path` or `urls`, not both"),
         ({"format": "dimacs", "url": "https://x.org/a", "urls": []}, "datasets.mine: give `url` or `urls`"),
         ({"format": "dimacs", "urls": ["ftp://x.org/a.gr"]}, "mine.urls.0: 'ftp://x.org/a.gr' is invalid"),
-        ({"format": "dimacs", "urls": ["https://x.org/"]}, "datasets.mine.urls.0: 'https://x.org/' is invalid"),
+        ({"format": "dimacs", "urls": ["https://x.org/"]}, "mine.urls.0: 'https://x.org/' is invalid"),
         ({"format": "dimacs"}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
         ({**SMALL, "seed": 3}, "datasets.mine: format 'dimacs' takes no `seed`"),
         ({**SMALL, "parameters": 3}, "datasets.mine.parameters: 3 is invalid: should be a section with keys"),
