@@ -70,7 +70,7 @@ def _quick_selection(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return tests that use every value of every parameter, but not every combination of them."""
     selection, seen = set(), set()
     for item in random.Random(0).sample(items, len(items)):
-        if item.get_closest_marker("slow") or "workflow" in item.path.parts:
+        if "workflow" in item.path.parts or any(map(item.get_closest_marker, ("slow", "mpi"))):
             continue
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         values = {(item.function, name, id(value)) for name, value in parameters.items()} or {item.function}

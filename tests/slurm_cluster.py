@@ -1,4 +1,4 @@
-"""A SLURM cluster of one node, started from Debian's packages in a folder of its own, without systemd."""
+"""A SLURM cluster of one node, started from Debian's packages in a temporary folder, without systemd."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PartitionName=all Nodes={host} Default=YES OverSubscribe=NO MaxTime=INFINITE Sta
 
 
 class ClusterError(Exception):
-    """Why this machine has no cluster to test on."""
+    """The reason why no cluster could be started."""
 
 
 def missing_programs() -> list[str]:
@@ -67,7 +67,7 @@ def missing_programs() -> list[str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on."""
+    """Return ports that are free."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -99,7 +99,7 @@ class Daemons:
             )
 
     def wait_until(self, *command: str, prints: str) -> None:
-        """Wait until a command prints a word; raise `ClusterError` with the daemons' last lines."""
+        """Wait until a command prints a word; raise `ClusterError` with the ends of the daemons' logs."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and all(process.poll() is None for process in self.processes):
             done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
@@ -113,7 +113,7 @@ class Daemons:
         raise ClusterError(f"{command[0]} did not answer {prints!r}: " + " | ".join(ends))
 
     def stop(self) -> None:
-        """Stop what was started."""
+        """Stop all daemons, the last one first."""
         for process in reversed(self.processes):
             process.terminate()
             try:

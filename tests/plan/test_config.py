@@ -1,4 +1,4 @@
-"""What a configuration may hold, and the one line that a mistake gets."""
+"""Valid configurations, and the one-line messages for invalid ones."""
 
 from pathlib import Path
 

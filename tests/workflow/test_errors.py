@@ -1,4 +1,4 @@
-"""A user's mistake ends in one clear line and a non-zero exit, and what was computed stays."""
+"""A user error ends in one clear line and a non-zero exit, and keeps earlier results."""
 
 import gzip
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 def failure(workflow, *arguments):
-    """Run to a failure and return what was printed."""
+    """Run until the expected failure and return the output."""
     done = workflow.run(*(arguments or ("--", "all")), check=False)
     assert done.returncode != 0
     output = done.stdout + done.stderr
@@ -47,7 +47,7 @@ def test_a_source_out_of_range(workflow):
 
 
 @pytest.mark.parametrize("weight", ["-4", "2.5", "x"])
-def test_a_weight_that_is_no_whole_number_from_zero(workflow, weight):
+def test_a_weight_that_is_not_a_natural_number(workflow, weight):
     path = workflow.path("tiny.gr")
     lines = path.read_text(encoding="utf-8").splitlines()
     lines[7] = f"a 1 2 {weight}"
@@ -55,7 +55,7 @@ def test_a_weight_that_is_no_whole_number_from_zero(workflow, weight):
     line_with(failure(workflow), "tiny.gr:8", weight)
 
 
-def test_a_file_that_is_not_there(workflow):
+def test_a_missing_file(workflow):
     workflow.path("tiny.gr").unlink()
     output = failure(workflow)
     line_with(output, "tiny.gr")

@@ -1,4 +1,4 @@
-"""What the profile for SLURM promises of timed jobs."""
+"""The SLURM profile gives timed jobs a node of their own."""
 
 import re
 

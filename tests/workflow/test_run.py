@@ -1,4 +1,4 @@
-"""The whole workflow on a tiny map: what it computes, and what it does again after a change."""
+"""The whole workflow on a tiny map: its results, and what a change reruns."""
 
 import json
 import os
@@ -104,7 +104,7 @@ def test_a_second_run_does_nothing(rerun):
     done = rerun.run("--", "all")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "Nothing to be done" in done.stdout + done.stderr
-    # Time of the processor, which other tests that run meanwhile do not add to.
+    # Processor time, to which concurrent tests do not add.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6
 
 
@@ -117,7 +117,7 @@ def test_a_second_run_does_nothing(rerun):
         ("dijkstra/dijkstra_cpu.py", {"dijkstra-cpu"}),
     ],
 )
-def test_an_edit_of_a_kernel_reruns_only_what_is_made_of_it(rerun, kernel, variants):
+def test_an_edit_of_a_kernel_reruns_only_what_depends_on_it(rerun, kernel, variants):
     path = rerun.path(f"workflow/scripts/relaxometer/problems/sssp/{kernel}")
     text = path.read_text(encoding="utf-8")
     is_kernel = path.suffix == ".cu"
@@ -163,7 +163,7 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
 
 
 def unlock_stale(workflow):
-    """What `make run` does first."""
+    """Do the first step of `make run`."""
     return subprocess.run(
         [sys.executable, "-m", "relaxometer.cli.unlock"],
         cwd=workflow.folder,

@@ -1,4 +1,4 @@
-"""The workflow on a real cluster of one node: each job one of SLURM, the answers those of a local run."""
+"""The workflow on a real SLURM cluster of one node: each job runs under SLURM, answers equal a local run."""
 
 import importlib.util
 import re
@@ -26,9 +26,9 @@ CONFIG = {
 }
 SERIES = {"weak": {"scale_per_rank": 7, "ranks": list(RANKS.values()), "roots": 2}}
 TRIED = "true"
-"""The program that tells whether the cluster starts ranks of MPI."""
+"""Run under srun to see whether the cluster starts MPI ranks."""
 
-# The cluster has no accounting, so squeue says what became of a job.
+# The cluster has no accounting, so squeue reports the status of a job.
 OPTIONS = (
     *("--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "1"),
@@ -51,7 +51,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def no_ranks(cluster):
-    """Why the cluster starts no ranks of MPI, or None if it does."""
+    """Why the cluster cannot start MPI ranks, or None if it can."""
     _, environment = cluster
     tried = subprocess.run(["srun", "--mpi=pmix", TRIED], env=environment, capture_output=True, text=True)
     return obstacle() or (tried.stderr.strip() or "srun --mpi=pmix failed" if tried.returncode else None)
@@ -59,7 +59,7 @@ def no_ranks(cluster):
 
 @pytest.fixture(scope="module")
 def finished(cluster, no_ranks, tmp_path_factory):
-    """What the same run computes on this machine alone and, meanwhile, on the cluster."""
+    """The same run on this machine only and, at the same time, on the cluster."""
     _, environment = cluster
     local, remote = (Workflow(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
     for workflow in (local, remote):
@@ -89,7 +89,7 @@ def finished(cluster, no_ranks, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def local(finished):
-    """The run on this machine alone."""
+    """The run on this machine only."""
     return finished[0]
 
 
@@ -101,7 +101,7 @@ def remote(finished):
 
 @pytest.fixture(scope="module")
 def jobs(cluster, remote):
-    """What SLURM recorded of each job."""
+    """SLURM's record of each job."""
     folder, _ = cluster
     lines = (folder / "jobs.txt").read_text(encoding="utf-8").splitlines()
     table = pd.DataFrame([dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines])
@@ -111,7 +111,7 @@ def jobs(cluster, remote):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_answers_are_certified_and_those_of_a_local_run(local, remote, variant):
+def test_answers_are_certified_and_equal_those_of_a_local_run(local, remote, variant):
     folder = f"results/runs/sssp/tiny/{variant}"
     assert pq.read_table(remote.path(f"{folder}/answer.parquet")) == pq.read_table(
         local.path(f"{folder}/answer.parquet")
@@ -130,7 +130,7 @@ def test_the_summaries_agree_in_all_but_times(local, remote):
 
 
 @pytest.mark.parametrize("run", RANKS)
-def test_searches_over_ranks_are_certified_and_reach_what_a_local_run_does(local, remote, no_ranks, run):
+def test_distributed_searches_are_certified_and_equal_those_of_a_local_run(local, remote, no_ranks, run):
     if no_ranks:
         pytest.skip(no_ranks)
     folder = f"results/runs/distributed/{run}"
@@ -143,14 +143,14 @@ def test_searches_over_ranks_are_certified_and_reach_what_a_local_run_does(local
     assert set(there["ranks"].to_pylist()) == {RANKS[run]}
 
 
-def test_every_job_was_a_job_of_slurm(local, jobs):
+def test_every_job_ran_under_slurm(local, jobs):
     done = local.run("--dry-run", "--forceall", "--", "all").stdout
     planned = re.search(r"^total\s+(\d+)$", done, re.MULTILINE)
     assert len(jobs) == int(planned.group(1)) - 1, "all but the target itself"
     assert set(jobs["JobState"]) == {"COMPLETED"}
 
 
-def test_nothing_ran_beside_a_timed_job(jobs, no_ranks):
+def test_no_job_overlaps_a_timed_one(jobs, no_ranks):
     alone = jobs["ProcCnt"].astype(int) == PROCESSORS
     assert alone.sum() == len(VARIANTS) + (0 if no_ranks else len(RANKS))
     for number, timed in jobs[alone].iterrows():

@@ -39,7 +39,7 @@ def finished(tmp_path_factory):
     return run_once(tmp_path_factory, "studies", run)
 
 
-def test_launches_are_rows_and_stand_beside_single_searches(finished):
+def test_throughput_has_a_row_per_launch_and_a_table_with_single_searches(finished):
     launches = pd.read_parquet(finished.path("results/throughput/tiny.parquet"))
     assert launches["searches"].tolist() == [1, 1, 5, 5]
     assert (launches["proven"] == launches["searches"]).all()
@@ -59,7 +59,7 @@ def test_auto_says_what_it_chose_and_why(finished):
     assert finished.path("results/figures/common/auto-regret.svg").stat().st_size > 1000
 
 
-def test_preparation_of_every_variant_is_told(finished):
+def test_the_preparation_of_every_variant_is_tabulated(finished):
     table = pd.read_csv(finished.path("results/tables/common/preparation.csv")).set_index("Variant")
     assert {"near-far", "auto", "dijkstra-cpu"} <= set(table.index)
     assert (table["Preparation [ms]"].astype(str).str.replace(",", "").astype(float) >= 0).all()

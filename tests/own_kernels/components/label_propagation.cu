@@ -1,12 +1,12 @@
 // Connected components by propagation of labels, one thread per vertex and phase.
 //
-// A label holds a component's smallest vertex in its upper half and the distance from it in its lower half, so
-// that the smallest label that reaches a vertex is that of the nearest way to the smallest vertex.
+// A label holds a component's smallest vertex in its upper half and the distance from it in its lower half,
+// so that the smallest label that reaches a vertex is that of the nearest way to the smallest vertex.
 
 #include "device/atomics.cuh"
 
-extern "C" __global__ void propagate(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea, u64* labels,
-                                     u32* changed)
+extern "C" __global__ void propagate(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
+                                     u64* labels, u32* changed)
 {
     const u32 u = thread_id();
     if (u >= n) {
