@@ -56,11 +56,6 @@ class Solver:
     graphs, and always `near-far`. Each is prepared and timed, and the fastest kept. All this counts as
     preparation; `probe_ms` in `resolved` is the time of the searches.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

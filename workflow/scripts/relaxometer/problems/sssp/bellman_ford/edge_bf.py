@@ -48,11 +48,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP with one thread per edge in every phase, and races for the distances.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     "GPU SSSP implementation", an article on Bellman-Ford over edges on a GTX Titan; after Bellman, "On a

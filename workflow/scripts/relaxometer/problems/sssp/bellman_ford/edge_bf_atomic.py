@@ -42,11 +42,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP with one thread per edge or four edges in every phase, and an atomic minimum per improvement.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     See :mod:`relaxometer.problems.sssp.bellman_ford.edge_bf`.

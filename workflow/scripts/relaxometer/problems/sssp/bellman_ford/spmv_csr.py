@@ -47,11 +47,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by products of the transposed adjacency matrix with the vector of distances.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",

@@ -41,11 +41,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by products of the transposed adjacency matrix, its rows padded to equal length, with distances.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

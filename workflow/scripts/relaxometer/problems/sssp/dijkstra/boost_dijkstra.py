@@ -35,11 +35,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by ``boost::dijkstra_shortest_paths``, compiled by the system's C++ compiler.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

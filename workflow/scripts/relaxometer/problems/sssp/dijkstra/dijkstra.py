@@ -35,11 +35,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP that settles the nearest queued vertex in each step.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

@@ -26,11 +26,6 @@ class Solver:
     The heap holds words of 64 bits, distance << 32 | vertex. When a vertex comes nearer, another entry is
     pushed; the stale one is dropped when it is popped.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Dijkstra, "A Note on Two Problems in Connexion with Graphs", Numerische Mathematik 1, 1959.

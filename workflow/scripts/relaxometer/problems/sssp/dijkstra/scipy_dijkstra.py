@@ -28,11 +28,6 @@ class Solver:
     Its distances are float64, so lengths that fit 32 bits are exact. Zero weights are explicit entries of
     the sparse matrix; SciPy drops zeros only when it converts a dense matrix.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

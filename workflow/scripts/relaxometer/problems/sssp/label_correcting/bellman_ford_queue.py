@@ -59,11 +59,6 @@ class Solver:
     Blocks do not wait for each other, so there are no phases. On a GPU the number of vertices taken from
     queues differs from run to run, and so may predecessors, among paths of equal length.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     "Single-source shortest paths in parallel with CUDA" (survey, in Chinese), section 4.

@@ -48,11 +48,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by delta-stepping.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

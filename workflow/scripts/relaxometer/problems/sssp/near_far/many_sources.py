@@ -48,11 +48,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by near and far piles, one block per source.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest

@@ -70,11 +70,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP by near and far piles in one cooperative launch, without the host.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest

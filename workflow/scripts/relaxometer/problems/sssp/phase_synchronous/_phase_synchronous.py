@@ -26,10 +26,6 @@ def over(threads: int) -> tuple[int, int]:
 class Arrays:
     """The arrays of algorithms 1 and 4 of Suzuki et al., on a device.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-
     Attributes
     ----------
     Ca : device array of shape (n_vertices,), uint32
@@ -90,13 +86,7 @@ class Arrays:
 
 
 class PhaseLog:
-    """Appends a :class:`Phase` for each phase of an instrumented run; does nothing without a list.
-
-    Parameters
-    ----------
-    arrays : Arrays
-    phases : list or None
-    """
+    """Appends a :class:`Phase` for each phase of an instrumented run; does nothing without a list."""
 
     def __init__(self, arrays: Arrays, phases: list[Phase] | None) -> None:
         self._arrays = arrays
@@ -117,3 +107,31 @@ class PhaseLog:
         self._arcs = next_arcs
         self._arrays.device.synchronize()
         self._begin = time.perf_counter()
+
+
+class OneMode:
+    """Base of the solvers whose phases all run in one mode, `AllVertices` or `SelectedVertices`."""
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, mode: Any, file: str) -> None:
+        self._arrays = Arrays(graph)
+        self._mode = mode(self._arrays, self._arrays.kernels(file))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """No parameters."""
+        return {}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        self._arrays.start(source)
+        self._mode.start(source)
+        log = PhaseLog(self._arrays, phases)
+        phase = 0
+        changed = True
+        while changed:
+            phase += 1
+            changed = self._mode.run(phase)
+            log.end_phase(self._mode.name)
+        return self._arrays.answer(phase)

@@ -47,16 +47,51 @@ class Parameters(variants.Parameters):
     to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
 
 
-class Solver:
+class Adaptive:
+    """Base of the solvers that switch modes: finds the thresholds."""
+
+    runs_on = "device"
+    _graph: ResidentGraph
+
+    def _set_thresholds(self, parameters: Parameters) -> None:
+        """Set both thresholds, tuned if they are "auto"."""
+        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
+        if to_all == "auto":
+            to_all, tuned = self._tune()
+        else:
+            tuned = to_all * PAPER_RATIO
+        self._to_all_us = to_all
+        self._to_selected_us = tuned if to_selected == "auto" else to_selected
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the thresholds in force, in microseconds."""
+        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
+
+    def _tune(self) -> tuple[float, float]:
+        """Choose the thresholds with which a probe search would have been shortest.
+
+        A phase updates the same vertices in either mode. So the phase times of two searches, one per mode,
+        give the time of a search under any switching rule.
+        """
+        with_arcs = np.flatnonzero(self._graph.host.degrees)
+        if not len(with_arcs):
+            return float("inf"), 0.0
+        source = int(with_arcs[len(with_arcs) // 2])
+        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
+        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
+        return best_thresholds(selected_us, all_us)
+
+    def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
+        """Return the time of every phase of a search in one mode, in microseconds."""
+        raise NotImplementedError
+
+
+class Solver(Adaptive):
     """SSSP with threads for selected vertices while few change, and for all while many do.
 
     The switch depends on the host's time of a phase, averaged over this phase and the one before (section
     6). The clock is read where the host waits for the device anyway.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
 
     References
     ----------
@@ -64,26 +99,20 @@ class Solver:
     Creation", sections 5 and 6.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
         self._arrays = Arrays(graph)
         module = self._arrays.kernels("adaptive.cu")
         self._all = AllVertices(self._arrays, module)
         self._selected = SelectedVertices(self._arrays, module)
         self._switch_to_selection = module.get_function("switch_to_selection")
         self._phase_us: list[float] = []
-        self._to_all_us, self._to_selected_us = self._thresholds(parameters)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the thresholds in force, in microseconds."""
-        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
+        self._set_thresholds(parameters)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         self._arrays.start(source)
-        self._all.start()
+        self._all.start(source)
         self._selected.start(source)
         log = PhaseLog(self._arrays, phases)
         selecting = True
@@ -92,11 +121,11 @@ class Solver:
         changed = True
         while changed:
             phase += 1
-            mode = self._selected.mode if selecting else self._all.mode
+            mode: AllVertices | SelectedVertices = self._selected if selecting else self._all
             start = time.perf_counter()
-            changed = self._selected.run() if selecting else self._all.run(phase)
+            changed = mode.run(phase)
             self._phase_us.append((time.perf_counter() - start) * 1e6)
-            log.end_phase(mode)
+            log.end_phase(mode.name)
             mean_us = sum(self._phase_us[-2:]) / len(self._phase_us[-2:])
             if selecting and mean_us > self._to_all_us:
                 selecting = False
@@ -111,31 +140,7 @@ class Solver:
         self._switch_to_selection(*over(a.graph.n_vertices), (a.n, a.Ma, selected.NRa, *selected.counter))
         selected.count()
 
-    def _thresholds(self, parameters: Parameters) -> tuple[float, float]:
-        """Return both thresholds, tuned if they are "auto"."""
-        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
-        if to_all == "auto":
-            to_all, tuned = self._tune()
-            return to_all, tuned if to_selected == "auto" else to_selected
-        return to_all, to_all * PAPER_RATIO if to_selected == "auto" else to_selected
-
-    def _tune(self) -> tuple[float, float]:
-        """Choose the thresholds with which a probe search would have been shortest.
-
-        A phase updates the same vertices in either mode. So the phase times of two searches, one per mode,
-        give the time of a search under any switching rule.
-        """
-        graph = self._arrays.graph.host
-        with_arcs = np.flatnonzero(graph.degrees)
-        if not len(with_arcs):
-            return float("inf"), 0.0
-        source = int(with_arcs[len(with_arcs) // 2])
-        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
-        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
-        return best_thresholds(selected_us, all_us)
-
     def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
-        """Return the time of every phase of a search in one mode, in microseconds."""
         self._to_all_us, self._to_selected_us = (float("inf"), 0.0) if selecting else (-1.0, -1.0)
         self.solve(source)
         return np.array(self._phase_us)

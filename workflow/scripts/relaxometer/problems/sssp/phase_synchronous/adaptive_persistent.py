@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, PositiveFloat
 
 from relaxometer.device.signature import read_source
-from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp.phase_synchronous.adaptive import PAPER_RATIO, PROBES, best_thresholds
+from relaxometer.problems.sssp.phase_synchronous import adaptive
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -27,35 +25,18 @@ SOURCE = read_source(Path(__file__).with_name("adaptive_persistent.cu"))
 LOG_ROWS = 1 << 16
 
 
-class Parameters(variants.Parameters):
-    """Thresholds of the switch, as of `adaptive`.
-
-    Parameters
-    ----------
-    to_all_us, to_selected_us : float or "auto"
-        See `adaptive.Parameters`. Phases take a tenth of the time without the host, and good thresholds are
-        a tenth too.
-    """
-
-    to_all_us: PositiveFloat | Literal["auto"] = Field("auto")
-    to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
+class Parameters(adaptive.Parameters):
+    """Thresholds of the switch; good ones are a tenth of those of `adaptive`, since phases are that short."""
 
 
-class Solver:
+class Solver(adaptive.Adaptive):
     """SSSP that switches between selected and all vertices without asking the host.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
 
     References
     ----------
     Suzuki, Kan, Hayashi and Yoshikawa, "Accelerating SSSP Algorithm on GPU with Adaptive Thread
     Creation", sections 5 and 6.
     """
-
-    runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, xp, n = graph, graph.device.xp, graph.n_vertices
@@ -76,12 +57,7 @@ class Solver:
         self._block = BLOCK if graph.device.kind == "cuda" else HOST_BLOCK
         self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
         self._first_mode = 1
-        self._to_all_us, self._to_selected_us = self._thresholds(parameters)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the thresholds in force, in microseconds."""
-        return {"to_all_us": self._to_all_us, "to_selected_us": self._to_selected_us}
+        self._set_thresholds(parameters)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
@@ -104,27 +80,12 @@ class Solver:
             for (selected, updated, arcs, _), (begin, end) in zip(rows, pairwise(ends), strict=True)
         ]
 
-    def _thresholds(self, parameters: Parameters) -> tuple[float, float]:
-        """Return both thresholds, tuned if they are "auto"."""
-        to_all, to_selected = parameters.to_all_us, parameters.to_selected_us
-        if to_all == "auto":
-            to_all, tuned = self._tune()
-            return to_all, tuned if to_selected == "auto" else to_selected
-        return to_all, to_all * PAPER_RATIO if to_selected == "auto" else to_selected
-
     def _tune(self) -> tuple[float, float]:
-        """Choose the thresholds with which a probe search would have been shortest, as `adaptive` does."""
-        with_arcs = np.flatnonzero(self._graph.host.degrees)
-        if not len(with_arcs):
-            return float("inf"), 0.0
-        source = int(with_arcs[len(with_arcs) // 2])
-        selected_us = np.min([self._phase_times(source, selecting=True) for _ in range(PROBES)], axis=0)
-        all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
+        thresholds = super()._tune()
         self._first_mode = 1
-        return best_thresholds(selected_us, all_us)
+        return thresholds
 
     def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
-        """Return the time of every phase of a search in one mode, in microseconds."""
         self._first_mode = int(selecting)
         self._to_all_us, self._to_selected_us = (float("inf"), 0.0) if selecting else (0.0, 0.0)
         phases: list[Phase] = []

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.problems import variants
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, PhaseLog, over
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode, over
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -20,16 +18,9 @@ class Parameters(variants.Parameters):
 
 
 class AllVertices:
-    """Phases of two kernels with one thread per vertex.
+    """Phases of two kernels, ``relax`` and ``update``, with one thread per vertex."""
 
-    Parameters
-    ----------
-    arrays : Arrays
-    module : Module
-        With the kernels ``relax`` and ``update``.
-    """
-
-    mode = "all"
+    name = "all"
 
     def __init__(self, arrays: Arrays, module: Any) -> None:
         self._arrays = arrays
@@ -38,7 +29,7 @@ class AllVertices:
         self._last_phase = arrays.device.xp.zeros(1, dtype=np.uint32)
         self._relax_arguments = (*arrays.graph.csr, arrays.Ma, arrays.Ca, arrays.Ua, arrays.overflow)
 
-    def start(self) -> None:
+    def start(self, source: int) -> None:
         """Forget the previous search."""
         self._last_phase.fill(0)
 
@@ -52,13 +43,8 @@ class AllVertices:
         return a.device.item(self._last_phase) == phase
 
 
-class Solver:
+class Solver(OneMode):
     """SSSP by two all-vertex kernels per phase.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
 
     References
     ----------
@@ -67,26 +53,5 @@ class Solver:
     Creation", section 3.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._arrays = Arrays(graph)
-        self._all = AllVertices(self._arrays, self._arrays.kernels("conventional.cu"))
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._arrays.start(source)
-        self._all.start()
-        log = PhaseLog(self._arrays, phases)
-        phase = 0
-        changed = True
-        while changed:
-            phase += 1
-            changed = self._all.run(phase)
-            log.end_phase(self._all.mode)
-        return self._arrays.answer(phase)
+        super().__init__(graph, AllVertices, "conventional.cu")

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.problems import variants
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, PhaseLog, over
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode, over
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -20,13 +18,7 @@ class Parameters(variants.Parameters):
 
 
 class SelectedVertices:
-    """Phases of two kernels over a list of the vertices that changed.
-
-    Parameters
-    ----------
-    arrays : Arrays
-    module : Module
-        With the kernels ``select_relax`` and ``select_update``.
+    """Phases of two kernels, ``select_relax`` and ``select_update``, over a list of the changed vertices.
 
     Attributes
     ----------
@@ -35,7 +27,7 @@ class SelectedVertices:
     selected : int
     """
 
-    mode = "selected"
+    name = "selected"
 
     def __init__(self, arrays: Arrays, module: Any) -> None:
         self._arrays = arrays
@@ -64,7 +56,7 @@ class SelectedVertices:
         self.selected = (written - int(self._written_before)) % 2**32
         self._written_before = np.uint32(written)
 
-    def run(self) -> bool:
+    def run(self, phase: int) -> bool:
         """Run one phase; return whether any distance changed."""
         a = self._arrays
         _, Va, Ea, Wa = a.graph.csr
@@ -78,13 +70,8 @@ class SelectedVertices:
         return self.selected > 0
 
 
-class Solver:
+class Solver(OneMode):
     """SSSP by two kernels per phase over a list of the vertices that changed.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
 
     References
     ----------
@@ -92,26 +79,5 @@ class Solver:
     Creation", section 5.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._arrays = Arrays(graph)
-        self._selected = SelectedVertices(self._arrays, self._arrays.kernels("selection.cu"))
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._arrays.start(source)
-        self._selected.start(source)
-        log = PhaseLog(self._arrays, phases)
-        phase = 0
-        changed = True
-        while changed:
-            phase += 1
-            changed = self._selected.run()
-            log.end_phase(self._selected.mode)
-        return self._arrays.answer(phase)
+        super().__init__(graph, SelectedVertices, "selection.cu")

@@ -59,11 +59,6 @@ class Solver:
     The preparation, mostly nested dissection, takes as long as thousands of searches. New weights on the same
     map would only need a new customization; here everything is prepared for each graph.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped

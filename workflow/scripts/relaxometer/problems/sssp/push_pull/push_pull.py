@@ -52,11 +52,6 @@ DELTA_FACTOR = 2.0
 class Solver:
     """SSSP that pushes buckets along arcs sorted by weight, then pulls into the vertices that are left.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Chakaravarthy, Checconi, Petrini and Sabharwal, "Scalable Single Source Shortest Path Algorithms for

@@ -75,11 +75,6 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     Raises
     ------
     Skipped
