@@ -27,13 +27,7 @@ def tails_of_arcs(graph: ResidentGraph) -> Any:
 
 
 def is_mirrored(graph: ResidentGraph, tails: Any) -> bool:
-    """Return whether every arc of a graph has one of the same weight in the other direction.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    tails : device array of shape (n_arcs,), uint32
-    """
+    """Return whether every arc of a graph has one of the same weight in the other direction."""
     if not graph.n_arcs:
         return True
     unmirrored = graph.device.xp.zeros(1, dtype=np.uint32)

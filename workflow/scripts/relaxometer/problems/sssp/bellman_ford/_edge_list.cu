@@ -1,9 +1,8 @@
 // The predecessors that shortest distances imply.
 //
 // An edge is tight if the distances of its ends differ by exactly its weight. Distances grow along tight
-// edges of positive weight, so any choice among them is free of cycles. A vertex that only tight edges of
-// weight zero reach joins a neighbour that has joined before. A compare-and-swap lets it join only once,
-// after its predecessor, so these edges form a tree, too.
+// edges of positive weight, so no choice among them makes a cycle. A vertex that only tight edges of weight
+// zero reach joins a neighbour that has joined before, once, by a compare-and-swap: no cycle either.
 
 #include "_edge_list.cuh"
 

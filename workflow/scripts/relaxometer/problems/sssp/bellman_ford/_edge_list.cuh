@@ -1,11 +1,9 @@
-// Loads of a list of edges.
+// Loads of a list of edges: a thread loads one edge, or four with 128-bit loads. __ldcs marks the lines for
+// early eviction, so that they do not displace the distances: no phase reads an edge twice.
 
 #pragma once
 
 #include "device/constants.cuh"
-
-// A thread loads one edge, or four with 128-bit loads. __ldcs marks the lines for early eviction, so that
-// they do not displace the distances: no phase reads an edge twice.
 
 __device__ __forceinline__ void stream(const u32* array, u32 group, u32 (&edges)[1])
 {

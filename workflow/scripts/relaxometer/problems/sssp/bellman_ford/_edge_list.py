@@ -1,4 +1,4 @@
-"""A graph as a list of edges (COO), and the predecessors that distances imply on it."""
+"""A graph as a list of edges (COO), the predecessors that distances imply on it, and the solvers' base."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relaxometer.problems.sssp import NO_PREDECESSOR
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import is_mirrored, tails_of_arcs
+from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
@@ -138,3 +140,50 @@ def _tiles(starts: Any, ends: Any, block: int, n_vertices: int) -> Any:
 def _padded(xp: Any, array: Any) -> Any:
     """Append zeros up to a multiple of `GROUP` elements."""
     return xp.concatenate([array, xp.zeros(-len(array) % GROUP, dtype=array.dtype)])
+
+
+class EdgeSolver:
+    """Base of the solvers that relax all edges in every phase, by the kernel ``relax_edges``.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters
+        With `blocked`, `block`, `edges_per_thread` and `check_every`.
+    distance_type : {"float64", "uint32"}
+    file, kernel : str
+        Source of the kernel, and its name with the template's arguments.
+    """
+
+    runs_on = "device"
+
+    def __init__(
+        self, graph: ResidentGraph, parameters: Any, distance_type: str, file: str, kernel: str
+    ) -> None:
+        self._parameters = parameters
+        self._xp = graph.device.xp
+        self._distance = self._xp.empty(graph.n_vertices, dtype=distance_type)
+        self._edges = EdgeList(graph, self._distance.dtype, parameters.block if parameters.blocked else None)
+        self._fixed_point = FixedPoint(graph, self._edges.arcs, parameters.check_every)
+        module = graph.device.module(Path(__file__).with_name(file), name_expressions=[kernel])
+        self._relax_edges = module.get_function(kernel)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the parameters, and the minimum bytes moved by a phase: edges and distances once each."""
+        moved = self._edges.bytes + self._distance.nbytes
+        return self._parameters.model_dump() | {"bytes_per_phase": moved}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        self._distance.fill(np.inf if self._distance.dtype == np.float64 else UNREACHED)
+        self._distance[source] = 0
+        count = self._fixed_point.run(self._relax, lambda: self._distance, phases)
+        # Distances that do not fit 32 bits become unreached; `tree` detects them.
+        distance = self._xp.minimum(self._distance, UNREACHED).astype(np.uint32, copy=False)
+        predecessor, overflowed = self._edges.tree(source, distance)
+        return Answer(distance, predecessor, count, overflowed)
+
+    def _relax(self, phase: np.uint32) -> None:
+        arguments = (self._distance, phase, self._fixed_point.last_phase)
+        self._edges.launch(self._relax_edges, self._parameters.edges_per_thread, *arguments)

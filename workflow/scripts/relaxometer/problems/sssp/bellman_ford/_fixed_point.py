@@ -43,19 +43,8 @@ class FixedPoint:
     ) -> int:
         """Run `relax` with the number of each phase, starting at 1, until a phase changes nothing.
 
-        Parameters
-        ----------
-        relax : callable
-            Launches the kernels of one phase.
-        distance : callable
-            Returns the distances that the next phase reads.
-        phases : list or None
-            If given, a :class:`Phase` is appended for each phase.
-
-        Returns
-        -------
-        int
-            Phases that were run, including the last one, which changed nothing.
+        `distance` returns the distances that the next phase reads, for instrumented runs. Returns the number
+        of phases, including the last one, which changed nothing.
         """
         self.last_phase.fill(0)
         phase = 0

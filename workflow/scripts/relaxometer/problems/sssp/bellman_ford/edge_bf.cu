@@ -2,23 +2,19 @@
 //
 // Every edge of an undirected graph is listed once. A phase is one launch in which each thread relaxes one
 // edge both ways. A word holds the last phase that changed anything; the host stops after a phase that
-// changed nothing. Since no edge is skipped, all accesses except those to the distances are to consecutive
-// words. The paper's two optimizations are for the distances: reading them through the read-only cache, and
-// sorting the edges by pairs of blocks of vertices, so that the distances in use at any time fit a cache.
+// changed nothing. Only the accesses to distances are scattered. The paper's two optimizations are for them:
+// reading through the read-only cache, and sorting the edges by pairs of blocks of vertices, so that the
+// distances in use at any time fit a cache.
 //
 // The races are intended. Several threads may improve a vertex in the same phase, each by a plain store, and
 // the last store wins even if another length was shorter. The search still ends with the right answer:
-//   - Words are written whole, so each distance is at all times infinite or the length of some walk from the
-//     source, and never too small.
-//   - A thread writes less than it read. The value read is from the beginning of the phase or later, even in
-//     the read-only cache, which is empty when a launch begins. So after a phase every vertex that was
-//     written is nearer than before it: a longer length may replace a shorter one of the same phase, but
-//     never the distance from before. Lengths of walks cannot fall forever, so the search ends.
-//   - All writers set the flag to the same number. If the flag is not set, nobody wrote; then every thread
-//     read the present distances and found no over-stretched arc. With the source at zero, every distance is
-//     then the shortest.
-// A lost improvement costs one phase. The order of threads decides how many are lost, so the number of phases
-// varies from run to run.
+//   - Words are written whole, so each distance is always infinite or the length of a walk from the source.
+//   - A thread writes less than it read, and it read a value from the beginning of the phase or later: even
+//     the read-only cache is empty when a launch begins. So a phase lowers every distance that it writes,
+//     and the search ends.
+//   - If the flag is not set, nobody wrote: every thread read the present distances and found no
+//     over-stretched arc. With the source at zero, all distances are then the shortest.
+// A lost improvement costs one phase, so the number of phases varies from run to run.
 //
 // Deviations from the paper:
 //   - It keeps no predecessors; here the final distances imply them (see _edge_list.cu).
@@ -27,14 +23,11 @@
 //     today they share a cache with those of the read-only cache.
 //   - A block sets the flag once; in the paper every thread that changed something does.
 //   - Edges are loaded with a hint to evict them early.
-//   - Four edges per thread (edges_per_thread) and 32-bit distances are additions. Weights have the type of
-//     the distances, as in the paper.
+//   - Four edges per thread (edges_per_thread) and 32-bit distances are additions.
 //
 // A phase moves at least 16 bytes per edge (12 with 32-bit distances) and every distance once. Its time
-// depends on how many of an edge's two distances come from a cache. Unsorted edges are in the order of their
-// starts, so a warp often reads one start and 32 scattered ends. The distances of up to 2^22 vertices (32 MB
-// in double) fit the second-level cache of a GPU of 2022 or later; those of a block of 2^14 vertices (128 KB)
-// fit its first level.
+// depends on how many distances come from a cache: those of up to 2^22 vertices (32 MB in double) fit the
+// second-level cache of a GPU of 2022 or later, those of a block of 2^14 vertices (128 KB) its first level.
 
 #include "_edge_list.cuh"
 #include "_fixed_point.cuh"

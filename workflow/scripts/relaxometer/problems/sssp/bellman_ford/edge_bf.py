@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from pydantic import PositiveInt
 
 from relaxometer.problems import variants
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import UNREACHED, Answer
-from relaxometer.problems.sssp.bellman_ford._edge_list import EdgeList
-from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
+from relaxometer.problems.sssp.bellman_ford._edge_list import EdgeSolver
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -45,7 +40,7 @@ class Parameters(variants.Parameters):
     check_every: PositiveInt = 1
 
 
-class Solver:
+class Solver(EdgeSolver):
     """SSSP with one thread per edge in every phase, and races for the distances.
 
     References
@@ -54,36 +49,8 @@ class Solver:
     Routing Problem", Quarterly of Applied Mathematics 16, 1958.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._parameters = parameters
-        self._xp = graph.device.xp
-        self._distance = self._xp.empty(graph.n_vertices, dtype=parameters.distance)
-        self._edges = EdgeList(graph, self._distance.dtype, parameters.block if parameters.blocked else None)
-        self._fixed_point = FixedPoint(graph, self._edges.arcs, parameters.check_every)
         name = "double" if parameters.distance == "float64" else "u32"
         cached = str(parameters.read_only_cache).lower()
         kernel = f"relax_edges<{name}, {cached}, {parameters.edges_per_thread}>"
-        path = Path(__file__).with_name("edge_bf.cu")
-        self._relax_edges = graph.device.module(path, name_expressions=[kernel]).get_function(kernel)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the minimum bytes moved by a phase: edges and distances once each."""
-        moved = self._edges.bytes + self._distance.nbytes
-        return self._parameters.model_dump() | {"bytes_per_phase": moved}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._distance.fill(np.inf if self._distance.dtype == np.float64 else UNREACHED)
-        self._distance[source] = 0
-        count = self._fixed_point.run(self._relax, lambda: self._distance, phases)
-        # Distances that do not fit 32 bits become unreached; `tree` detects them.
-        distance = self._xp.minimum(self._distance, UNREACHED).astype(np.uint32)
-        predecessor, overflowed = self._edges.tree(source, distance)
-        return Answer(distance, predecessor, count, overflowed)
-
-    def _relax(self, phase: np.uint32) -> None:
-        arguments = (self._distance, phase, self._fixed_point.last_phase)
-        self._edges.launch(self._relax_edges, self._parameters.edges_per_thread, *arguments)
+        super().__init__(graph, parameters, parameters.distance, "edge_bf.cu", kernel)

@@ -1,12 +1,10 @@
 // Bellman-Ford over a list of edges as in edge_bf.cu, but without its races: an atomic minimum replaces a
 // distance only by a shorter one.
 //
-// A thread reads both distances first, since most edges improve nothing and a load is cheaper than an atomic.
-// The loads are relaxed: they bypass the first-level cache, where atomics of other multiprocessors would not
-// show. If a value is outdated, the atomic minimum changes nothing, and its return value says so.
-//
-// If a phase changed nothing, all threads read the present distances and no arc is over-stretched. The number
-// of phases still depends on the order of threads, since a phase sees its own improvements.
+// Most edges improve nothing, so a thread first reads both distances: a load is cheaper than an atomic. The
+// loads are relaxed and bypass the first-level cache, which would hide other multiprocessors' atomics. The
+// atomic minimum makes up for an outdated value. The number of phases still depends on the order of threads,
+// since a phase sees its own improvements.
 //
 // A phase moves at least 12 bytes per edge and every distance once.
 

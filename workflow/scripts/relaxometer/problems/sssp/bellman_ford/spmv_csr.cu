@@ -8,9 +8,8 @@
 //   merge   the arcs and the ends of rows are merged into one list, which is cut into equal tiles.
 //
 // The product pulls: a row gathers from the tails of the arcs into its vertex, so each vertex has one writer
-// and needs no atomics. The rows are those of the transpose, built beforehand; an undirected graph is its own
-// transpose. Two vectors alternate, so a phase reads only values of the phase before: distances, predecessors
-// and phases do not depend on the order of threads, and x may be read through the read-only cache.
+// and needs no atomics. The rows are those of the transpose. Two vectors alternate, so a phase reads only
+// values of the phase before: answers and phases do not depend on the order of threads.
 //
 // A phase moves at least 8 bytes per arc, one offset per row, and x and y once each. The gathers from x
 // decide the rest: 4 bytes per vertex, 16 MB at 2^22 vertices, which a second-level cache of 50 MB holds.
@@ -95,10 +94,10 @@ __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
     return low;
 }
 
-// One block per tile of TILE items; a tile begins in row tile_rows[tile]. The threads first read the tile's
-// arcs with coalesced loads and put the lengths into shared memory. Then each goes through its own items,
-// arcs and ends of rows. Atomic minima in shared memory combine a row that several threads share. The tile
-// settles the rows that end in it, and puts its part of the unfinished row into carry[tile].
+// One block per tile of TILE items; a tile begins in row tile_rows[tile]. Coalesced loads first put the
+// lengths of the tile's arcs into shared memory. Then each thread goes through its own items, and atomic
+// minima combine rows that several threads share. The tile settles the rows that end in it, and puts its part
+// of the unfinished row into carry[tile].
 template <typename Index>
 __global__ void __launch_bounds__(THREADS)
     relax_merge(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,

@@ -1,9 +1,8 @@
 // Bellman-Ford as a min-plus product with a matrix in ELLPACK, y = min(x, A^T x), repeated until y = x.
 //
-// ELLPACK stores as many columns as the longest row has entries, and each column has a place for every row.
-// With one thread per row, neighbouring threads read neighbouring words (Bell and Garland, SC 2009). Shorter
-// rows are padded at the end; a thread stops at the first padding. The matrix is as wide as the largest hub
-// has arcs, so graphs with hubs do not fit.
+// ELLPACK stores as many columns as the longest row has entries, each with a place for every row. With one
+// thread per row, neighbouring threads read neighbouring words (Bell and Garland, SC 2009). Shorter rows are
+// padded at the end, so graphs with hubs do not fit.
 //
 // As on CSR (spmv_csr.cu), the product pulls along incoming arcs, and two vectors alternate. A phase moves at
 // least 8 bytes per arc, and x and y once each.

@@ -9,11 +9,8 @@ import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
 from relaxometer.problems import variants
-from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import IncomingArcs
-from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
-from relaxometer.problems.sssp.bellman_ford._vectors import Vectors
+from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ class Parameters(variants.Parameters):
     check_every: PositiveInt = 1
 
 
-class Solver:
+class Solver(MatrixSolver):
     """SSSP by products of the transposed adjacency matrix, its rows padded to equal length, with distances.
 
     Raises
@@ -52,10 +49,8 @@ class Solver:
     SC 2009.
     """
 
-    runs_on = "device"
-
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._parameters = parameters
+        super().__init__(graph, parameters, 8 * graph.n_arcs)
         arcs = IncomingArcs.of(graph)
         xp = graph.device.xp
         n, stride = graph.n_vertices, -(-graph.n_vertices // LINE) * LINE
@@ -73,26 +68,8 @@ class Solver:
         module.get_function("fill_columns")(*over(n), (*self._shape, *csr, self._tails, self._weights))
         self._relax_rows = module.get_function("relax_rows")
         self._find_overflow = module.get_function("find_overflow")
-        self._vectors = Vectors(graph)
-        self._fixed_point = FixedPoint(graph, graph.n_arcs, parameters.check_every)
-        self._bytes = 8 * graph.n_arcs + self._vectors.bytes
+        self._pattern = (*self._shape, self._tails)
 
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """Return the parameters, and the minimum bytes moved by a phase: the matrix, x and y once each."""
-        return self._parameters.model_dump() | {"bytes_per_phase": self._bytes}
-
-    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._vectors.start(source)
-        count = self._fixed_point.run(self._relax, lambda: self._vectors.x, phases)
-        find = (*self._shape, self._tails, self._vectors.x, self._vectors.overflow)
-        self._find_overflow(*over(int(self._shape[0])), find)
-        return self._vectors.answer(count)
-
-    def _relax(self, phase: np.uint32) -> None:
-        v = self._vectors
+    def _relax(self, *flag: Any) -> None:
         matrix = (*self._shape, self._tails, self._weights)
-        flag = (phase, self._fixed_point.last_phase)
-        self._relax_rows(*over(int(self._shape[0])), (*matrix, v.x, v.y, v.predecessor, *flag))
-        v.swap()
+        self._relax_rows(*over(self._graph.n_vertices), (*matrix, self._x, self._y, self._predecessor, *flag))

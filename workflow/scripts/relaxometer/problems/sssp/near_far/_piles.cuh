@@ -7,17 +7,16 @@
 //   - Far vertices wait in slots, one for each bucket of 2^shift units of distance in the current epoch of 32
 //     buckets, and in one pile for everything beyond it. Moving the threshold reads the next slots, and the
 //     pile beyond only when all are empty. The paper rescans one far pile.
-//   - The threshold moves before the near vertices have run out: a phase with fewer than `target` of them
-//     takes the next slots along. A phase on a road map costs the latency of its memory accesses, whether it
-//     expands ten vertices or a few hundred, so this saves the many small phases at the end of each bucket.
-//   - Nothing is deduplicated. An entry holds the distance at which its vertex was queued. It is stale, and
-//   is
+//   - A phase with fewer than `target` near vertices takes the next slots along. On a road map a phase costs
+//     the latency of its memory accesses, whether it expands ten vertices or a few hundred, so this saves the
+//     many small phases at the end of each bucket.
+//   - Nothing is deduplicated. An entry holds the distance at which its vertex was queued; it is stale, and
 //     dropped, if the vertex has come nearer since.
-//   - An entry carries the predecessor, which is stored when the entry is expanded. Distances only fall, and
-//     an atomic minimum that lowers one makes exactly one entry for the new distance. So at most one entry of
-//     a vertex is fresh in any phase, and the last one expanded has the final distance. Predecessors thus
-//     match the distances without 64-bit atomics or a pass over the arcs. They form a tree, even along arcs
-//     of weight zero, since a vertex gets its last predecessor after that one got its last distance.
+//   - An entry carries the predecessor, which is stored when the entry is expanded. An atomic minimum that
+//     lowers a distance makes exactly one entry for it, so at most one entry of a vertex is fresh, and the
+//     last one expanded has the final distance. Predecessors thus match the distances without 64-bit atomics
+//     or a pass over the arcs. They form a tree, even along arcs of weight zero, since a vertex gets its last
+//     predecessor after that one got its last distance.
 
 #pragma once
 
@@ -139,9 +138,9 @@ struct Log {
     }
 };
 
-// What searches of either width share: how entries get into the piles. One block alone adds to the totals of
-// `state` itself; blocks that share a search add to a `gain` that all of them add to their states after a
-// barrier. A `Width` has a `position`, moves it in `move_to`, and pushes fresh entries in `push_again`.
+// Searches of either width: how entries get into the piles. A single block adds to the totals of `state`;
+// blocks that share a search add to a `gain`, which all add to their states after a barrier. A `Width` has a
+// `position`, moves it in `move_to`, and pushes fresh entries in `push_again`.
 template <typename Width>
 struct Search {
     Graph graph;

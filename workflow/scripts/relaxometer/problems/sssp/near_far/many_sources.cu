@@ -1,8 +1,7 @@
-// Many SSSPs at once, a block for each; see _piles.cuh for the search.
+// Many SSSPs at once, one per block; see _piles.cuh for the search.
 //
-// One search on a road map cannot fill a GPU, and blocks with searches of their own never wait for each
-// other. A block that has finished takes the next source. Each block has its own piles of fixed size, so
-// memory grows with the number of blocks, not of sources.
+// One search on a road map cannot fill a GPU. A block that has finished takes the next source. Each block has
+// its own piles, so memory grows with the number of blocks, not of sources.
 
 #include "_block_search.cuh"
 

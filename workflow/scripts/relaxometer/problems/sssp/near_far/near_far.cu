@@ -1,10 +1,10 @@
 // SSSP by near and far piles in one launch, at the width that the frontier needs; see _piles.cuh.
 //
-// All blocks stay resident for the whole search. While few vertices are near, the first block goes on alone:
-// its near entries are in shared memory, and its barrier costs a fraction of the grid's. When more are near,
-// all blocks take part, with one barrier per phase. Every block keeps the whole state and comes to the same
-// decision from it. After the barrier each block adds the gains of the phase to its state, or copies the
-// state that the first block left if it went on alone.
+// All blocks stay resident for the whole search. While few vertices are near, the first block continues by
+// itself: its near entries are in shared memory, and its barrier costs a fraction of the grid's. When more
+// are near, all blocks take part, with one barrier per phase. Every block keeps the whole state and comes to
+// the same decision from it: after the barrier it adds the gains of the phase to its state, or copies the
+// state that the first block left.
 //
 // Buckets that were taken along while few vertices were near can make too many near later. If all blocks find
 // more near entries than `crowd`, they lower the threshold to the mean bucket of a sample, and everything

@@ -7,26 +7,22 @@
 //     climb:  for a in ancestors of the source, upwards: for (a, b, w) upward: d(b) = min(d(b), d(a) + w)
 //     sweep:  for v, downwards: d(v) = min(d(v), d(u) + w for (u, v, w) downward)
 //
-// The sweep reads every arc of the hierarchy exactly once, whatever the weights.
-//
 // Paper: Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees", JPDC 73,
 // 2013. The hierarchy is that of Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", JEA
 // 21, 2016. On a GPU, PHAST climbs on the CPU with Dijkstra's algorithm and then launches one kernel per
 // level of the whole graph. Deviations:
 //
-//   - One launch. Nested dissection cuts the hierarchy into independent subtrees below a common top. One
-//   block
-//     sweeps the top, then every block sweeps tasks of a few subtrees. Distances stay in shared memory, and
-//     levels end with block barriers, not grid barriers.
+//   - One launch. Nested dissection cuts the hierarchy into independent subtrees below a common top. The
+//     first block sweeps the top, then every block sweeps tasks of a few subtrees. Distances stay in shared
+//     memory, and levels end with block barriers, not grid barriers.
 //   - A task first takes its arcs from the top, in any order, since the top is final. Only its other arcs go
 //     level by level. A warp loads its next arcs while it relaxes the current ones, across levels too, since
 //     their addresses do not depend on distances.
 //   - Levels consist of chains of up to 16 vertices of the elimination tree (see _hierarchy.py). After the
 //     arcs from the levels above, a warp descends several chains at once, one lane per vertex. The climb
 //     takes 32 ancestors per round in the same way. This saves hundreds of barriers.
-//   - Rows of arcs lie in slices of 32 lanes, with as many lanes per row as it needs (sliced ELLPACK;
-//   Monakov,
-//     Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
+//   - Rows of arcs lie in slices of 32 lanes, with as many lanes per row as it needs (sliced ELLPACK, after
+//     Monakov, Lokhmotov and Avetisyan, "Automatically Tuning Sparse Matrix-Vector Multiplication for GPU
 //     Architectures", 2010).
 //   - Predecessors come from the graph's own arcs at the end: most arcs of the hierarchy stand for paths.
 
@@ -99,8 +95,7 @@ __device__ __forceinline__ u32 sum(u32 distance, u32 weight)
     return length < distance ? UNREACHED : length;
 }
 
-// ---------------------------------------------------------------------------------- slices of rows and
-// chains
+// --------------------------------------------------------------------------- slices of rows and chains
 
 __device__ __forceinline__ u32 arcs_per_lane(uint2 slice)
 {

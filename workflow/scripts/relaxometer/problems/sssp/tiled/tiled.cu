@@ -2,8 +2,7 @@
 //
 // A search on a road map changes few distances at a time, so its time is the latency of the longest chain of
 // relaxations. Here relaxations stay on a multiprocessor: the vertices are cut into one tile per block (see
-// _tiles.py), and a tile's distances stay in shared memory for the whole search. Its arcs are read through
-// the first-level cache.
+// _tiles.py), and a tile's distances stay in shared memory for the whole search.
 //
 //   - Within its tile, a block searches by near and far vertices (Davidson, Baxter, Garland and Owens,
 //     "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths", IPDPS 2014): it expands, phase
@@ -15,19 +14,17 @@
 //     minimum to the mail slot of its head, a word in global memory. A block checks its tile's slots every
 //     few phases. Slots are never emptied, and a message is only the word itself, so no memory order is
 //     needed.
-//   - A tile that runs ahead of better distances wastes relaxations, of which a block has plenty to spare;
-//   but
-//     with heavy-tailed weights most work would be wasted. There a leash holds the threshold near the least
-//     waiting distance of all tiles. Tiles publish that distance when they raise their thresholds, so others
-//     see it a little late. That only costs time: the last tile is never held back.
+//   - A tile that runs ahead of better distances wastes relaxations. A block has plenty to spare, except with
+//     heavy-tailed weights, where most work would be wasted. There a leash holds the threshold near the least
+//     waiting distance of all tiles, which tiles publish when they raise their thresholds. Seeing it late
+//     only costs time: the last tile is never held back.
 //   - The search ends when all blocks are idle and no mail is on its way. A block with nothing to do passes a
-//     fence and counts itself idle; it counts itself out when it finds mail. If all are idle, each checks its
-//     mail again and confirms that there is none. When all have confirmed the same number of wake-ups, no
-//     block has sent anything since it was last idle, and all have seen what was sent before.
+//     fence and counts itself idle, until it finds mail. If all are idle, each checks its mail again and
+//     confirms that there is none. When all have confirmed the same number of wake-ups, no block has sent
+//     anything since it was last idle, and all have seen what was sent before.
 //
-// Patches that converge one by one are the idea of the fast iterative method for eikonal equations (Jeong and
-// Whitaker, "A Fast Iterative Method for Eikonal Equations", 2008); there all patches are swept from global
-// memory in rounds.
+// The fast iterative method for eikonal equations (Jeong and Whitaker, 2008) also lets patches converge one
+// by one, but sweeps all patches from global memory in rounds.
 
 #include <cooperative_groups.h>
 

@@ -1,0 +1,70 @@
+"""The base of the solvers by min-plus matrix-vector products, with the vectors of the products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+
+class MatrixSolver:
+    """Multiplies the transposed adjacency matrix with the vector of distances until nothing changes.
+
+    A subclass sets `_find_overflow`, a kernel, and `_pattern`, the kernel's arguments for the matrix.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters
+        With `check_every`.
+    matrix_bytes : int
+        Bytes of the matrix that a phase moves at least.
+    """
+
+    runs_on = "device"
+    _find_overflow: Any
+    _pattern: tuple[Any, ...]
+
+    def __init__(self, graph: ResidentGraph, parameters: Any, matrix_bytes: int) -> None:
+        self._graph = graph
+        self._parameters = parameters
+        xp, n = graph.device.xp, graph.n_vertices
+        # The distances that a product reads, and those that it writes.
+        self._x, self._y = xp.empty(n, dtype=np.uint32), xp.empty(n, dtype=np.uint32)
+        self._predecessor = xp.empty(n, dtype=np.uint32)
+        self._overflow = xp.zeros(1, dtype=np.uint32)
+        self._fixed_point = FixedPoint(graph, graph.n_arcs, parameters.check_every)
+        self._bytes = matrix_bytes + int(self._x.nbytes + self._y.nbytes)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the parameters, and the minimum bytes moved by a phase: the matrix, x and y once each."""
+        return self._parameters.model_dump() | {"bytes_per_phase": self._bytes}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        self._x.fill(UNREACHED)
+        self._predecessor.fill(NO_PREDECESSOR)
+        self._overflow.fill(0)
+        self._x[source] = 0
+        self._predecessor[source] = source
+        count = self._fixed_point.run(self._relax_and_swap, lambda: self._x, phases)
+        self._find_overflow(*over(self._graph.n_vertices), (*self._pattern, self._x, self._overflow))
+        overflowed = bool(self._graph.device.item(self._overflow))
+        return Answer(self._x.copy(), self._predecessor.copy(), count, overflowed)
+
+    def _relax_and_swap(self, phase: np.uint32) -> None:
+        self._relax(phase, self._fixed_point.last_phase)
+        self._x, self._y = self._y, self._x
+
+    def _relax(self, *flag: Any) -> None:
+        """Launch a product; its kernels take `flag` as their last arguments."""
+        raise NotImplementedError
