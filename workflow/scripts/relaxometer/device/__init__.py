@@ -6,8 +6,11 @@ an emulation of CUDA's execution model (see ``emulator/``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,11 +30,20 @@ class DeviceOutOfMemory(MemoryError):  # noqa: N818 - like MemoryError
     """The device has not enough memory for an array or a launch."""
 
 
-class Timer(Protocol):
-    """The result of `Device.timer`."""
+@dataclass
+class Timer:
+    """The milliseconds that a ``with`` block took; set at its end."""
 
-    ms: float
-    """Milliseconds on the device's clock; valid after the ``with`` block."""
+    ms: float = math.nan
+
+
+@contextmanager
+def stopwatch() -> Iterator[Timer]:
+    """Time a ``with`` block on the host's clock."""
+    timer = Timer()
+    start = time.perf_counter()
+    yield timer
+    timer.ms = (time.perf_counter() - start) * 1e3
 
 
 class Kernel(Protocol):
@@ -49,10 +61,9 @@ class Kernel(Protocol):
         grid, block
             Blocks in the grid and threads per block, in one to three dimensions.
         args
-            One per parameter: for a pointer, an array of the device with exactly the pointer's type, or None
-            for a null pointer; for a scalar, a NumPy scalar of exactly its type; for a plain struct, a
-            mapping from its members' names to such values, or one packed by `Module.struct`. A structured
-            NumPy scalar fits a struct of its size.
+            One per parameter: for a pointer, a device array of exactly its type, or None; for a scalar, a
+            NumPy scalar of exactly its type; for a plain struct, a mapping of its members or one packed by
+            `Module.struct`. A structured NumPy scalar fits a struct of its size.
         shared_mem
             Bytes of dynamic shared memory per block.
 
@@ -61,25 +72,16 @@ class Kernel(Protocol):
         TypeError
             If an argument does not fit its parameter.
         KernelError
-            If the launch is impossible or the kernel fails. A GPU reports failures at the next
+            If the launch is impossible or the kernel fails; a GPU reports the latter at the next
             synchronization.
         """
 
 
 class Struct(Protocol):
-    """A struct that kernels take by value, packed once for many launches.
-
-    It keeps the arrays alive that it points to.
-    """
+    """A struct that kernels take by value, packed once for many launches; it keeps its arrays alive."""
 
     def set(self, **members: Any) -> None:
-        """Change members; the next launch sees them.
-
-        Raises
-        ------
-        TypeError
-            If a member is unknown or its value does not fit.
-        """
+        """Change members for the next launches; TypeError if one is unknown or its value does not fit."""
 
 
 class Module(Protocol):
@@ -88,9 +90,9 @@ class Module(Protocol):
     def struct(self, name: str, /, **members: Any) -> Struct:
         """Pack a plain struct that the file or a quoted include defines.
 
-        Its members are scalars, pointers (to anything), plain structs, and arrays of these. Values are
-        given, checked and laid out as arguments are: a mapping for a nested struct, a sequence for an array.
-        Members left out here must be set before a launch. Any module that defines an equal struct takes it.
+        Its members are scalars, pointers, plain structs, and arrays of these. Values are given as arguments
+        are: a mapping for a nested struct, a sequence for an array. Members left out here must be set before
+        a launch. Kernels of any module that defines an equal struct take it.
 
         Raises
         ------
@@ -132,8 +134,8 @@ class Device(Protocol):
         Parameters
         ----------
         path
-            The file. Its quoted includes are searched for in its folder and in the package ``relaxometer``,
-            so ``#include "device/atomics.cuh"`` works everywhere.
+            Quoted includes are found in its folder and in the package ``relaxometer``, so
+            ``#include "device/atomics.cuh"`` works everywhere.
         options
             Further compiler options: ``-D`` and ``-I``.
         cooperative

@@ -8,6 +8,7 @@ here, against the parameter lists read from the source, and complain in the same
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -25,16 +26,8 @@ MAX_THREADS = 1024
 class Struct:
     """A struct passed by value: members are checked like arguments, packed, and their arrays kept alive.
 
-    Parameters
-    ----------
-    layout
-        The struct as read from the source.
-    array_type
-        The class of the device's arrays.
-    subject
-        Its name in messages.
-    value
-        A zero-dimensional array of the layout's dtype to pack into.
+    `array_type` is the class of the device's arrays, `subject` the struct's name in messages, and `value` a
+    zero-dimensional array of the layout's dtype to pack into.
     """
 
     def __init__(
@@ -49,11 +42,7 @@ class Struct:
         self._nested: dict[str, Struct] = {}
 
     def set(self, **members: Any) -> None:
-        """Set members; TypeError if one does not fit.
-
-        A pointer takes an array of the device or None, a scalar a NumPy scalar, a nested struct a mapping of
-        its members, and an array a sequence.
-        """
+        """Set members; see `relaxometer.device.Struct`."""
         for name, given in members.items():
             member = self.layout.members.get(name)
             if member is None:
@@ -103,17 +92,7 @@ class Struct:
 
 
 class ArgumentCheck:
-    """Checks the arguments of one kernel's launches, quickly if they fit.
-
-    Parameters
-    ----------
-    kernel
-        The kernel's name, for messages.
-    parameters
-        Its parameters.
-    array_type
-        The class of the device's arrays.
-    """
+    """Checks the arguments of one kernel's launches, quickly if they fit."""
 
     def __init__(self, kernel: str, parameters: Sequence[Parameter], array_type: type) -> None:
         self.kernel = kernel
@@ -126,7 +105,9 @@ class ArgumentCheck:
     def __call__(self, args: Sequence[Any]) -> Sequence[Any]:
         """Return the arguments with every struct as a zero-dimensional array; TypeError unless they fit."""
         if len(args) != len(self._expected):
-            self._miscounted(args)
+            names = ", ".join(parameter.name for parameter in self.parameters)
+            wanted = f"{len(self.parameters)} arguments ({names})"
+            raise TypeError(f"kernel {self.kernel}: wanted {wanted}, given {len(args)}")
         position = 0
         for arg, (expected_type, dtype) in zip(args, self._expected):  # noqa: B905 - strict costs time
             if type(arg) is not expected_type or (
@@ -172,12 +153,6 @@ class ArgumentCheck:
             f"{self._subject(position)}: wanted {self.parameters[position].wanted}, given {given}"
         )
 
-    def _miscounted(self, args: Sequence[Any]) -> NoReturn:
-        listed = ", ".join(parameter.name for parameter in self.parameters)
-        raise TypeError(
-            f"kernel {self.kernel}: wanted {len(self.parameters)} arguments ({listed}), given {len(args)}"
-        )
-
 
 def _expected(parameter: Parameter, array_type: type) -> tuple[Any, np.dtype[Any] | None]:
     """Return the type of a usual argument, and for an array its dtype."""
@@ -214,11 +189,8 @@ def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
 def _read_only(parameter: Parameter, arg: Any) -> str | None:
     """Describe a read-only NumPy array that the kernel may write to."""
     is_written = parameter.is_pointer and not parameter.is_const
-    return (
-        "a read-only array"
-        if is_written and isinstance(arg, np.ndarray) and not arg.flags.writeable
-        else None
-    )
+    is_read_only = isinstance(arg, np.ndarray) and not arg.flags.writeable
+    return "a read-only array" if is_written and is_read_only else None
 
 
 @functools.cache
@@ -244,26 +216,18 @@ def _describe(arg: Any) -> str:
     return f"the {full_name} {arg!r}"
 
 
+@functools.lru_cache(maxsize=4096)
 def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Complete a launch's dimensions to three each; KernelError if CUDA does not allow them."""
-    shape = _shape(grid, block)
-    if shape is None:
+    shape = _three(grid), _three(block)
+    fits = _within(shape[0], MAX_GRID) and _within(shape[1], MAX_BLOCK)
+    if not fits or math.prod(shape[1]) > MAX_THREADS:
         raise KernelError(
             f"kernel {kernel}: a grid of {grid} blocks of {block} threads is impossible: give one to three "
             f"dimensions of at least 1; a block has at most {MAX_THREADS} threads, {MAX_BLOCK} by dimension, "
             f"a grid at most {MAX_GRID} blocks"
         )
     return shape
-
-
-@functools.lru_cache(maxsize=4096)
-def _shape(grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    full_grid = _three(grid)
-    full_block = _three(block)
-    fits = _within(full_grid, MAX_GRID) and _within(full_block, MAX_BLOCK)
-    if not fits or full_block[0] * full_block[1] * full_block[2] > MAX_THREADS:
-        return None
-    return full_grid, full_block
 
 
 def _three(dimensions: Dimensions) -> tuple[int, ...]:
@@ -274,6 +238,5 @@ def _three(dimensions: Dimensions) -> tuple[int, ...]:
 
 
 def _within(dimensions: tuple[int, ...], limits: tuple[int, ...]) -> bool:
-    if len(dimensions) != len(limits):
-        return False
-    return all(1 <= size <= limit for size, limit in zip(dimensions, limits, strict=True))
+    fits = (1 <= size <= limit for size, limit in zip(dimensions, limits, strict=False))
+    return len(dimensions) == len(limits) and all(fits)

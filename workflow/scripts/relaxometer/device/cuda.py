@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError
+from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
@@ -59,13 +59,6 @@ def obstacle() -> str | None:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return f"CuPy sees no GPU: {error}"
     return None if count > 0 else "CuPy sees no GPU"
-
-
-class CudaTimer:
-    """Time between two events of the device."""
-
-    def __init__(self) -> None:
-        self.ms = float("nan")
 
 
 class CudaKernel:
@@ -106,7 +99,7 @@ class CudaKernel:
             raise device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads") from error
 
     def _grant(self, shared_mem: int) -> None:
-        """Request more dynamic shared memory than a block has by default."""
+        """Request dynamic shared memory beyond the default."""
         if shared_mem > self._shared_bytes_granted:
             self._raw.max_dynamic_shared_size_bytes = shared_mem
             self._shared_bytes_granted = shared_mem
@@ -120,7 +113,7 @@ class CudaKernel:
             )
 
     def _resident_blocks(self, threads: int, shared_mem: int) -> int:
-        """Return how many blocks of this shape run at once on the whole device; 0 if one is too large."""
+        """Return the blocks that run at once on the device; 0 if one is too large."""
         occupancy = self._device.xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
         try:
             self._grant(shared_mem)
@@ -138,9 +131,9 @@ class CudaModule:
         path: Path,
         device: CudaDevice,
         *,
-        options: tuple[str, ...],
-        cooperative: bool,
-        name_expressions: Sequence[str],
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
     ) -> None:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
@@ -195,23 +188,14 @@ class CudaDevice:
         self._pinned = self.xp.cuda.alloc_pinned_memory(16)
         _translate_allocations(self.xp)
 
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> CudaModule:
+    def module(self, path: Path, **options: Any) -> CudaModule:
         """Compile a ``.cu`` file; see `relaxometer.device.Device`."""
-        return CudaModule(
-            Path(path), self, options=options, cooperative=cooperative, name_expressions=name_expressions
-        )
+        return CudaModule(path, self, **options)
 
     @contextmanager
-    def timer(self) -> Iterator[CudaTimer]:
+    def timer(self) -> Iterator[Timer]:
         """Time a ``with`` block between two events on the device."""
-        timer = CudaTimer()
+        timer = Timer()
         start = self.xp.cuda.Event()
         end = self.xp.cuda.Event()
         start.record()

@@ -16,20 +16,19 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import re
 import shutil
 import subprocess
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from relaxometer.core.environment import cpu_model
 from relaxometer.core.errors import UserError
-from relaxometer.device import Dimensions, Kernel, KernelError
+from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
 from relaxometer.device.host_build import SANITIZERS, build_library, find_compiler
 from relaxometer.device.signature import PACKAGE, Parameter, read_source
@@ -57,13 +56,6 @@ class _Configuration(ctypes.Structure):
     )
 
 
-class HostTimer:
-    """Wall-clock time of a ``with`` block."""
-
-    def __init__(self) -> None:
-        self.ms = float("nan")
-
-
 class HostKernel:
     """A kernel in a library built by `relaxometer.device.host_build`."""
 
@@ -72,11 +64,10 @@ class HostKernel:
         self._library = module.library_path
         self._function = module.library[f"emulator_launch_{number}"]
         self._check = check
-        cooperative = module.cooperative
-        self._cooperative = cooperative
+        self._cooperative = module.cooperative
         self._message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         self._configuration = _Configuration(
-            cooperative=cooperative,
+            cooperative=module.cooperative,
             order_seed=module.device.order_seed,
             message=ctypes.addressof(self._message),
             message_bytes=_MESSAGE_BYTES,
@@ -122,9 +113,9 @@ class HostModule:
         path: Path,
         device: HostDevice,
         *,
-        options: tuple[str, ...],
-        cooperative: bool,
-        name_expressions: Sequence[str],
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
     ) -> None:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
@@ -132,11 +123,7 @@ class HostModule:
         self.device = device
         self.cooperative = cooperative
         self.library_path = build_library(
-            self._source,
-            self._expressions,
-            include_folders=[PACKAGE],
-            options=options,
-            sanitize=device.sanitize,
+            self._source, self._expressions, options=options, sanitize=device.sanitize
         )
         # PyDLL holds Python's lock during a launch: the scheduler runs one launch at a time.
         self.library = ctypes.PyDLL(str(self.library_path))
@@ -168,28 +155,15 @@ class HostDevice:
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
-        self.name = f"host emulation on {_processor()}"
+        self.name = f"host emulation on {cpu_model()}"
 
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> HostModule:
+    def module(self, path: Path, **options: Any) -> HostModule:
         """Build a ``.cu`` file; see `relaxometer.device.Device`."""
-        return HostModule(
-            Path(path), self, options=options, cooperative=cooperative, name_expressions=name_expressions
-        )
+        return HostModule(path, self, **options)
 
-    @contextmanager
-    def timer(self) -> Iterator[HostTimer]:
+    def timer(self) -> AbstractContextManager[Timer]:
         """Time a ``with`` block."""
-        timer = HostTimer()
-        start = time.perf_counter()
-        yield timer
-        timer.ms = (time.perf_counter() - start) * 1000
+        return stopwatch()
 
     def synchronize(self) -> None:
         """Return at once: launches end before they return."""
@@ -215,7 +189,7 @@ class HostDevice:
         return {
             "kind": self.kind,
             "name": self.name,
-            "processor": _processor(),
+            "processor": cpu_model(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             "compiler": find_compiler().version.partition("\n")[0],
             "order_seed": self.order_seed,
@@ -252,13 +226,3 @@ def _check_sanitizer(sanitize: str) -> None:
             f"sanitize={sanitize!r} must be loaded before Python: "
             f"set LD_PRELOAD=$({compiler} -print-file-name={library})"
         )
-
-
-def _processor() -> str:
-    """Return the processor's model."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -14,7 +14,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError
-from relaxometer.device.signature import Source
+from relaxometer.device.signature import PACKAGE, Source
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
 
@@ -52,13 +51,7 @@ _SANITIZER_FLAGS = {
 }
 SANITIZERS = tuple(name for name in _SANITIZER_FLAGS if name is not None)
 
-_INSTALL_COMPILER = {
-    "debian": "apt install g++",
-    "fedora": "dnf install gcc-c++",
-    "suse": "zypper install gcc-c++",
-    "arch": "pacman -S gcc",
-    "darwin": "xcode-select --install",
-}
+_HOW_TO_INSTALL = "Debian: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install"
 
 
 @dataclass(frozen=True)
@@ -99,15 +92,12 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 def find_compiler() -> Compiler:
     """Find the C++ compiler: ``$CXX``, else g++, c++ or clang++."""
     requested = os.environ.get("CXX")
-    command = shlex.split(requested) if requested else _first_found(("g++", "c++", "clang++"))
+    found = filter(shutil.which, ("g++", "c++", "clang++"))
+    command = shlex.split(requested) if requested else [*found][:1]
     if not command or shutil.which(command[0]) is None:
         missing = f"$CXX names {requested!r}, which is missing" if requested else "no C++ compiler found"
-        raise UserError(f"{missing}: device host compiles its kernels; install one ({_how_to_install()})")
+        raise UserError(f"{missing}: device host compiles its kernels; install one ({_HOW_TO_INSTALL})")
     return _identify(tuple(command))
-
-
-def _first_found(names: Iterable[str]) -> list[str]:
-    return next(([name] for name in names if shutil.which(name)), [])
 
 
 @functools.cache
@@ -115,28 +105,14 @@ def _identify(command: tuple[str, ...]) -> Compiler:
     result = _run([*command, "--version"])
     if result.returncode != 0:
         complaint = result.stderr.strip().partition("\n")[0]
-        raise UserError(f"{shlex.join(command)} --version fails ({_how_to_install()}): {complaint}")
+        raise UserError(f"{shlex.join(command)} --version fails ({_HOW_TO_INSTALL}): {complaint}")
     return Compiler(command, result.stdout.strip())
-
-
-def _how_to_install() -> str:
-    system = sys.platform
-    release = Path("/etc/os-release")
-    if release.exists():
-        system = release.read_text(encoding="utf-8")
-    families = [name for name in _INSTALL_COMPILER if name in system.lower()]
-    if families:
-        return _INSTALL_COMPILER[families[0]]
-    return "Debian and Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install"
 
 
 def cache_folder() -> Path:
     """Return the folder of built libraries: ``$RELAXOMETER_CACHE``, else relaxometer in the user's cache."""
-    chosen = os.environ.get("RELAXOMETER_CACHE")
-    if chosen:
-        folder = Path(chosen)
-    else:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relaxometer"
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relaxometer"
+    folder = Path(os.environ.get("RELAXOMETER_CACHE") or default)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -150,28 +126,17 @@ def build_library(
     source: Source,
     expressions: Sequence[str],
     *,
-    include_folders: Sequence[Path],
     options: Sequence[str] = (),
     sanitize: str | None = None,
 ) -> Path:
     """Return the shared library of a ``.cu`` file, built if it is not in the cache.
 
-    Parameters
-    ----------
-    source
-        The file with its includes.
-    expressions
-        The kernels to export, by name or template instantiation; the library numbers them in this order.
-    include_folders
-        Folders to search for includes.
-    options
-        Further options of the compiler.
-    sanitize
-        One of `SANITIZERS`, or None.
+    The library numbers its kernels in the order of `expressions`: names or template instantiations.
+    `sanitize` is one of `SANITIZERS`, or None.
     """
     compiler = find_compiler()
     flags = [*compiler.flags, *_SANITIZER_FLAGS[sanitize], *options]
-    flags += [f"-I{folder}" for folder in (source.path.parent, *include_folders, EMULATOR)]
+    flags += [f"-I{folder}" for folder in (source.path.parent, PACKAGE, EMULATOR)]
     main = _main_file(source, expressions)
     texts = [main, *_emulator_texts(), *source.files.values()]
     key = _digest([compiler.version, *compiler.command, *flags, *texts])
@@ -182,23 +147,20 @@ def build_library(
         (scratch / "main.cpp").write_text(main, encoding="utf-8")
         expanded = compiler.run([*flags, "-E", str(scratch / "main.cpp")], subject)
         (scratch / "kernels.ii").write_text(rewrite_shared(expanded), encoding="utf-8")
-        objects = [str(_scheduler_object(compiler, sanitize))]
+        defines = [flag for flag in _SANITIZER_FLAGS[sanitize] if flag.startswith("-D")]
+        objects = [str(_emulator_object(compiler, "scheduler.cpp", defines))]
         if sanitize == "undefined":
             objects.append(str(_emulator_object(compiler, "undefined.cpp", [])))
         kernels = ["-x", "c++-cpp-output", str(scratch / "kernels.ii"), "-x", "none"]
-        compile_flags = [*flags, "-c", *kernels, "-o", str(scratch / "kernels.o")]
-        compiler.run(compile_flags, subject)
-        link_flags = ["-shared", *_runtime_flags(sanitize)]
+        compiler.run([*flags, "-c", *kernels, "-o", str(scratch / "kernels.o")], subject)
+        # undefined.cpp replaces the run-time library of UBSan.
+        runtime = [f"-fsanitize={sanitize}"] if sanitize in ("address", "thread") else []
         target = scratch / "library.so"
-        compiler.run([*link_flags, str(scratch / "kernels.o"), *objects, "-o", str(target)], subject)
+        linked = [str(scratch / "kernels.o"), *objects, "-o", str(target)]
+        compiler.run(["-shared", *runtime, *linked], subject)
         return target
 
     return _built_once(library, build)
-
-
-def _runtime_flags(sanitize: str | None) -> list[str]:
-    """Return the flag that links a sanitizer's run-time library; undefined.cpp replaces that of UBSan."""
-    return [f"-fsanitize={sanitize}"] if sanitize in ("address", "thread") else []
 
 
 def _main_file(source: Source, expressions: Sequence[str]) -> str:
@@ -214,11 +176,6 @@ def _main_file(source: Source, expressions: Sequence[str]) -> str:
 @functools.cache
 def _emulator_texts() -> tuple[str, ...]:
     return tuple(file.read_text(encoding="utf-8") for file in sorted(EMULATOR.iterdir()) if file.is_file())
-
-
-def _scheduler_object(compiler: Compiler, sanitize: str | None) -> Path:
-    defines = [flag for flag in _SANITIZER_FLAGS[sanitize] if flag.startswith("-D")]
-    return _emulator_object(compiler, "scheduler.cpp", defines)
 
 
 def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> Path:
@@ -241,8 +198,7 @@ def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> P
 def _built_once(target: Path, build: Callable[[Path], Path]) -> Path:
     """Return a file of the cache, made by `build` in a scratch folder if it is missing.
 
-    The finished file is renamed into place, so that other processes never see half of it; two that build the
-    same file at once both succeed.
+    The finished file is renamed into place, so several processes may build it at once.
     """
     if not target.exists():
         with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:

@@ -19,20 +19,20 @@ import numpy as np
 
 from relaxometer.device import KernelError
 
-# The sizes on every platform of CUDA 12 and later except Windows, where long has 32 bits.
+# The sizes on every platform of CUDA 12 and later except Windows, where long has 32 bits. The words of an
+# integer type are sorted, and `int` and `signed` left out.
 _SCALARS = {
     "bool": "?",
     "char": "i1",
-    "signed char": "i1",
-    "unsigned char": "u1",
+    "char unsigned": "u1",
     "short": "i2",
-    "unsigned short": "u2",
-    "int": "i4",
-    "unsigned int": "u4",
+    "short unsigned": "u2",
+    "": "i4",
+    "unsigned": "u4",
     "long": "i8",
-    "unsigned long": "u8",
+    "long unsigned": "u8",
     "long long": "i8",
-    "unsigned long long": "u8",
+    "long long unsigned": "u8",
     "float": "f4",
     "double": "f8",
     "size_t": "u8",
@@ -40,8 +40,6 @@ _SCALARS = {
     **{f"int{bits}_t": f"i{bits // 8}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}_t": f"u{bits // 8}" for bits in (8, 16, 32, 64)},
 }
-_INTEGER_WORDS = {"unsigned", "signed", "short", "long", "int", "char"}
-
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _ALIASES = (
@@ -126,15 +124,6 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Declaration:
-    """A kernel as declared in the source."""
-
-    name: str
-    template: str
-    parameters: str
-
-
-@dataclass(frozen=True)
 class Source:
     """A ``.cu`` file with all its own includes, and what is declared there.
 
@@ -146,7 +135,7 @@ class Source:
     path: Path
     files: Mapping[Path, str]
     aliases: Mapping[str, str]
-    kernels: Mapping[str, Declaration]
+    kernels: Mapping[str, re.Match[str]]
     constants: Mapping[str, int]
     layouts: Mapping[str, Layout]
 
@@ -157,7 +146,7 @@ class Source:
 
     def exported(self) -> list[str]:
         """Name the kernels that are not templates."""
-        return [name for name, kernel in self.kernels.items() if not kernel.template]
+        return [name for name, kernel in self.kernels.items() if not kernel["template"]]
 
     def parameters(self, expression: str) -> tuple[Parameter, ...]:
         """Read the parameters of a kernel, given by its name or as an instantiation ``name<arguments>``."""
@@ -167,9 +156,9 @@ class Source:
             known = ", ".join(self.kernels) or "none"
             raise KernelError(f"{self.path}: no kernel {expression!r}; there are: {known}")
         aliases = dict(self.aliases)
-        if declaration.template:
-            aliases |= _bind(declaration.template, arguments.rstrip().removesuffix(">"))
-        listed = declaration.parameters.strip()
+        if declaration["template"]:
+            aliases |= _bind(declaration["template"], arguments.rstrip().removesuffix(">"))
+        listed = declaration["parameters"].strip()
         if listed in ("", "void"):
             return ()
         return tuple(_parameter(text, aliases, self.layouts) for text in _split(listed))
@@ -192,15 +181,14 @@ def read_source(path: Path, include_folders: Sequence[Path] = (PACKAGE,)) -> Sou
     files: dict[Path, str] = {}
     _read_into(files, path.resolve(), include_folders)
     aliases: dict[str, str] = {}
-    kernels: dict[str, Declaration] = {}
+    kernels: dict[str, re.Match[str]] = {}
     constants: dict[str, int] = {}
     layouts: dict[str, Layout] = {}
     for text in files.values():
         code = _COMMENT.sub(lambda found: found[1] or " ", text)
         for pattern in _ALIASES:
             aliases |= {found["name"]: found["type"] for found in pattern.finditer(code)}
-        for found in _KERNEL.finditer(code):
-            kernels[found["name"]] = Declaration(found["name"], found["template"] or "", found["parameters"])
+        kernels |= {found["name"]: found for found in _KERNEL.finditer(code)}
         _read_constants(code, aliases, constants)
         for found in _STRUCT.finditer(code):
             layout = _layout(found["name"], code[found.end() :], aliases, constants, layouts)
@@ -270,21 +258,9 @@ def _undecorated(type_name: str, aliases: Mapping[str, str]) -> str:
 
 def _resolve(type_name: str, aliases: Mapping[str, str]) -> np.dtype[Any] | None:
     """Return the dtype of a scalar type, or None for another type."""
-    code = _SCALARS.get(_normalise(_undecorated(type_name, aliases)))
-    return None if code is None else np.dtype(code)
-
-
-def _normalise(type_name: str) -> str:
-    """Spell an integer type as in `_SCALARS`: ``long unsigned`` becomes ``unsigned long``."""
-    words = type_name.split()
-    if not words or not set(words) <= _INTEGER_WORDS:
-        return type_name
-    sign = "unsigned " if "unsigned" in words else ""
-    if "char" in words:
-        return f"{sign}char"
-    if "short" in words:
-        return f"{sign}short"
-    return sign + ("long " * words.count("long")).strip() if "long" in words else f"{sign}int"
+    words = sorted(_undecorated(type_name, aliases).split())
+    code = _SCALARS.get(" ".join(word for word in words if word not in ("int", "signed")))
+    return np.dtype(code) if words and code else None
 
 
 # ----------------------------------------------------------------------------------- structs and constants
@@ -367,10 +343,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 def _evaluate(text: str, dtype: np.dtype[Any] | None, constants: Mapping[str, int]) -> int | None:
     """Evaluate an integer expression of literals and earlier constants; None if it is anything else."""
     literal = re.compile(r"\b(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]+\b")
+    expression = literal.sub(r"\1", text.replace("'", "").strip())
     try:
-        value = _value(
-            ast.parse(literal.sub(r"\1", text.replace("'", "").strip()), mode="eval").body, constants
-        )
+        value = _value(ast.parse(expression, mode="eval").body, constants)
     except (SyntaxError, KeyError, TypeError, ZeroDivisionError):
         return None
     return value % 2 ** (8 * dtype.itemsize) if dtype is not None and dtype.kind == "u" else value

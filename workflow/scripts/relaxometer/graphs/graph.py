@@ -18,7 +18,6 @@ import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.components import component_labels
 
 UNREACHED = np.uint32(2**32 - 1)
 """Distance or level of a vertex that is not reached."""
@@ -181,6 +180,8 @@ class Graph(Csr):
 
     def component_labels(self) -> tuple[int, npt.NDArray[np.int32]]:
         """Count the weakly connected components and label every vertex with its own."""
+        from relaxometer.graphs.components import component_labels  # loads Numba
+
         return component_labels(self.offsets, self.targets)
 
     def largest_component(self) -> Graph:

@@ -10,7 +10,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.core.environment import cpu_model
-from relaxometer.device import Device
+from relaxometer.device import Device, stopwatch
 from relaxometer.problems.sssp.dijkstra._extract_min import THREADS, blocks_for
 from relaxometer.problems.sssp.dijkstra._heap import compiled_heap
 
@@ -133,9 +132,9 @@ class OnCpu:
 
     def __call__(self, rounds: int) -> float:
         """Run this many rounds; return their time in milliseconds."""
-        start = time.perf_counter()
-        self._run(self._state, rounds, self.order)
-        return (time.perf_counter() - start) * 1e3
+        with stopwatch() as timer:
+            self._run(self._state, rounds, self.order)
+        return timer.ms
 
 
 @cache

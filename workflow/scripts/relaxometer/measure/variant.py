@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,7 @@ from relaxometer.core.environment import cpu_model, environment
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.core.progress import Progress
-from relaxometer.device import Device, DeviceOutOfMemory
+from relaxometer.device import Device, DeviceOutOfMemory, stopwatch
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
@@ -72,7 +69,7 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: Device)
     Raises
     ------
     UserError
-        If a source is no vertex of the graph.
+        If a source is not a vertex of the graph.
     """
     outside = sources[(sources < 0) | (sources >= graph.n_vertices)]
     if len(outside):
@@ -132,7 +129,7 @@ class _Job:
         self._has_source = problem.has_source and isinstance(graph, Graph)
         module = variants.load_solver(run.problem, run.solver)
         parameters = run.solver_parameters
-        with _stopwatch() as upload:
+        with stopwatch() as upload:
             self._graph: ResidentGraph | ResidentBatch = (
                 ResidentGraph.upload(device, graph, arcs=parameters.wants_arcs(graph.n_arcs))
                 if isinstance(graph, Graph)
@@ -142,7 +139,7 @@ class _Job:
         # The first solver compiles kernels, which is not part of preparing the graph. The second is timed.
         module.Solver(self._graph, parameters)
         device.synchronize()
-        with _stopwatch() as prepare:
+        with stopwatch() as prepare:
             self.solver = module.Solver(self._graph, parameters)
             device.synchronize()
         self._degrees = device.asarray(graph.degrees)
@@ -183,10 +180,10 @@ class _Job:
 
     def _search(self, source: int, repetition: int, result: Measurement) -> None:
         """Time one search, download its answer and certify it."""
-        timer = _stopwatch() if self.solver.runs_on == "cpu" else self._device.timer()
+        timer = stopwatch() if self.solver.runs_on == "cpu" else self._device.timer()
         with timer as search:
             answer = self._solve(source)
-        with _stopwatch() as download:
+        with stopwatch() as download:
             columns = {name: self._device.asnumpy(values) for name, values in answer.columns.items()}
         if not result.runs:
             result.answer = columns
@@ -196,7 +193,7 @@ class _Job:
 
     def _certify(self, source: int, repetition: int, answer: Any, result: Measurement) -> dict[str, Any]:
         """Prove an answer; return what it reached and the status of its row."""
-        with _stopwatch() as certify:
+        with stopwatch() as certify:
             columns = {name: self._device.asarray(values) for name, values in answer.columns.items()}
             certificate = self._certifier.check(source if self._has_source else None, **columns)
         key = {"source": source, "repetition": repetition}
@@ -234,12 +231,3 @@ def _status(answer: Any, certificate: Certificate) -> tuple[str, str]:
     if getattr(answer, "overflowed", False) and certificate.violations["left_out"]:
         return "error", OVERFLOW
     return "invalid", certificate.reason
-
-
-@contextmanager
-def _stopwatch() -> Iterator[SimpleNamespace]:
-    """Time a block on the host's clock; the result's `ms` is set at its end."""
-    result = SimpleNamespace(ms=float("nan"))
-    start = time.perf_counter()
-    yield result
-    result.ms = (time.perf_counter() - start) * 1e3
