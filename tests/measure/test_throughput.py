@@ -13,7 +13,7 @@ COUNTS = [1, 3, 20]
 
 
 def launches(device, graph, counts=COUNTS, repetitions=2):
-    return measure_throughput(graph, counts, repetitions=repetitions, seed=1, device=device).to_pylist()
+    return measure_throughput(graph, device, searches=counts, repetitions=repetitions, seed=1).to_pylist()
 
 
 def test_every_launch_is_a_row_and_every_answer_proven(device):

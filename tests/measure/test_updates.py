@@ -14,7 +14,7 @@ COUNTS = [1, 20]
 
 
 def updates(device, graph, counts=COUNTS, repetitions=2):
-    return measure_updates(graph, counts, repetitions=repetitions, seed=1, device=device).to_pylist()
+    return measure_updates(graph, device, arcs=counts, repetitions=repetitions, seed=1).to_pylist()
 
 
 def sample():

@@ -56,70 +56,56 @@ def run_variant(
 
 @dataclass(frozen=True)
 class Study:
-    """Something that is timed outside the runs of variants.
+    """A measurement other than the run of a variant.
 
     Parameters
     ----------
     path : str
-        Where its result goes; holds ``{graph}`` if the study is made once per graph.
+        File of the result, with ``{graph}`` if the study is made once per graph.
     measure : callable
-        ``measure(parameters, graph, device)`` returns a Table, or a dict for a JSON file. `graph` is None
+        ``measure(graph, device, **parameters)`` returns a Table, or a dict for a JSON file. `graph` is None
         where the study needs none.
     graphs : callable
         Returns the graphs that a configuration names for the study.
     parameters : callable
-        Returns, as plain data, what the study needs of a configuration.
+        Returns the study's parameters in a configuration, as plain data.
     papers : frozenset of str
-        A study without graphs is wanted if the report redraws one of these papers.
+        A study without graphs is made if the report redraws one of these papers.
     """
 
     path: str
-    measure: Callable[[Mapping[str, Any], Graph | None, Device], pa.Table | dict[str, Any]]
+    measure: Callable[..., pa.Table | dict[str, Any]]
     graphs: Callable[[Config], list[str]] = lambda config: []
     parameters: Callable[[Config], dict[str, Any]] = lambda config: {"seed": config.seed}
     papers: frozenset[str] = frozenset()
 
 
-def _throughput(given: Mapping[str, Any], graph: Graph | None, device: Device) -> pa.Table:
-    assert graph is not None
-    return measure_throughput(
-        graph, given["searches"], repetitions=given["repetitions"], seed=given["seed"], device=device
-    )
-
-
-def _updates(given: Mapping[str, Any], graph: Graph | None, device: Device) -> pa.Table:
-    assert graph is not None
-    return measure_updates(
-        graph, given["arcs"], repetitions=given["repetitions"], seed=given["seed"], device=device
-    )
-
-
 def _section(name: str) -> Callable[[Config], dict[str, Any]]:
-    """Return the function that reads a study's section and the seed out of a configuration."""
+    """Return a function that reads a study's section and the seed of a configuration."""
     return lambda config: {**getattr(config, name).model_dump(exclude={"graphs"}), "seed": config.seed}
 
 
 STUDIES = {
     "throughput": Study(
         "results/throughput/{graph}.parquet",
-        _throughput,
+        measure_throughput,
         lambda config: config.throughput.graphs,
         _section("throughput"),
     ),
     "updates": Study(
         "results/updates/{graph}.parquet",
-        _updates,
+        measure_updates,
         lambda config: config.updates.graphs,
         _section("updates"),
     ),
     "extract_min": Study(
         "results/extract_min.parquet",
-        lambda given, graph, device: time_all(device, seed=given["seed"]),
+        lambda graph, device, seed: time_all(device, seed=seed),
         papers=frozenset({"survey"}),
     ),
     "copy_rate": Study(
         "results/device_rates.json",
-        lambda given, graph, device: copy_rate(device),
+        lambda graph, device: copy_rate(device),
         parameters=lambda config: {},
         papers=frozenset({"survey", "edge-bf"}),
     ),
@@ -131,7 +117,7 @@ def run_study(
     name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
 ) -> Statuses:
     """Make a study and write its result to `path`."""
-    result = STUDIES[name].measure(parameters, graph, device)
+    result = STUDIES[name].measure(graph, device, **parameters)
     if isinstance(result, dict):
         write_json(result, path)
         return {"ok"}

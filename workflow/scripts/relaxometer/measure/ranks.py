@@ -1,4 +1,4 @@
-"""One run over several ranks as a job of the workflow: starts the ranks and ends in one line if they fail."""
+"""A run over several ranks as a job of the workflow: starts the ranks, and fails in one line."""
 
 from __future__ import annotations
 
@@ -20,45 +20,27 @@ from relaxometer.distributed.launch import SCRIPTS, launch
 from relaxometer.plan.models import DistributedRun
 
 LOCAL = "mpirun"
-"""The launcher that starts ranks on this machine alone."""
+"""The launcher that starts ranks on this machine only."""
 
 
-def run_job(
-    run: DistributedRun,
-    out: Path,
-    *,
-    launcher: str | None,
-    folder_of_graph: Path | None,
-    sources: str | None,
-    repetitions: int,
-    warmup: int,
-) -> None:
+def run_job(run: DistributedRun, arguments: list[str], launcher: str | None) -> None:
     """Start the ranks of a run and wait for them.
 
     Parameters
     ----------
     run : DistributedRun
-    out : Path
-        The folder that rank 0 writes into.
+    arguments : list of str
+        As :func:`arguments_of` makes them.
     launcher : str or None
-        What starts the ranks: ``"mpirun"`` on this machine, or the words of another command before its
-        ``-n``, such as ``"srun --mpi=pmix"``. None starts one rank, without a launcher.
-    folder_of_graph : Path or None
-        Of the stored graph; None has the ranks make Graph500's.
-    sources : str or None
-        A Parquet file with the sources of searches on a stored graph.
-    repetitions, warmup : int
-        See :class:`relaxometer.plan.plan.Timing`.
+        ``"mpirun"`` starts ranks on this machine. Another command is given up to its ``-n``, such as
+        ``"srun --mpi=pmix"``. None starts one rank without a launcher.
 
     Raises
     ------
     UserError
-        If the launcher is missing, if there are fewer GPUs than ranks, or if a rank failed; with the first
-        line that a rank or the launcher ended with.
+        If the launcher is missing, there are fewer GPUs than ranks, or a rank failed; with the first line
+        of the rank's or the launcher's error.
     """
-    arguments = arguments_of(
-        run, out, folder_of_graph=folder_of_graph, sources=sources, repetitions=repetitions, warmup=warmup
-    )
     if launcher == LOCAL:
         check_gpus(run)
     said = StringIO()
@@ -79,7 +61,20 @@ def arguments_of(
     repetitions: int,
     warmup: int,
 ) -> list[str]:
-    """Return the arguments of :mod:`relaxometer.distributed.run` for a run; see :func:`run_job`."""
+    """Return the arguments of :mod:`relaxometer.distributed.run` for a run.
+
+    Parameters
+    ----------
+    run : DistributedRun
+    out : Path
+        The folder that rank 0 writes into.
+    folder_of_graph : Path or None
+        The stored graph; without one, the ranks generate Graph500's.
+    sources : str or None
+        A Parquet file with the sources of searches on a stored graph.
+    repetitions, warmup : int
+        See :class:`relaxometer.plan.models.Timing`.
+    """
     graph = f"kron:{run.scale}" if folder_of_graph is None else str(folder_of_graph)
     arguments = ["--problem", run.problem, "--engine", run.engine, "--graph", graph, "--scheme", run.scheme]
     arguments += ["--roots", str(run.roots), "--repetitions", str(repetitions), "--warmup", str(warmup)]
@@ -89,7 +84,7 @@ def arguments_of(
     for name, value in run.parameters.items():
         arguments += ["--set", f"{name}={value}"]
     if _on_gpus(run):
-        # Ranks that shared a GPU would be timed against each other; with NCCL that is an error.
+        # NCCL refuses ranks that share a GPU, which would distort each other's times.
         arguments += ["--transport", "nccl"]
     return arguments
 
@@ -108,11 +103,11 @@ def _on_gpus(run: DistributedRun) -> bool:
 
 
 def _launch_by(launcher: str | None, ranks: int, arguments: Sequence[str]) -> int:
-    """Start the program by a cluster's launcher, or one rank of it without any; return its exit code."""
+    """Start the program by a cluster's launcher, or one rank without one; return the exit code."""
     program = [sys.executable, "-m", "relaxometer.distributed.run", *arguments]
     environment = dict(os.environ)
     if launcher is None:
-        # MPI would take the step of a scheduler that this job runs in for ranks that the scheduler started.
+        # Or MPI would take the scheduler's step, in which this job runs, for ranks.
         environment = {
             key: value for key, value in environment.items() if not key.startswith(("SLURM_", "PMI"))
         }
@@ -129,7 +124,7 @@ def _launch_by(launcher: str | None, ranks: int, arguments: Sequence[str]) -> in
 
 
 def _reason(said: str) -> str | None:
-    """Return the first line of an error, without the word; a rank's own before a launcher's."""
+    """Return the first error, a rank's before a launcher's."""
     marks = ("error: ", "srun: error: ")
     lines = [line.removeprefix(mark) for mark in marks for line in said.splitlines() if line.startswith(mark)]
     return lines[0] if lines else None

@@ -17,7 +17,7 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
     graph : Graph
     sources : int or list of int
         How many to draw without repetition among the vertices that have arcs, or the sources themselves.
-        A graph whose metadata brings ``search_keys`` gives the first so many of these instead.
+        Graphs with ``search_keys`` in their metadata give the first of these instead.
     seed : int
 
     Returns
@@ -28,7 +28,7 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
     Raises
     ------
     UserError
-        If a given source is no vertex, or no vertex has arcs.
+        If a given source is not a vertex, or no vertex has arcs.
     """
     if isinstance(sources, list):
         for source in sources:

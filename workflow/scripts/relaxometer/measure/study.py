@@ -1,4 +1,4 @@
-"""The frame of a study: one row per measurement, and a failure fills in the rows that are left."""
+"""The frame of a study: one row per measurement; a failure fills in the remaining rows."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def study_table(
     Parameters
     ----------
     name : str
-        Of the study, for the lines that show progress.
+        The study's name in progress messages.
     graph : Graph
     device : Device
     schema : Schema
     keys : sequence of dict
-        What is measured, one row each: the first columns of the table after the graph's name.
+        One per row: the first columns after the graph's name.
     results : iterator of dict
-        The other columns, in the order of `keys`. It sets the study up before its first row. When it raises
-        `Skipped`, `DeviceOutOfMemory` or `OverflowError`, the rows left get that status.
+        The other columns, in the order of `keys`. When it raises `Skipped`, `DeviceOutOfMemory` or
+        `OverflowError`, the remaining rows get that status.
 
     Returns
     -------

@@ -30,26 +30,26 @@ TABLE = pa.schema(
 
 
 def measure_throughput(
-    graph: Graph, counts: Sequence[int], *, repetitions: int, seed: int, device: Device
+    graph: Graph, device: Device, *, searches: Sequence[int], repetitions: int, seed: int
 ) -> pa.Table:
     """Time launches of `many-sources` and prove every answer.
 
     Parameters
     ----------
     graph : Graph
-    counts : sequence of int
+    device : Device
+    searches : sequence of int
         Numbers of searches per launch.
     repetitions : int
-        Timed launches of each number; an untimed one precedes them.
+        Timed launches of each number, after an untimed one.
     seed : int
-        Draws the sources, as for single searches. They repeat if the graph has too few.
-    device : Device
+        Draws the sources, as for single searches; they repeat if the graph has too few.
 
     Returns
     -------
     Table of the schema `TABLE`
     """
-    keys = [{"searches": count, "repetition": number} for count in counts for number in range(repetitions)]
+    keys = [{"searches": count, "repetition": number} for count in searches for number in range(repetitions)]
     launches = _launches(graph, keys, seed, device)
     return study_table("throughput", graph, device, TABLE, keys, launches)
 

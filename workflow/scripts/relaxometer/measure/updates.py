@@ -39,20 +39,20 @@ Ends = npt.NDArray[np.int64]
 
 
 def measure_updates(
-    graph: Graph, counts: Sequence[int], *, repetitions: int, seed: int, device: Device
+    graph: Graph, device: Device, *, arcs: Sequence[int], repetitions: int, seed: int
 ) -> pa.Table:
     """Time `incremental` while arcs leave a graph and return, and prove the dominators of every state.
 
     Parameters
     ----------
     graph : Graph
-    counts : sequence of int
+    device : Device
+    arcs : sequence of int
         Numbers of arcs per update. A graph with fewer loses all of them.
     repetitions : int
         Draws of arcs for each number; each draw is removed, then added again.
     seed : int
         Draws the root, as the first source of a run, and the arcs.
-    device : Device
 
     Returns
     -------
@@ -60,11 +60,11 @@ def measure_updates(
     """
     keys = [
         {"change": change, "arcs": count, "repetition": repetition}
-        for count in counts
+        for count in arcs
         for repetition in range(repetitions)
         for change in CHANGES
     ]
-    sizes = [count for count in counts for _ in range(repetitions)]
+    sizes = [count for count in arcs for _ in range(repetitions)]
     return study_table("updates", graph, device, TABLE, keys, _updates(graph, sizes, seed, device))
 
 
