@@ -152,6 +152,16 @@ def test_every_form_of_import_is_followed(package, statement):
     assert provenance.code_hash("importing") != before
 
 
+def test_the_kernel_of_the_same_name_counts_however_it_is_named(package):
+    (package / "mine.py").write_text("KERNEL = __file__[:-3] + '.cu'\n", encoding="utf-8")
+    (package / "mine.cu").write_text("int x;\n", encoding="utf-8")
+    clear()
+    before = provenance.code_hash("mine")
+    edit(package / "mine.cu", lambda text: text + "int y;\n")
+    clear()
+    assert provenance.code_hash("mine") != before
+
+
 def test_an_unknown_module_is_an_error():
     with pytest.raises(FileNotFoundError, match=r"relaxometer\.problems\.nothing"):
         provenance.code_hash("problems.nothing")

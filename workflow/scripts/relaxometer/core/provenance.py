@@ -83,11 +83,15 @@ def _collect(file: Path, files: set[Path]) -> None:
 
 @cache
 def used_by(file: Path) -> tuple[Path, ...]:
-    """Return the files of this package that `file` imports, names or includes."""
+    """Return the files of this package that `file` imports, names or includes.
+
+    The kernel file of the same name counts however the driver names it.
+    """
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
         return tuple(_included(file, name) for name in _INCLUDE.findall(text))
-    return tuple(path for node in ast.walk(ast.parse(text)) for path in _referenced(node, file))
+    kernels = filter(Path.is_file, (file.with_suffix(suffix) for suffix in (".cu", ".cpp")))
+    return *kernels, *(path for node in ast.walk(ast.parse(text)) for path in _referenced(node, file))
 
 
 def _referenced(node: ast.AST, file: Path) -> Iterator[Path]:
