@@ -79,7 +79,7 @@ def test_a_distance_too_short_has_no_tight_predecessor(device, road):
 
 
 def test_a_consistent_detour_is_overstretched(device):
-    """All distances lie on real paths, but one path is not shortest: only the arcs tell."""
+    """All distances lie on real paths, but one path is not shortest: only the arcs show it."""
     graph = Graph.from_arcs("fork", 3, [0, 1, 0], [1, 2, 2], [1, 1, 5])
     distance = np.array([0, 1, 5], dtype=np.uint32)
     predecessor = np.array([0, 0, 0], dtype=np.uint32)
@@ -97,7 +97,7 @@ def test_a_predecessor_without_an_arc_is_found(device, road):
 
 
 @pytest.mark.parametrize("wrong", [2**32 - 1, 2**32 - 2, 713])
-def test_a_predecessor_that_is_no_vertex_is_found(device, road, wrong):
+def test_a_predecessor_that_is_not_a_vertex_is_found(device, road, wrong):
     graph, distance, predecessor = road
     predecessor[5] = wrong
     assert broken_rules(check(device, graph, 0, distance, predecessor)) == {"predecessor"}

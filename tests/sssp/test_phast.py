@@ -1,4 +1,4 @@
-"""PHAST: hierarchies cut into parts, and what is no map."""
+"""PHAST: hierarchies cut into parts, and graphs that are not maps."""
 
 import dataclasses
 import hashlib
@@ -56,7 +56,7 @@ def clique_among_islands(side=CLIQUE, seed=2):
 def archipelago():
     """Grids and many pairs that no path joins, and vertices of their own: a forest of elimination trees.
 
-    The pairs make a level wider than what all warps of a block take at once.
+    The pairs make a level wider than all warps of a block take at once.
     """
     pairs = Graph.from_arcs("pairs", 2400, np.arange(0, 2400, 2), np.arange(1, 2400, 2), np.arange(1200))
     parts = [*(directed_grid(side, seed) for side, seed in ((9, 1), (14, 2), (5, 3))), pairs]
@@ -128,7 +128,7 @@ def test_many_parallel_arcs_are_one_edge(device, there_and_back):
     there, back = there_and_back
     tails = np.concatenate([np.arange(99), np.full(there, 50), np.full(back, 51)])
     heads = np.concatenate([np.arange(1, 100), np.full(there, 51), np.full(back, 50)])
-    chosen = np.arange(len(tails)) != 50  # of the path's own arcs, the one beside the parallel ones
+    chosen = np.arange(len(tails)) != 50  # the path's own arc that is parallel to the others
     tails, heads = tails[chosen], heads[chosen]
     weights = 1 + np.arange(len(tails)) % 7
     graph = Graph.from_arcs("parallel", 100, tails, heads, weights, keep_parallel=True)
@@ -203,7 +203,7 @@ def test_an_instrumented_run_records_the_parts_of_the_search(device):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_hierarchy_keeps_every_distance(data):
-    """Climbing and descending by the hierarchy alone, without a kernel, gives Dijkstra's distances."""
+    """Climbing and descending by the hierarchy, without a kernel, gives Dijkstra's distances."""
     n = data.draw(st.integers(1, 30))
     vertex = st.integers(0, n - 1)
     arcs = data.draw(st.lists(st.tuples(vertex, vertex, st.integers(0, 2**32 - 2)), max_size=70))

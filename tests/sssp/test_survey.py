@@ -176,7 +176,7 @@ class TestDeltaStepping:
         solver = DeltaStepping(
             ResidentGraph.upload(device, graph), load_solver("sssp", "delta-stepping").Parameters(delta=20)
         )
-        targets, weights, light_end = map(device.asnumpy, solver._arcs)
+        targets, weights, light_end = map(device.asnumpy, solver._split())
         for v in range(graph.n_vertices):
             own = slice(graph.offsets[v], graph.offsets[v + 1])
             light = light_end[v] - graph.offsets[v]

@@ -1,4 +1,4 @@
-"""A layout of arcs that needs few dependent reads, and the block size of its kernels."""
+"""A layout of arcs that needs few dependent reads."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ FIRST, NO_ARC, MORE_ARCS = (_CONSTANTS[name] for name in ("FIRST", "NO_ARC", "MO
 
 
 class PackedArcs:
-    """A graph in the layout that needs the fewest dependent reads.
-
-    Parameters
-    ----------
-    device : Device
-    offsets : device array of shape (n_vertices + 1,), int64
-    targets, weights : device array of shape (n_arcs,), uint32
+    """The arcs of a graph, given as the device arrays of its CSR.
 
     Attributes
     ----------
@@ -62,8 +56,3 @@ class PackedArcs:
             first[has, place] = self.arcs[self.rows[has, 0] + np.uint32(place)]
         first[degree > FIRST, FIRST - 1] = xp.array([MORE_ARCS, 0], dtype=xp.uint32)
         return first
-
-
-def threads_per_block(device: Any) -> int:
-    """Return 1024 on a GPU, 128 in the emulation, which runs threads one after another."""
-    return 1024 if device.kind == "cuda" else 128

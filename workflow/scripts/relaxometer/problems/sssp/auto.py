@@ -19,11 +19,7 @@ from relaxometer.problems.sssp.tiled import tiled
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-CANDIDATES: dict[str, Any] = {
-    "tiled": tiled,
-    "near-far": near_far,
-    "push-pull": push_pull,
-}
+CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull": push_pull}
 """Variants by name, in the order of trial.
 
 `adaptive-persistent` was not the fastest on any of 17 graphs and takes long to tune; preparing `phast` takes
@@ -114,12 +110,7 @@ class Solver:
 
 
 def worth_a_try(graph: ResidentGraph) -> tuple[str, list[str]]:
-    """Return the kind of graph, in words, and the candidates that suit it.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    """
+    """Return the kind of graph, in words, and the candidates that suit it."""
     degrees = graph.host.degrees
     mean, largest = graph.n_arcs / max(int(np.count_nonzero(degrees)), 1), int(degrees.max(initial=0))
     features = f"mean degree {mean:.3g}, largest {largest}"

@@ -53,37 +53,21 @@ class SsspCertifier:
         self._report = xp.empty((len(RULES), 2), dtype=xp.uint64)
 
     def check(self, source: int, distance: Any, predecessor: Any) -> Certificate:
-        """Check one answer.
-
-        Parameters
-        ----------
-        source : int
-        distance, predecessor : device array of shape (n_vertices,), uint32
-            As in :class:`relaxometer.problems.sssp.Answer`.
-
-        Returns
-        -------
-        Certificate
-        """
+        """Check one answer; its arrays are as in :class:`relaxometer.problems.sssp.Answer`, on the device."""
         n, device = np.uint32(self._graph.n_vertices), self._graph.device
         launch = ((self._graph.n_vertices + BLOCK - 1) // BLOCK, BLOCK)
         root = np.uint32(source)
         self._report[:, 0] = 0
         self._report[:, 1] = n
-        self._check_arcs(*launch, (*self._graph.csr, distance, predecessor, root, self._report))
-        self._check_predecessors(
-            *launch, (*self._graph.csr, distance, predecessor, root, self._pointer, self._report)
-        )
+        problem = (*self._graph.csr, distance, predecessor, root)
+        self._check_arcs(*launch, (*problem, self._report))
+        self._check_predecessors(*launch, (*problem, self._pointer, self._report))
         self._follow_chains(launch, n)
         self._check_tree(*launch, (n, distance, predecessor, root, self._pointer, self._report))
         report = device.asnumpy(self._report)
         counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
-        first = {
-            rule: int(vertex)
-            for (rule, count), vertex in zip(counts.items(), report[:, 1], strict=True)
-            if count
-        }
-        return Certificate(counts, first)
+        first = dict(zip(RULES, report[:, 1].tolist(), strict=True))
+        return Certificate(counts, {rule: first[rule] for rule, count in counts.items() if count})
 
     def _follow_chains(self, launch: tuple[int, int], n: np.uint32) -> None:
         """Point every vertex to the end of its chain of equal distances.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +29,8 @@ class EdgeList:
     If every arc has one of the same weight in the other direction, each pair of arcs is one edge, relaxed
     both ways. Otherwise every arc is an edge, relaxed one way. Self-loops are left out.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    weight_type : dtype
-        uint32 or float64.
-    block : int, optional
-        Sort the edges by (block of the end, block of the start), with this many consecutive vertices per
-        block. Within a pair of blocks, and without `block`, edges keep the order of the CSR arrays.
+    With `block`, edges are sorted by block of the end, then block of the start, of this many consecutive
+    vertices each. Otherwise they keep the order of the CSR arrays.
 
     Attributes
     ----------
@@ -65,10 +58,10 @@ class EdgeList:
             starts, ends, weights = starts[order], ends[order], weights[order]
         self.starts, self.ends = _padded(xp, starts), _padded(xp, ends)
         self.weights = _padded(xp, weights.astype(weight_type))
-        self._name = "double" if self.weights.dtype == np.float64 else "u32"
+        name = "double" if self.weights.dtype == np.float64 else "u32"
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._joined = xp.zeros(1, dtype=np.uint32)
-        kernels = [f"attach_tight<{self._name}>", f"attach_by_zero<{self._name}>"]
+        kernels = [f"attach_tight<{name}>", f"attach_by_zero<{name}>"]
         module = graph.device.module(Path(__file__).with_name("_edge_list.cu"), name_expressions=kernels)
         self._attach_tight, self._attach_by_zero = map(module.get_function, kernels)
 
@@ -85,38 +78,19 @@ class EdgeList:
     def launch(self, kernel: Any, edges_per_thread: int, *arguments: Any) -> None:
         """Launch a kernel over all edges.
 
-        Parameters
-        ----------
-        kernel : Kernel
-            Its first parameters are: groups of edges, starts, ends, weights, both_ways.
-        edges_per_thread : {1, 4}
-        *arguments
-            The remaining arguments.
+        Its first parameters are: groups of edges, starts, ends, weights, both_ways; `arguments` follow.
         """
-        for starts, ends, weights in self._pieces():
+        for begin in range(0, len(self.starts), PIECE):
+            piece = slice(begin, begin + PIECE)
+            starts, ends, weights = self.starts[piece], self.ends[piece], self.weights[piece]
             groups = len(starts) // edges_per_thread
             edges = (np.uint32(groups), starts, ends, weights, np.bool_(self.both_ways))
             kernel(*over(groups), (*edges, *arguments))
 
-    def _pieces(self) -> Iterator[tuple[Any, Any, Any]]:
-        for begin in range(0, len(self.starts), PIECE):
-            piece = slice(begin, begin + PIECE)
-            yield self.starts[piece], self.ends[piece], self.weights[piece]
-
     def tree(self, source: int, distance: Any) -> tuple[Any, bool]:
-        """Find the predecessors that shortest distances imply.
+        """Return the predecessors that shortest distances imply, and whether the search overflowed.
 
-        Parameters
-        ----------
-        source : int
-        distance : device array of shape (n_vertices,), uint32
-            As in :class:`relaxometer.problems.sssp.Answer`.
-
-        Returns
-        -------
-        predecessor : device array of shape (n_vertices,), uint32
-        overflowed : bool
-            Whether some vertex counts as unreached only because its distance does not fit 32 bits.
+        It has if some vertex counts as unreached only because its distance does not fit 32 bits.
         """
         predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
         predecessor[source] = source
@@ -145,14 +119,8 @@ def _padded(xp: Any, array: Any) -> Any:
 class EdgeSolver:
     """Base of the solvers that relax all edges in every phase, by the kernel ``relax_edges``.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters
-        With `blocked`, `block`, `edges_per_thread` and `check_every`.
-    distance_type : {"float64", "uint32"}
-    file, kernel : str
-        Source of the kernel, and its name with the template's arguments.
+    `parameters` have `blocked`, `block`, `edges_per_thread` and `check_every`; `kernel` is the name with the
+    template's arguments.
     """
 
     runs_on = "device"

@@ -15,16 +15,10 @@ if TYPE_CHECKING:
 
 
 class FixedPoint:
-    """Runs phases until one changes nothing.
+    """Runs phases, each of which examines `arcs` arcs, until one changes nothing.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    arcs : int
-        Arcs examined by a phase.
-    check_every : int
-        Phases between two checks for a change. A check makes the host wait for the device; between checks,
-        up to ``check_every - 1`` phases may run in vain at the end.
+    A check for a change makes the host wait for the device. With one check in `check_every` phases, up to
+    ``check_every - 1`` may run in vain at the end.
 
     Attributes
     ----------

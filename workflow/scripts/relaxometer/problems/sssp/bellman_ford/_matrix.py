@@ -18,15 +18,8 @@ if TYPE_CHECKING:
 class MatrixSolver:
     """Multiplies the transposed adjacency matrix with the vector of distances until nothing changes.
 
-    A subclass sets `_find_overflow`, a kernel, and `_pattern`, the kernel's arguments for the matrix.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters
-        With `check_every`.
-    matrix_bytes : int
-        Bytes of the matrix that a phase moves at least.
+    A subclass sets `_find_overflow`, a kernel, and `_pattern`, the kernel's arguments for the matrix, of
+    which a phase moves at least `matrix_bytes`.
     """
 
     runs_on = "device"

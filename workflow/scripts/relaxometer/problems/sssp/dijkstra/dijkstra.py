@@ -54,20 +54,15 @@ class Solver:
             raise variants.Skipped(
                 f"{n:,} vertices; the n^2 steps of dijkstra are run up to limit = {parameters.limit:,}"
             )
-        self._graph = graph
-        self._parameters = parameters
-        device = graph.device
+        self._graph, self._parameters, device = graph, parameters, graph.device
         module = device.module(Path(__file__).with_name("dijkstra.cu"), cooperative=True)
         self._dijkstra = module.get_function("dijkstra")
         most = device.max_cooperative_blocks(self._dijkstra, parameters.threads)
         self._blocks = min(blocks_for(n, parameters.threads), most)
         xp = device.xp
-        self._queue = xp.empty(n, dtype=xp.uint32)
-        self._distance = xp.empty(n, dtype=xp.uint32)
-        self._predecessor = xp.empty(n, dtype=xp.uint32)
+        self._queue, self._distance, self._predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(3))
         self._minima = xp.empty(self._blocks, dtype=xp.uint64)
-        self._overflow = xp.zeros(1, dtype=xp.uint32)
-        self._steps = xp.zeros(1, dtype=xp.uint32)
+        self._overflow, self._steps = (xp.zeros(1, dtype=xp.uint32) for _ in range(2))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -81,22 +76,14 @@ class Solver:
         search as one phase.
         """
         start = time.perf_counter()
-        for array, nothing in (
-            (self._queue, UNREACHED),
-            (self._distance, UNREACHED),
-            (self._predecessor, NO_PREDECESSOR),
-            (self._overflow, 0),
-        ):
-            array.fill(nothing)
-        self._queue[source] = 0
-        self._distance[source] = 0
+        self._queue.fill(UNREACHED)
+        self._distance.fill(UNREACHED)
+        self._predecessor.fill(NO_PREDECESSOR)
+        self._overflow.fill(0)
+        self._queue[source] = self._distance[source] = 0
         self._predecessor[source] = source
-        state = (self._queue, self._distance, self._predecessor)
-        self._dijkstra(
-            self._blocks,
-            self._parameters.threads,
-            (*self._graph.csr, *state, self._minima, self._overflow, self._steps),
-        )
+        state = (self._queue, self._distance, self._predecessor, self._minima, self._overflow, self._steps)
+        self._dijkstra(self._blocks, self._parameters.threads, (*self._graph.csr, *state))
         device = self._graph.device
         steps = device.item(self._steps)
         if phases is not None:

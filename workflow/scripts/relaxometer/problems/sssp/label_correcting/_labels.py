@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +23,6 @@ WAITS = 1 << 31
 class Labels:
     """Distance, predecessor and waiting bit of every vertex.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    module : Module
-        Compiled from a file that includes ``_labels.cuh``.
-
     Attributes
     ----------
     words : device array of shape (n_vertices,), uint64
@@ -39,10 +34,11 @@ class Labels:
         If vertex ids need more than 31 bits.
     """
 
-    def __init__(self, graph: ResidentGraph, module: Any) -> None:
+    def __init__(self, graph: ResidentGraph) -> None:
         if graph.n_vertices > WAITS:
             raise variants.Skipped(f"{graph.n_vertices:,} vertices; labels hold 31 bits of a predecessor")
         self._graph = graph
+        module = graph.device.module(Path(__file__).with_name("_labels.cu"))
         self._split = module.get_function("split_labels")
         xp = graph.device.xp
         self.words = xp.empty(graph.n_vertices, dtype=xp.uint64)
@@ -57,8 +53,7 @@ class Labels:
     def answer(self, phases: int | None) -> Answer:
         """Return distances and predecessors in new arrays."""
         n, xp = self._graph.n_vertices, self._graph.device.xp
-        distance = xp.empty(n, dtype=xp.uint32)
-        predecessor = xp.empty(n, dtype=xp.uint32)
+        distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
         grid = (n + BLOCK - 1) // BLOCK
         self._split(grid, BLOCK, (np.uint32(n), self.words, distance, predecessor))
         return Answer(distance, predecessor, phases, bool(self._graph.device.item(self.overflow)))

@@ -72,7 +72,7 @@ class Solver:
         self._parameters = parameters
         device = graph.device
         module = device.module(SOURCE.path, cooperative=True)
-        self._labels = Labels(graph, device.module(Path(__file__).with_name("_labels.cu")))
+        self._labels = Labels(graph)
         self._search = module.get_function("search")
         self._shared_bytes = parameters.capacity * SOURCE.layout("Entry").dtype.itemsize
         most = device.max_cooperative_blocks(self._search, BLOCK, self._shared_bytes)
@@ -98,21 +98,13 @@ class Solver:
         self._control[WORK] = 1
         _, Va, Ea, Wa = self._graph.csr
         pool = (self._slots, np.uint32(len(self._slots) - 1), self._control)
-        parameters = self._parameters
-        order = (
-            np.uint32(parameters.capacity),
-            np.uint32(parameters.keep),
-            np.uint32(OPTIONS[parameters.order]),
-        )
-        self._search(
-            self._blocks,
-            BLOCK,
-            (np.uint32(source), Va, Ea, Wa, self._labels.words, *pool, *order, self._labels.overflow),
-            shared_mem=self._shared_bytes,
-        )
+        given, labels = self._parameters, self._labels
+        order = map(np.uint32, (given.capacity, given.keep, OPTIONS[given.order]))
+        arguments = (np.uint32(source), Va, Ea, Wa, labels.words, *pool, *order, labels.overflow)
+        self._search(self._blocks, BLOCK, arguments, shared_mem=self._shared_bytes)
         answer = self._labels.answer(None)
         if phases is not None:
             elapsed_ms = (time.perf_counter() - start) * 1e3
             taken, relaxed = (self._graph.device.item(self._control, place) for place in (TAKEN, RELAXED))
-            phases.append(Phase(parameters.order, taken, relaxed, elapsed_ms))
+            phases.append(Phase(given.order, taken, relaxed, elapsed_ms))
         return answer

@@ -66,21 +66,21 @@ class Solver:
             raise variants.Skipped(f"{graph.n_arcs:,} arcs; delta-stepping counts them in {ARC_BITS} bits")
         self._graph = graph
         device, xp, n = graph.device, graph.device.xp, graph.n_vertices
-        self._labels = Labels(graph, device.module(Path(__file__).with_name("_labels.cu")))
+        self._labels = Labels(graph)
         module = device.module(SOURCE.path, cooperative=True)
         self._delta_stepping = module.get_function("delta_stepping")
         most = device.max_cooperative_blocks(self._delta_stepping, BLOCK)
         self._blocks = min(-(-n // (BLOCK * VERTICES_PER_THREAD)), most)
         self._rule = parameters.delta
         self._delta = np.uint32(_width(graph, parameters.delta))
-        self._arcs = self._split()
+        targets, weights, light_end = self._split()
         self._buckets = xp.empty(n, dtype=xp.uint32)
         self._last_bucket = xp.empty(n, dtype=xp.uint32)
         self._control = xp.zeros(CONTROL_WORDS, dtype=xp.uint64)
-        targets, weights, light_end = self._arcs
-        light, heavy = ({"vertices": xp.empty(n, dtype=xp.uint32)} for _ in range(2))
-        for each in (light, heavy):
-            each["arcs_before"] = xp.empty(n, dtype=xp.uint64)
+        light, heavy = (
+            {"vertices": xp.empty(n, dtype=xp.uint32), "arcs_before": xp.empty(n, dtype=xp.uint64)}
+            for _ in range(2)
+        )
         self._problem = module.struct(
             "Problem",
             n=np.uint32(n),
@@ -142,10 +142,9 @@ class Solver:
     def _split(self) -> tuple[Any, Any, Any]:
         """Return targets, weights and ends of light arcs, with the light arcs of each vertex first."""
         graph, xp = self._graph, self._graph.device.xp
-        targets = xp.empty(graph.n_arcs, dtype=xp.uint32)
-        weights = xp.empty(graph.n_arcs, dtype=xp.uint32)
+        targets, weights = (xp.empty(graph.n_arcs, dtype=xp.uint32) for _ in range(2))
         light_end = xp.empty(graph.n_vertices, dtype=xp.int64)
-        module = graph.device.module(Path(__file__).with_name("delta_stepping.cu"))
+        module = graph.device.module(SOURCE.path)
         blocks = min((graph.n_vertices * 32 + BLOCK - 1) // BLOCK, MAX_SPLITTING_BLOCKS)
         arguments = (*graph.csr, self._delta, targets, weights, light_end)
         module.get_function("split_arcs")(blocks, BLOCK, arguments)

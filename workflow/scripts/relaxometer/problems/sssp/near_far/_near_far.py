@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
-from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._packed_arcs import PackedArcs
 
 if TYPE_CHECKING:
@@ -27,19 +26,9 @@ MODES = ("block", "grid")
 SPARSE = 8
 """Greatest mean degree of a sparse graph."""
 
-LOG_CAPACITY = 1 << 17
-"""Phases that an instrumented run can record separately."""
-
 
 def packed_graph(graph: ResidentGraph, *, first: bool) -> dict[str, Any]:
-    """Return the members of the kernels' `Graph`.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    first : bool
-        Whether single blocks will search: only they read the lists of first arcs.
-    """
+    """Return the members of the kernels' `Graph`; `first` arcs are only for searches by single blocks."""
     packed = PackedArcs(graph.device, graph.offsets, graph.targets, graph.weights)
     return {
         "n": np.uint32(graph.n_vertices),
@@ -58,16 +47,12 @@ def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacit
 
 
 def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
-    """Return the binary logarithm of a bucket's width.
+    """Return the binary logarithm of a bucket's width, `delta` mean weights.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    delta : float or None
-        Width of a bucket in mean weights. None: Davidson et al. make their near pile 32 mean weights over
-        the mean degree wide. Buckets are a sixth of that on sparse graphs and a 24th on others, since here a
-        phase takes further buckets along. A coefficient of variation of the weights above 1 divides the
-        width: then the mean says little about the step from a vertex to the next.
+    By default, the width is a fraction of the near pile of Davidson et al., 32 mean weights over the mean
+    degree: a sixth on sparse graphs and a 24th on others, since here a phase takes further buckets along.
+    A coefficient of variation of the weights above 1 divides it: then the mean says little about the step
+    from a vertex to the next.
     """
     if graph.n_arcs == 0:
         return 0
@@ -83,19 +68,3 @@ def bucket_shift(graph: ResidentGraph, delta: float | None) -> int:
 def is_sparse(graph: ResidentGraph) -> bool:
     """Return whether the mean degree is at most `SPARSE`."""
     return graph.n_arcs <= SPARSE * graph.n_vertices
-
-
-def logged_phases(records: np.ndarray) -> list[Phase]:
-    """Read the phases of a kernel's log.
-
-    Parameters
-    ----------
-    records : ndarray of shape (n_phases + 1, 4), uint64
-        Mode, vertices expanded, arcs relaxed, and the clock at the end in nanoseconds; the first row is the
-        start.
-    """
-    times = np.diff(records[:, 3].astype(np.float64)) / 1e6
-    return [
-        Phase(MODES[int(mode)], int(expanded), int(relaxed), float(ms))
-        for (mode, expanded, relaxed, _), ms in zip(records[1:], times, strict=True)
-    ]

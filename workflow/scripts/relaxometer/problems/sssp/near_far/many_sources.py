@@ -12,14 +12,13 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._packed_arcs import threads_per_block
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
 from relaxometer.problems.sssp.near_far._near_far import (
-    LOG_CAPACITY,
+    MODES,
     QUEUE,
     QUEUE_BYTES,
     allocate_piles,
     bucket_shift,
-    logged_phases,
     packed_graph,
 )
 
@@ -57,9 +56,7 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
-        device = graph.device
-        xp = device.xp
+        self._graph, device, xp = graph, graph.device, graph.device.xp
         self._sources, self._target = parameters.sources, parameters.target
         self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
         module = device.module(Path(__file__).with_name("many_sources.cu"))
@@ -79,10 +76,10 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        log = None if phases is None else self._graph.device.xp.zeros((LOG_CAPACITY, 4), dtype=np.uint64)
+        log = None if phases is None else self._graph.device.xp.zeros((LOG_ROWS, 4), dtype=np.uint64)
         distance, predecessor, count, overflowed = self._launch(np.array([source]), log)
         if phases is not None:
-            phases += logged_phases(self._graph.device.asnumpy(log)[: count + 1])
+            phases += logged_phases(self._graph.device.asnumpy(log)[: count + 1], MODES)
         return Answer(distance[0], predecessor[0], count, overflowed)
 
     def solve_many(self, sources: npt.ArrayLike) -> tuple[Any, Any]:
@@ -124,8 +121,8 @@ class Solver:
         """
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp
-        distance = xp.empty((len(sources), self._stride), dtype=xp.uint32)
-        predecessor = xp.empty((len(sources), self._stride), dtype=xp.uint32)
+        shape = len(sources), self._stride
+        distance, predecessor = (xp.empty(shape, dtype=xp.uint32) for _ in range(2))
         blocks = min(self._blocks, len(sources))
         on_device = device.asarray(sources.astype(np.uint32))
         if blocks > self._searches:
@@ -143,7 +140,7 @@ class Solver:
                 np.uint32(self._stride),
                 self._next,
                 log,
-                np.uint32(LOG_CAPACITY),
+                np.uint32(LOG_ROWS),
                 self._results,
             )
             self._kernel(blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)

@@ -10,16 +10,15 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._packed_arcs import threads_per_block
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
 from relaxometer.problems.sssp.near_far._near_far import (
-    LOG_CAPACITY,
+    MODES,
     QUEUE,
     QUEUE_BYTES,
     SOURCE,
     allocate_piles,
     bucket_shift,
     is_sparse,
-    logged_phases,
     packed_graph,
 )
 
@@ -79,16 +78,13 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph = graph
-        device = graph.device
-        xp = device.xp
+        self._graph, device, xp = graph, graph.device, graph.device.xp
         self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
         self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
         module = device.module(SOURCE.path, cooperative=True)
         self._problem = module.struct("Problem", graph=packed_graph(graph, first=self._widths["narrow"] > 0))
-        self._packed_widths = module.struct(
-            "Widths", **{name: np.uint32(width) for name, width in self._widths.items()}
-        )
+        widths = {name: np.uint32(width) for name, width in self._widths.items()}
+        self._packed_widths = module.struct("Widths", **widths)
         self._shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
         self._result = xp.zeros(1, dtype=xp.uint64)
         self._kernel = module.get_function("near_far")
@@ -118,11 +114,9 @@ class Solver:
 
     def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
         """Run the kernel; return the answer, and whether it is void because a pile was too small."""
-        device = self._graph.device
-        xp = device.xp
-        distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
-        predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
-        log = None if phases is None else xp.zeros((LOG_CAPACITY, 4), dtype=xp.uint64)
+        device, xp = self._graph.device, self._graph.device.xp
+        distance, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
+        log = None if phases is None else xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
         arguments = (
             self._problem,
             self._packed_widths,
@@ -131,14 +125,14 @@ class Solver:
             predecessor,
             self._shared,
             log,
-            np.uint32(LOG_CAPACITY),
+            np.uint32(LOG_ROWS),
             self._result,
         )
         self._kernel(self._blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
         result = device.item(self._result)
         count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
         if phases is not None and not full:
-            phases += logged_phases(device.asnumpy(log)[: count + 1])
+            phases += logged_phases(device.asnumpy(log)[: count + 1], MODES)
         return Answer(distance, predecessor, count, overflowed), full
 
 

@@ -39,10 +39,8 @@ class Arrays:
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
-        self.graph = graph
-        self.device = graph.device
-        xp = self.device.xp
-        n = graph.n_vertices
+        self.graph, self.device = graph, graph.device
+        xp, n = self.device.xp, graph.n_vertices
         self.n = np.uint32(n)
         self.Ca = xp.empty(n, dtype=xp.uint32)
         self.Ua = xp.empty(n, dtype=xp.uint64)

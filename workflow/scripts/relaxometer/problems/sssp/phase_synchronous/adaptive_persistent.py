@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +11,15 @@ import numpy.typing as npt
 from relaxometer.device.signature import read_source
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
 from relaxometer.problems.sssp.phase_synchronous import adaptive
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 512
-HOST_BLOCK = 64
-"""Threads per block; fewer on the emulated device, where each needs a stack of its own."""
 
 SOURCE = read_source(Path(__file__).with_name("adaptive_persistent.cu"))
-LOG_ROWS = 1 << 16
 
 
 class Parameters(adaptive.Parameters):
@@ -54,7 +51,7 @@ class Solver(adaptive.Adaptive):
             log=self._log,
         )
         self._search = module.get_function("search")
-        self._block = BLOCK if graph.device.kind == "cuda" else HOST_BLOCK
+        self._block = threads_per_block(graph.device, BLOCK)
         self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
         self._first_mode = 1
         self._set_thresholds(parameters)
@@ -64,21 +61,14 @@ class Solver(adaptive.Adaptive):
         device, n = self._graph.device, self._graph.n_vertices
         Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
         rule = np.uint32(self._first_mode), np.float32(self._to_all_us), np.float32(self._to_selected_us)
-        rows = np.uint32(LOG_ROWS if phases is not None else 0)
-        self._search(self._blocks, self._block, (self._problem, np.uint32(source), *rule, Ca, Pa, rows))
+        log_rows = np.uint32(LOG_ROWS if phases is not None else 0)
+        self._search(self._blocks, self._block, (self._problem, np.uint32(source), *rule, Ca, Pa, log_rows))
         overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
         if phases is not None:
-            phases += self._logged(count)
+            rows = device.asnumpy(self._log)[:count]
+            # The first phase has no start and so no time.
+            phases += logged_phases(np.concatenate([rows[:1], rows]), ("all", "selected"))
         return Answer(Ca, Pa, count, bool(overflow))
-
-    def _logged(self, count: int) -> list[Phase]:
-        """Return the phases that the kernel recorded; the first has no start and so no time."""
-        rows = self._graph.device.asnumpy(self._log)[:count].tolist()
-        ends = [rows[0][3], *(row[3] for row in rows)]
-        return [
-            Phase("selected" if selected else "all", updated, arcs, (end - begin) / 1e6)
-            for (selected, updated, arcs, _), (begin, end) in zip(rows, pairwise(ends), strict=True)
-        ]
 
     def _tune(self) -> tuple[float, float]:
         thresholds = super()._tune()

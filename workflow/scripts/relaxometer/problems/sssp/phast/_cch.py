@@ -59,16 +59,11 @@ class Contraction:
 def contract(graph: Graph, fill: float) -> Contraction:
     """Order and contract a graph, and find the weights of all arcs.
 
-    Parameters
-    ----------
-    graph : Graph
-    fill : float
-        Maximum arcs of the hierarchy per edge of the graph.
-
     Raises
     ------
     Skipped
-        If the hierarchy would have more arcs, or a vertex more than a slice can hold.
+        If the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a slice
+        can hold.
     """
     order, offsets, up = _preprocess(graph, fill)
     upward, downward = _customize(graph, order, offsets, up)

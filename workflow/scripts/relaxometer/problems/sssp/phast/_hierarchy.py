@@ -74,15 +74,7 @@ class Hierarchy:
 
 
 def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
-    """Contract a graph and cut the hierarchy.
-
-    Parameters
-    ----------
-    graph : Graph
-    n_tasks : int
-        Tasks besides the top.
-    fill : float
-        Maximum arcs of the hierarchy per edge of the graph.
+    """Contract a graph to at most `fill` arcs per edge, and cut the hierarchy into a top and `n_tasks` tasks.
 
     Raises
     ------

@@ -77,13 +77,8 @@ def slice_chains(
 ) -> Slices:
     """Put the chains of more than one vertex into slices, the longest of a group first.
 
-    Parameters
-    ----------
-    offsets, up, downward
-        Upper neighbours of each rank, and the weights of the arcs from them.
-    chain, place, row, group : ndarray of shape (n_vertices,), int64
-        Chain of each rank, place in it, row in its task, and group.
-    n_groups : int
+    The arguments are the upper neighbours of each rank and the weights of the arcs from them; then the chain
+    of each rank, its place in it, its row in its task, and its group.
     """
     length = np.bincount(chain, minlength=len(chain))[chain]
     members = np.lexsort((place, chain, -length, group))

@@ -12,6 +12,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import UNREACHED, Answer, _maps
+from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 SOURCE = read_source(Path(__file__).with_name("phast.cu"))
 
 BOARD = SOURCE.layout("Board")
-
-BLOCK = 1024
-HOST_BLOCK = 128
-"""Threads per block; fewer on the emulated device, where each needs a stack of its own."""
 
 TRIANGLE_BYTES = 4 * 32 * 32
 """Shared memory for the arcs between the ancestors of a round of the climb."""
@@ -80,10 +77,13 @@ class Solver:
 
         self._graph = graph
         device, host, n = graph.device, graph.host, graph.n_vertices
-        _check_degrees(int(host.degrees.max()), graph.n_arcs / n)
+        largest, mean = int(host.degrees.max()), graph.n_arcs / n
+        if largest > MAX_ARCS or mean > MAX_MEAN:
+            limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
+            raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
         module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("phast")
-        self._threads = BLOCK if device.kind == "cuda" else HOST_BLOCK
+        self._threads = threads_per_block(device)
         max_blocks = _maps.max_blocks(device, self._kernel, self._threads)
         tasks = _maps.parts_for(n, max_blocks) if parameters.tasks == "auto" else parameters.tasks
         max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
@@ -154,24 +154,12 @@ class Solver:
         return list(map(Phase, PARTS, updated, relaxed, times_ms.tolist()))
 
 
-def _check_degrees(largest: int, mean: float) -> None:
-    if largest > MAX_ARCS or mean > MAX_MEAN:
-        raise Skipped(
-            f"made for maps of at most {MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean; here {largest} "
-            f"and {mean:.3g}"
-        )
-
-
 def _members(device: Device, hierarchy: Hierarchy, max_slices: int, max_rows: int) -> dict[str, Any]:
     """Return the members of the struct ``Hierarchy`` in ``phast.cu``."""
 
     def slices(given: Slices) -> dict[str, Any]:
-        bounds = given.bounds.astype(np.uint32)
-        return {
-            "table": device.asarray(given.table),
-            "arcs": device.asarray(given.arcs),
-            "bounds": device.asarray(bounds),
-        }
+        arrays = {"table": given.table, "arcs": given.arcs, "bounds": given.bounds.astype(np.uint32)}
+        return {name: device.asarray(array) for name, array in arrays.items()}
 
     arrays = ("order", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth", "jumps")
     return {name: device.asarray(getattr(hierarchy, name)) for name in arrays} | {

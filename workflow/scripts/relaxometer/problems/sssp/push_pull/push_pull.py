@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,18 +13,15 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 512
-HOST_BLOCK = 64
-"""Threads per block; fewer on the emulated device, where each thread needs a stack of its own."""
 
 MANY_ARCS = 64
 """A vertex with more arcs than this gets a whole warp."""
-
-LOG_ROWS = 1 << 16
 
 SOURCE = read_source(Path(__file__).with_name("push_pull.cu"))
 
@@ -73,7 +69,7 @@ class Solver:
         module = device.module(SOURCE.path, cooperative=True)
         self._problem = module.struct("Problem", **self._members(out, into, ids))
         self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
-        self._block = BLOCK if device.kind == "cuda" else HOST_BLOCK
+        self._block = threads_per_block(device, BLOCK)
         self._blocks = device.max_cooperative_blocks(self._search, self._block)
 
     def _members(self, out: tuple[Any, Any], into: tuple[Any, Any], ids: Any) -> dict[str, Any]:
@@ -109,7 +105,7 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         xp, n = self._graph.device.xp, self._graph.n_vertices
-        distance, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
+        distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
         rank = int(self._graph.device.item(self._rank[source : source + 1]))
         if rank < self._n:
             log = self._log, np.uint32(LOG_ROWS if phases is not None else 0)
@@ -121,24 +117,12 @@ class Solver:
         self._unpack(self._blocks, self._block, (*answer, distance, predecessor))
         _, overflowed, logged = self._graph.device.asnumpy(self._state[:12]).view(np.uint32).tolist()
         if phases is not None:
-            phases += self._logged(logged)
+            phases += logged_phases(self._graph.device.asnumpy(self._log)[:logged], ("push", "pull"))
         return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
-
-    def _logged(self, rows: int) -> list[Phase]:
-        """Return the phases of the kernel's log, whose first row is the start."""
-        log = self._graph.device.asnumpy(self._log)[:rows].tolist()
-        return [
-            Phase("pull" if pulled else "push", improved, read, (end - before[3]) / 1e6)
-            for before, (pulled, improved, read, end) in pairwise(log)
-        ]
 
 
 def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
     """Renumber the vertices by falling degree, and sort each vertex's arcs by weight.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
 
     Returns
     -------

@@ -57,14 +57,7 @@ class Tiling:
 
 
 def cut(graph: Graph, n_tiles: int) -> Tiling:
-    """Cut `graph` into `n_tiles` tiles whose sizes differ by about one vertex.
-
-    Parameters
-    ----------
-    graph : Graph
-    n_tiles : int
-        At most the number of vertices.
-    """
+    """Cut `graph` into `n_tiles` tiles, at most one per vertex, whose sizes differ by about one vertex."""
     n = graph.n_vertices
     tile, order = _bisect(graph, n_tiles)
     tails, heads = graph.tails, graph.targets.astype(np.int64)

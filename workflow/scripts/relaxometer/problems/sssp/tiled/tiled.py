@@ -12,6 +12,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
+from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
 from relaxometer.problems.sssp.tiled._tiles import Tiling, cut
 from relaxometer.problems.variants import Skipped
@@ -103,7 +104,9 @@ class Solver:
             self._tiles = min(parameters.tiles, graph.n_vertices)
         tiling = cut(host, self._tiles)
         self._place = tiling.place
-        self._threads = self._threads_per_block(parameters.threads, tiling.largest)
+        self._threads = threads_per_block(device, 512 if tiling.largest <= SMALL else 1024)
+        if parameters.threads != "auto":
+            self._threads = parameters.threads
         capacity = -(-tiling.largest // 4) * 4
         self._allocate_shared(capacity)
         self._delta, self._leash = self._widths(parameters)
@@ -153,21 +156,12 @@ class Solver:
             "waiting": xp.empty(self._tiles, dtype=np.uint32),
         }
 
-    def _threads_per_block(self, threads: int | Literal["auto"], largest: int) -> int:
-        if threads != "auto":
-            return threads
-        if self._graph.device.kind == "host":
-            return 128
-        return 512 if largest <= SMALL else 1024
-
     def _fits(self, shared_bytes: int) -> bool:
         """Return whether all tiles run at once with this much shared memory each."""
         if shared_bytes > _maps.SHARED_BYTES:
             return False
-        return (
-            self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
-            >= self._tiles
-        )
+        blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
+        return blocks >= self._tiles
 
     def _widths(self, parameters: Parameters) -> tuple[int, int]:
         """Return delta and leash in the graph's unit."""
@@ -199,10 +193,8 @@ class Solver:
 
         There are no phases; an instrumented run records the whole search as one.
         """
-        device = self._graph.device
-        xp = device.xp
-        distance = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
-        predecessor = xp.empty(self._graph.n_vertices, dtype=xp.uint32)
+        device, xp = self._graph.device, self._graph.device.xp
+        distance, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
         places = np.uint32(source), np.uint32(self._place[source])
         arguments = (*self._structs, *places, distance, predecessor, log)

@@ -1,0 +1,37 @@
+"""Block sizes and logs of the kernels that run a whole search in one launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+
+LOG_ROWS = 1 << 17
+"""Phases that an instrumented run can record separately."""
+
+
+def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
+    """Return fewer threads in the emulation, which runs them one after another."""
+    return on_gpu if device.kind == "cuda" else 128
+
+
+def logged_phases(rows: np.ndarray[Any, np.dtype[np.uint64]], modes: tuple[str, ...]) -> list[Phase]:
+    """Read the phases of a kernel's log.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_phases + 1, 4), uint64
+        Place of the mode in `modes`, vertices updated, arcs relaxed, and the clock at the end in nanoseconds;
+        the first row is the start.
+    modes : tuple of str
+    """
+    times_ms = np.diff(rows[:, 3].astype(np.int64)) / 1e6
+    return [
+        Phase(modes[mode], updated, relaxed, ms)
+        for (mode, updated, relaxed, _), ms in zip(rows[1:].tolist(), times_ms.tolist(), strict=True)
+    ]
