@@ -40,10 +40,7 @@ def environment() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """Return the commit of the checkout this runs from, marked if the tree differs from it.
-
-    Where the files were brought without their history, the variable RELAXOMETER_COMMIT says it.
-    """
+    """Return ``$RELAXOMETER_COMMIT``, or the commit of this checkout, marked if files have changed."""
     if given := os.environ.get("RELAXOMETER_COMMIT"):
         return given
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]

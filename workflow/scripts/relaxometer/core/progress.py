@@ -9,15 +9,7 @@ INTERVAL_S = 2.0
 
 
 class Progress:
-    """Prints the progress of a step at most every two seconds.
-
-    Parameters
-    ----------
-    what : str
-        Name of the step.
-    total : int
-        Number of its parts.
-    """
+    """Prints the progress of a step of `total` parts at most every two seconds."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what = what

@@ -1,8 +1,7 @@
-"""Which source code a job's result depends on, as one hash that Snakemake compares.
+"""A hash of the source code that a job's result depends on, for Snakemake to compare.
 
-The hash covers what a compiler sees: the syntax tree of Python files, the tokens of CUDA and C++ files.
-Comments, docstrings, blank lines and the folder a file lies in do not enter it, so that mending a comment or
-moving a module reruns nothing.
+It covers the syntax trees of Python files and the tokens of CUDA and C++ files, but no comments, docstrings
+or folders, so that editing a comment or moving a module reruns nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import TypeGuard
 
 NAME = "relaxometer"
 PACKAGE = Path(__file__).parents[1]
@@ -36,18 +36,17 @@ _TOKEN = re.compile(
 
 @cache
 def code_hash(*modules: str, without: tuple[str, ...] = ()) -> str:
-    """Hash the code of `modules` and of everything of this package that they use.
+    """Hash the code of `modules` and of everything in this package that they use.
 
-    Every form of import is followed, also inside functions: ``import``, ``from ... import``, relative
-    imports, and ``import_module`` of a literal name. So are kernel files that a module names, and the files
-    that these include.
+    Every form of import is followed, also inside functions and by ``import_module`` of a literal name; so
+    are the names of kernel files, and their includes.
 
     Parameters
     ----------
     *modules : str
-        Dotted names below ``relaxometer``, such as ``"sssp.adaptive"``.
+        Dotted names below ``relaxometer``, such as ``"measure.variant"``.
     without : tuple of str
-        Modules that cannot change the result. Neither they nor what only they use enters the hash.
+        Modules that cannot change the result: they are left out, with everything that only they use.
 
     Returns
     -------
@@ -67,18 +66,13 @@ def files_used(*modules: str, without: tuple[str, ...] = ()) -> set[Path]:
     """Return the files of `modules` and all that these use, as :func:`code_hash` hashes them."""
     left_out = {next(_chain(module.split("."))) for module in without}
     files = set(left_out)
-    for module in modules:
-        for file in _chain(module.split(".")):
-            _collect(file, files)
+    pending = [file for module in modules for file in _chain(module.split("."))]
+    while pending:
+        file = pending.pop()
+        if file not in files:
+            files.add(file)
+            pending += used_by(file)
     return files - left_out
-
-
-def _collect(file: Path, files: set[Path]) -> None:
-    if file in files:
-        return
-    files.add(file)
-    for used in used_by(file):
-        _collect(used, files)
 
 
 @cache
@@ -96,38 +90,39 @@ def used_by(file: Path) -> tuple[Path, ...]:
 
 def _referenced(node: ast.AST, file: Path) -> Iterator[Path]:
     """Yield the files that one node of a module's syntax tree refers to."""
+    modules: list[str] = []
     if isinstance(node, ast.Import):
-        for alias in node.names:
-            if _is_ours(alias.name):
-                yield from _chain(alias.name.split(".")[1:])
+        modules = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.level:
         folder = file.parents[node.level - 1].joinpath(*(node.module or ".").split("."))
         beside = [folder.with_suffix(".py"), folder / "__init__.py"]
         inside = [path for alias in node.names for path in _candidates(folder, alias.name)]
         yield from (path for path in [*beside, *inside] if path.is_file())
-    elif isinstance(node, ast.ImportFrom) and _is_ours(node.module or ""):
-        parts = (node.module or "").split(".")[1:]
-        yield from _chain(parts)
+    elif isinstance(node, ast.ImportFrom) and _is_ours(node.module):
+        modules = [node.module]
+        parts = node.module.split(".")[1:]
         yield from filter(None, (_file_of([*parts, alias.name]) for alias in node.names))
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         if node.value.endswith(KERNEL_SUFFIXES) and (file.parent / node.value).is_file():
             yield (file.parent / node.value).resolve()
         elif _MODULE_NAME.fullmatch(node.value):
-            yield from _chain(node.value.split(".")[1:])
+            modules = [node.value]
+    for module in filter(_is_ours, modules):
+        yield from _chain(module.split(".")[1:])
 
 
 def _included(file: Path, name: str) -> Path:
-    """Resolve a quoted include as the compilers do: from the file's own folder, then below the package."""
+    """Resolve a quoted include as the compilers do."""
     beside = file.parent / name
     return (beside if beside.is_file() else PACKAGE / name).resolve()
 
 
-def _is_ours(module: str) -> bool:
-    return module.split(".")[0] == NAME
+def _is_ours(module: str | None) -> TypeGuard[str]:
+    return module is not None and module.split(".")[0] == NAME
 
 
 def _chain(parts: list[str]) -> Iterator[Path]:
-    """Yield the file of a module and those of the packages around it, which run when it is imported."""
+    """Yield the file of a module and of the packages that contain it, which are imported first."""
     found = _file_of(parts)
     if found is None:
         raise FileNotFoundError(f"no module {'.'.join([NAME, *parts])}")
@@ -136,7 +131,7 @@ def _chain(parts: list[str]) -> Iterator[Path]:
 
 
 def _file_of(parts: list[str]) -> Path | None:
-    """Return the file of a module by its dotted name below the package, if there is one."""
+    """Return the file of a module if there is one."""
     if not parts:
         return PACKAGE / "__init__.py"
     files = (file for folder in _folders_of(parts[:-1]) for file in _candidates(folder, parts[-1]))
@@ -144,7 +139,7 @@ def _file_of(parts: list[str]) -> Path | None:
 
 
 def _folders_of(package: list[str]) -> list[Path]:
-    """Return the folders of a package's modules; an imported package knows those that were added to it."""
+    """Return the folders of a package's modules, with those added to it at run time."""
     if not package:
         return [PACKAGE]
     folders = [folder / package[-1] for folder in _folders_of(package[:-1])]
@@ -165,39 +160,35 @@ def _content_hash(file: Path) -> str:
 
 
 def _python_content(text: str) -> str:
-    """Return a module's syntax tree as text, without docstrings and without where its imports come from."""
+    """Return a module's syntax tree as text, without docstrings and the paths of its imports."""
     bare = _Bare()
     tree = bare.visit(ast.parse(text))
     return "\n".join([ast.dump(tree), *sorted(bare.imported)])
 
 
 class _Bare(ast.NodeTransformer):
-    """Removes docstrings and imports of this package from a syntax tree; keeps the imported names apart."""
+    """Removes docstrings from a syntax tree, and imports of this package, whose names it collects."""
 
     def __init__(self) -> None:
         self.imported: set[str] = set()
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Drop strings that stand alone: docstrings, also those of attributes."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
-        """Keep the last part of the name of each of our modules."""
         ours = [alias for alias in node.names if _is_ours(alias.name)]
         self.imported |= {f"{alias.name.split('.')[-1]} as {alias.asname}" for alias in ours}
         node.names = [alias for alias in node.names if alias not in ours]
         return node if node.names else None
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """Keep the names imported from our modules."""
-        if not (node.level or _is_ours(node.module or "")):
+        if not (node.level or _is_ours(node.module)):
             return node
         self.imported |= {f"{alias.name} as {alias.asname}" for alias in node.names}
         return None
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """Keep the last part of the path of a kernel file and of the name of one of our modules."""
         if isinstance(node.value, str) and node.value.endswith(KERNEL_SUFFIXES):
             return ast.Constant(PurePosixPath(node.value).name)
         if isinstance(node.value, str) and _MODULE_NAME.fullmatch(node.value):
@@ -206,7 +197,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _kernel_content(text: str) -> str:
-    """Return a CUDA or C++ file's tokens, and the names of the files that it includes."""
+    """Return the tokens of a CUDA or C++ file and the names of its includes."""
     included = sorted(PurePosixPath(name).name for name in _INCLUDE.findall(text))
     tokens: list[str] = []
     in_directive = at_line_start = False
@@ -218,7 +209,7 @@ def _kernel_content(text: str) -> str:
             tokens += ["\n"] * in_directive
             in_directive, at_line_start = False, True
         elif kind in ("space", "comment"):
-            # A space tells `#define F (x)` from `#define F(x)`.
+            # Spaces matter here: `#define F (x)` is not `#define F(x)`.
             tokens += [" "] * (in_directive and tokens[-1] != " ")
         else:
             in_directive |= at_line_start and token == "#"

@@ -21,17 +21,7 @@ SILENCE_S = 2.0
 
 
 class Tee:
-    """A stream that writes to several others.
-
-    Parameters
-    ----------
-    *streams : file object
-
-    Attributes
-    ----------
-    last_write : float
-        On the monotonic clock, in seconds.
-    """
+    """A stream that writes to several others; `last_write` is on the monotonic clock, in seconds."""
 
     def __init__(self, *streams: TextIO) -> None:
         self._streams = streams
@@ -58,11 +48,6 @@ def job(snakemake: Any) -> Iterator[None]:
     """Run a script's body and copy its stderr to the rule's log.
 
     A :class:`UserError` ends the job with its message only; any other exception keeps its traceback.
-
-    Parameters
-    ----------
-    snakemake : object
-        The object that Snakemake gives to the script.
     """
     path = Path(snakemake.log[0])
     path.parent.mkdir(parents=True, exist_ok=True)

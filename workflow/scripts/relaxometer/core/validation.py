@@ -42,23 +42,10 @@ def validated(model: type[Model], raw: Any, file: str) -> Model:
         raise UserError(explain(error, file, raw, model)) from None
 
 
-def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel] | None = None) -> str:
-    """Describe the first problem of `error` in one line.
+def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel]) -> str:
+    """Describe the first problem of `error` as ``file: dotted.key: value is invalid: what it should be``.
 
-    Parameters
-    ----------
-    error : pydantic.ValidationError
-    file : str
-        Name of the file that `raw` came from.
-    raw : object
-        The input of the validation.
-    model : subclass of pydantic.BaseModel, optional
-        The expected type, for suggestions of valid keys.
-
-    Returns
-    -------
-    str
-        ``file: dotted.key: value is invalid: what it should be``.
+    With the expected `model` of the input `raw`, it suggests valid keys for an unknown one.
     """
     problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
     first = problems[0]
@@ -68,7 +55,7 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel] 
         return f"{where}: missing, and has no default"
     value = _short.repr(first["input"])
     if first["type"] == "extra_forbidden":
-        known = _known_keys(model, keys[:-1]) if model else []
+        known = _known_keys(model, keys[:-1])
         return f"{where}: unknown key (its value is {value}){_suggestion(str(keys[-1]), known)}"
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         return f"{where}: {_reason(first)}"
