@@ -25,19 +25,8 @@ from relaxometer.results.samples import (
 from relaxometer.results.statistics import is_faster
 
 COLUMNS = [
-    *(
-        "id",
-        "source",
-        "where",
-        "text",
-        "graph",
-        "quantity",
-        "claimed",
-        "measured",
-        "unit",
-        "ratio",
-        "verdict",
-    ),
+    *("id", "source", "where", "text", "graph", "quantity"),
+    *("claimed", "measured", "unit", "ratio", "verdict"),
     *("tolerance", "direction", "device", "device_kind"),
 ]
 
@@ -94,9 +83,9 @@ class Evidence:
     swept : sequence of str
         Variants that are points of a sweep.
     extract_min : DataFrame or None
-        Trials as :data:`relaxometer.measure.extract_min.TABLE`, if ExtractMin was timed.
+        Trials of ExtractMin, as :data:`relaxometer.measure.extract_min.TABLE`.
     steps : DataFrame or None
-        The gathered phases of all proven variants, by whose modes steps are timed.
+        The gathered phases of all proven variants; a step is a phase's mode.
     """
 
     timings: pd.DataFrame
@@ -300,10 +289,15 @@ def speedup(claim: Claim, evidence: Evidence) -> Measured:
 def speedup_over_cpu(claim: Claim, evidence: Evidence) -> Measured:
     """Return :func:`speedup` over a program on the CPU of the GPU's machine."""
     candidate = evidence.times(claim.graph, claim.of)
-    baseline = evidence.times(claim.graph, claim.over)
-    if (baseline["device_kind"] != "cpu").any():
+    return _speedup(claim, candidate, _cpu_times(claim, evidence), _origin(candidate))
+
+
+def _cpu_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the times of the variant `over`, a program on the CPU."""
+    times = evidence.times(claim.graph, claim.over)
+    if (times["device_kind"] != "cpu").any():
         raise NotMeasured(f"{claim.over} was not timed on a CPU")
-    return _speedup(claim, candidate, baseline, _origin(candidate))
+    return times
 
 
 def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, origin: Origin) -> Measured:
@@ -367,9 +361,8 @@ def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
 
     A variant counts as faster if all its repetitions are faster than all of the other.
     """
-    _, baseline = evidence.times(claim.graph, claim.of), evidence.times(claim.graph, claim.over)
-    if (baseline["device_kind"] != "cpu").any():
-        raise NotMeasured(f"{claim.over} was not timed on a CPU")
+    evidence.times(claim.graph, claim.of)  # raises NotMeasured
+    _cpu_times(claim, evidence)
     searches = evidence.timings.query("graph == @claim.graph and status == 'ok'")
     ours, theirs = (searches[searches["variant"] == variant] for variant in (claim.of, claim.over))
     faster = ours["time_ms"].max() < theirs["time_ms"].min()
@@ -446,11 +439,8 @@ def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_unit(claims: pd.DataFrame, column: str) -> list[str]:
+    values = zip(claims[column].astype(float), claims["unit"], strict=True)
     return [
-        f"{value:,.4g} {unit}".strip()
-        if abs(value) < 1e4
-        else f"{value:,.0f} {unit}".strip()
-        if pd.notna(value)
-        else ""
-        for value, unit in zip(claims[column].astype(float), claims["unit"], strict=True)
+        f"{value:,{'.4g' if abs(value) < 1e4 else '.0f'}} {unit}".strip() if pd.notna(value) else ""
+        for value, unit in values
     ]

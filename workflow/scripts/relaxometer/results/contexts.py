@@ -1,4 +1,4 @@
-"""Device, software and parameters of the runs: read, merged, and as a few lines."""
+"""Reads, merges and summarises the contexts of runs: device, software and parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Parameters
     ----------
     contexts : sequence of mapping
-        As ``measure`` makes them; nested keys come out joined by dots.
+        As ``measure`` makes them. Nested keys are joined by dots.
 
     Returns
     -------

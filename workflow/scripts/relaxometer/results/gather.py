@@ -1,8 +1,7 @@
-"""From the samples of single runs to tidy tables, a summary and a verdict."""
+"""Gathers the samples of all runs into tidy tables, a summary and a verdict."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
+from relaxometer.results.contexts import read_contexts
 from relaxometer.results.statistics import bootstrap_median
 
 KEY = ["problem", "graph", "variant"]
@@ -25,7 +25,7 @@ FAILURES = {"error", "invalid"}
 
 
 def gather(folders: list[Path], file: str) -> pa.Table:
-    """Concatenate one file of many runs, with what identifies each run as columns.
+    """Concatenate one file of many runs, with columns that identify each run.
 
     Parameters
     ----------
@@ -37,10 +37,12 @@ def gather(folders: list[Path], file: str) -> pa.Table:
     -------
     Table
         The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``
-        and a ``parameter_...`` column for each parameter in force in any variant, null in the others.
+        and a ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
+        that is a string in some variants is one in all.
     """
-    contexts = [_context(folder) for folder in folders]
-    worded = _worded(contexts)
+    contexts = read_contexts(folder / "context.json" for folder in folders)
+    parameters = (item for context in contexts for item in context.get("parameters", {}).items())
+    worded = {name for name, value in parameters if isinstance(value, str)}
     tables = [
         _identified(pq.read_table(folder / file), context, worded)
         for folder, context in zip(folders, contexts, strict=True)
@@ -48,24 +50,13 @@ def gather(folders: list[Path], file: str) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _worded(contexts: list[dict[str, Any]]) -> set[str]:
-    """Return the parameters that are words in some variants, and so are written as words in all."""
-    parameters = (item for context in contexts for item in context.get("parameters", {}).items())
-    return {name for name, value in parameters if isinstance(value, str)}
-
-
-def _context(folder: Path) -> dict[str, Any]:
-    context: dict[str, Any] = json.loads((folder / "context.json").read_text(encoding="utf-8"))
-    return context
-
-
 def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> pa.Table:
-    """Put the columns that identify a run in front of its own."""
+    """Put the columns that identify a run before its own."""
     run = context["run"]
     if "solver" not in run:
-        folder = "/".join(run[key] for key in ("problem", "graph", "variant"))
+        folder = "/".join(run[key] for key in KEY)
         raise UserError(f"results/runs/{folder}: made by an older version; delete it and run again")
-    identity = {key: run[key] for key in ("problem", "graph", "variant")} | {"kernel": run["solver"]}
+    identity = {key: run[key] for key in KEY} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
     for name, value in context.get("parameters", {}).items():
         identity[f"parameter_{name}"] = str(value) if name in worded else value
@@ -74,19 +65,19 @@ def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> p
 
 
 def summarise(timings: pa.Table) -> pd.DataFrame:
-    """Return one line a (problem, graph, variant), in the order of the runs.
+    """Return one line per (problem, graph, variant), in the order of the runs.
 
     Parameters
     ----------
     timings : Table
-        As :func:`gather` makes it of ``runs.parquet``.
+        As :func:`gather` makes it from ``runs.parquet``.
 
     Returns
     -------
     DataFrame
-        With the columns ``problem, graph, variant, device_kind, device, status, reason, sources,
-        repetitions, median_ms, ci95_low_ms, ci95_high_ms, mteps, phases, certified``. Times are those of the
-        rows that are ok; ``certified`` is the share of all rows whose answer was proven right.
+        Columns ``problem, graph, variant, device_kind, device, status, reason, sources, repetitions,
+        median_ms, ci95_low_ms, ci95_high_ms, mteps, phases, certified``. Times are of the rows that are ok;
+        ``certified`` is the share of all rows whose answer was proven right.
     """
     frame = timings.to_pandas()
     lines = [
@@ -123,7 +114,7 @@ def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def verdict(summary: Path, throughput: Sequence[Path] = ()) -> str:
-    """Say that every answer was proven right.
+    """Return a sentence saying that every answer was proven right.
 
     Parameters
     ----------
@@ -135,7 +126,7 @@ def verdict(summary: Path, throughput: Sequence[Path] = ()) -> str:
     Raises
     ------
     UserError
-        If one was not, naming each such variant and graph with the reason.
+        If one was not, naming the variants, graphs and reasons.
     """
     table = pd.read_csv(summary, keep_default_na=False)
     failed = [

@@ -1,4 +1,4 @@
-"""What Graph500 asks a run to report: times, edges and rates of its searches, in the benchmark's own format.
+"""The result of a run in Graph500's format: times, edges and rates of its searches.
 
 References
 ----------
@@ -19,13 +19,7 @@ FORMAT = "{:20.17e}"
 
 
 def searches(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the searches that a result is made of: the first one from each source whose answer was proven.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        ``runs.parquet`` of a variant of BFS on a graph.
-    """
+    """Return the searches of a result: the first proven one from each source."""
     finished = runs[runs["status"] == "ok"].sort_values("repetition", kind="stable")
     return finished.drop_duplicates("source")
 
@@ -33,14 +27,15 @@ def searches(runs: pd.DataFrame) -> pd.DataFrame:
 def traversed_edges(runs: pd.DataFrame, *, directed: bool) -> pd.Series:
     """Return the input edges in the part of the graph that each search reached.
 
-    Parallel edges and self-loops count as often as the edge list holds them, where the graph knows. Where it
-    does not, an undirected edge is two arcs, and on a directed graph every arc is an edge.
+    Parallel edges and self-loops of the edge list count if the graph knows them. If not, an undirected edge
+    is two arcs, and an arc of a directed graph is an edge.
 
     Parameters
     ----------
     runs : DataFrame
+        ``runs.parquet`` of a variant of BFS on a graph.
     directed : bool
-        Whether the graph is.
+        Whether the graph is directed.
     """
     stored = runs["reached_arcs"] if directed else runs["reached_arcs"] // 2
     known = runs["input_edges"] if "input_edges" in runs else pd.Series(np.nan, runs.index)
@@ -48,23 +43,12 @@ def traversed_edges(runs: pd.DataFrame, *, directed: bool) -> pd.Series:
 
 
 def edges_per_second(runs: pd.DataFrame, *, directed: bool) -> pd.Series:
-    """Return the traversed edges per second (TEPS) of each search.
-
-    Parameters
-    ----------
-    runs : DataFrame
-    directed : bool
-    """
+    """Return the traversed edges per second (TEPS) of each search; see :func:`traversed_edges`."""
     return traversed_edges(runs, directed=directed) / (runs["time_ms"] * 1e-3)
 
 
 def statistics(samples: Samples) -> dict[str, float]:
-    """Return what the benchmark wants to know about times and edges.
-
-    Parameters
-    ----------
-    samples : ndarray of shape (n_searches,), float64
-    """
+    """Return the specified statistics of times or edges, shape (n_searches,), float64."""
     return _quartiles(samples) | {"mean": float(samples.mean()), "stddev": _deviation(samples)}
 
 

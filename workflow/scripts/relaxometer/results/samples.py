@@ -1,4 +1,4 @@
-"""What figures and claims read out of the gathered samples."""
+"""Selections and medians of the gathered samples, for figures and claims."""
 
 from __future__ import annotations
 
@@ -10,64 +10,48 @@ from relaxometer.results.gather import FAILURES, KEY
 from relaxometer.results.statistics import is_faster
 
 IDENTITY = [*KEY, "kernel", "device_kind", "device"]
-"""Columns that name a run in every gathered table."""
+"""Columns that identify a run in every gathered table."""
 
 EMULATED = "host"
-"""Device kind of the emulated GPU, whose times say nothing about a real one."""
+"""Device kind of the emulated GPU; its times say nothing about a real one."""
 
 PHASE_SYNCHRONOUS = ("conventional", "selection", "adaptive")
 """Kernels of Suzuki et al. In a given phase they all update the same vertices."""
 
 
 def failed_variants(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the keys of the variants that gave a wrong answer or none at all, one row each."""
+    """Return the keys of the variants with a wrong answer or an error, one row each."""
     return timings.loc[timings["status"].isin(FAILURES), KEY].drop_duplicates()
 
 
 def proven(rows: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return those of `rows` whose variant failed nowhere on that graph.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        With the columns of ``gather.KEY``: timings, phases.
-    timings : DataFrame
-        All searches, with their ``status``.
-    """
+    """Return the `rows` whose variant never failed on that graph; `timings` holds all searches."""
     failed = pd.MultiIndex.from_frame(failed_variants(timings))
     return rows[~pd.MultiIndex.from_frame(rows[KEY]).isin(failed)]
 
 
 def proven_phases(phases: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the phases of those phase-synchronous variants that failed nowhere on their graph.
-
-    Parameters
-    ----------
-    phases : DataFrame
-        The gathered phases of any variants.
-    timings : DataFrame
-        All searches, with their ``status``.
-    """
+    """Return the :func:`proven` phases of the phase-synchronous variants."""
     return proven(phases[phases["kernel"].isin(PHASE_SYNCHRONOUS)], timings)
 
 
 def on_one_clock(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in real time, or, where there are none, those of the emulated device."""
+    """Return the rows in real time or, if there are none, those of the emulated device."""
     emulated = rows["device_kind"] == EMULATED
     return rows if emulated.all() else rows[~emulated]
 
 
 def source_times(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a run and source: its median time over the repetitions.
+    """Return the median time over repetitions, one row per run and source.
 
-    Searches that were not finished are left out, and so are whole variants that failed.
+    Unfinished searches and failed variants are left out.
     """
     finished = proven(timings, timings).query("status == 'ok'")
     return finished.groupby([*IDENTITY, "source"], sort=False)["time_ms"].median().reset_index()
 
 
 def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Return the times of two variants over the sources that both were run from, in the same order.
+    """Return the times of two variants over their common sources, in the same order.
 
     Parameters
     ----------
@@ -80,18 +64,7 @@ def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, 
 
 
 def compare(candidate: pd.DataFrame, baseline: pd.DataFrame) -> str:
-    """Say how many times faster or slower one variant is than another, if a paired test shows a difference.
-
-    Parameters
-    ----------
-    candidate, baseline : DataFrame
-        As for :func:`paired`.
-
-    Returns
-    -------
-    str
-        Goes between the names of the two variants.
-    """
+    """Compare two variants by a paired test, in words to put between their names; see :func:`paired`."""
     ours, theirs = paired(candidate, baseline)
     if is_faster(ours, theirs)[0]:
         return f"is {theirs.mean() / ours.mean():.2f} times as fast as"
@@ -101,37 +74,37 @@ def compare(candidate: pd.DataFrame, baseline: pd.DataFrame) -> str:
 
 
 def updated_counts(phases: pd.DataFrame) -> pd.DataFrame:
-    """Return the updated vertices of every phase and source of a graph; the first variant's stand for all.
+    """Return the updated vertices of every phase and source of one graph, by its first variant.
 
     Parameters
     ----------
     phases : DataFrame
-        Rows of :func:`proven_phases`, of one graph.
+        Rows of :func:`proven_phases`; the counts are the same for every variant.
     """
     first = phases[phases["variant"] == phases["variant"].iloc[0]] if len(phases) else phases
     return first[["source", "phase", "updated"]]
 
 
 def share_at_or_under(values: npt.ArrayLike, limits: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return which share of `values` is at or under each of `limits`."""
+    """Return the share of `values` at or below each of `limits`."""
     ordered = np.sort(np.asarray(values))
     return np.searchsorted(ordered, np.asarray(limits), side="right") / max(len(ordered), 1)
 
 
 def gaining_band(sweep: pd.DataFrame, conventional: pd.DataFrame) -> tuple[float, float] | None:
-    """Return the lowest and highest threshold of the band in which the sweep beats the conventional variant.
+    """Return the band of thresholds in which the sweep beats the conventional variant.
 
     Parameters
     ----------
     sweep : DataFrame
         Rows of :func:`source_times` with the column ``to_all_us``.
     conventional : DataFrame
-        Rows of the same for the conventional variant.
+        The same of the conventional variant.
 
     Returns
     -------
     tuple of (low, high) in microseconds, or None
-        The longest row of neighbouring thresholds that are each proven faster; None if none is.
+        The longest run of neighbouring thresholds that are each proven faster; None if none is.
     """
     bands: list[list[float]] = [[]]
     for threshold, rows in sweep.groupby("to_all_us"):
@@ -154,8 +127,8 @@ def median_extract_min(trials: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns ``method`` (a reduction's with its threads), ``values``, ``device_kind``,
-        ``device`` and ``time_us``.
+        Columns ``method`` (``reduction-256`` for 256 threads), ``values``, ``device_kind``, ``device`` and
+        ``time_us``.
     """
     threads = trials["threads"].astype("Int64").astype("string")
     named = trials.assign(method=trials["method"].where(threads.isna(), trials["method"] + "-" + threads))
@@ -165,5 +138,5 @@ def median_extract_min(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_words(rows: pd.DataFrame, column: str) -> str:
-    """Return the values that a column has, each once, for a sentence."""
+    """Return the distinct values of a column, for a sentence."""
     return " and ".join(map(str, rows[column].unique()))

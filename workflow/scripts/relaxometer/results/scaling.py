@@ -1,4 +1,4 @@
-"""From runs over several ranks to one table: rates, where the time goes, and how well a series scales."""
+"""The table of runs over several ranks: rates, shares of the time, efficiency of a series."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = ("computing_ms", "communication_ms", "sent_bytes", "plain_bytes")
 
 
 def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
-    """Return one line a run, in their order.
+    """Return one line per run, in their order.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns ``problem, graph, variant`` (the run's name), ``series``, ``weak`` (whether the
-        graph grows with the ranks), ``engine, ranks, scheme, transport, device_kind, device, vertices, arcs,
-        status, reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
-        ``gteps_low`` and ``gteps_high`` (95%); of the instrumented searches the medians of `PARTS`, NaN where
-        a run failed; ``certified``, the share of answers proven right; and ``efficiency``, the rate a rank
-        over that of the run of the series with the fewest ranks; ``model_gteps``, what
-        :mod:`relaxometer.distributed.model` says of an H200, NaN for what it does not cover.
+        Columns ``problem, graph, variant`` (the run's name), ``series``, ``weak`` (whether the graph grows
+        with the ranks), ``engine, ranks, scheme, transport, device_kind, device, vertices, arcs, status,
+        reason, sources, repetitions``; medians over sources ``median_ms`` and ``median_gteps`` with
+        ``gteps_low`` and ``gteps_high`` (95%), and of `PARTS` over the instrumented searches, NaN where a run
+        failed; ``certified``, the share of answers proven right; ``efficiency``, the rate per rank over that
+        of the run of the series with the fewest ranks; ``model_gteps``, the prediction of
+        :mod:`relaxometer.distributed.model` for an H200, NaN for runs that it does not cover.
     """
     table = pd.DataFrame([_line(run, folder / run.name) for run in runs])
     weak = table.groupby("series")["vertices"].transform("nunique") > 1
@@ -81,7 +81,7 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
 
 
 def _predicted(run: DistributedRun, context: dict[str, Any]) -> float:
-    """Return the model's rate in 10^9 edges a second, NaN for what it does not cover."""
+    """Return the model's rate in 10^9 edges per second, NaN for runs that it does not cover."""
     parameters = context["parameters"]
     plain = parameters.get("parents", "end") == "end" and not parameters.get("cpu_share")
     if run.problem != "bfs" or run.scale is None or "H200" not in context["device"] or not plain:

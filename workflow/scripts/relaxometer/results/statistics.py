@@ -1,4 +1,4 @@
-"""Medians with intervals, and when one variant may be called faster than another."""
+"""Medians with intervals, and the test by which one variant is faster than another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIGNIFICANCE = 0.01
 """Largest p-value at which a difference is claimed."""
 
 FEWEST = 7
-"""Pairs below which no difference can be claimed: n that all point one way have a p-value of 2**-n."""
+"""Fewest pairs that can show a difference: n pairs of the same sign have a p-value of 2**-n."""
 
 
 def bootstrap_median(
@@ -48,7 +48,7 @@ def bootstrap_median(
 
 
 def is_faster(candidate: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[bool, float]:
-    """Tell whether `candidate` is faster than `baseline` over the same sources.
+    """Test whether `candidate` is faster than `baseline` over the same sources.
 
     Parameters
     ----------
