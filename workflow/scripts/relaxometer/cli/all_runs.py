@@ -1,10 +1,10 @@
 """All runs of a configuration in one process: ``python -m relaxometer.cli.all_runs SUITE.yaml``.
 
-A job of the workflow starts Python, opens the GPU and reads its graph, which for a large graph takes longer
-than its searches. Where a GPU is lent by the minute, this does each of these once, and starts ranks once for
-all runs of as many ranks, the most first. It runs in the workflow's folder, between ``snakemake --until
-draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``, and writes what the workflow's own jobs
-would. What can be generated and is not there is made in memory.
+Each job of the workflow starts Python, opens the GPU and reads its graph, which can take longer than its
+searches. This program does so once per graph, and starts ranks once per number of ranks, largest first. Run
+it in the workflow's folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake
+--rerun-triggers mtime``; it writes the files of the workflow's own jobs. Missing graphs that can be generated
+are made in memory.
 """
 
 from __future__ import annotations
@@ -41,13 +41,7 @@ from relaxometer.problems.problem import load_problem, problem_names
 
 
 def graph_of(plan: Plan, name: str) -> Graph | Batch:
-    """Return a graph or a batch as the workflow made it, or generate it.
-
-    Raises
-    ------
-    UserError
-        If the workflow has not made it and it cannot be generated.
-    """
+    """Return a graph or a batch as the workflow made it, or generate it; UserError if neither is possible."""
     dataset = plan.datasets[name]
     folder = Path("results/batches" if dataset.is_batch else "results/graphs", name)
     if (folder / "arcs.parquet").is_file():
@@ -58,7 +52,7 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
 
 
 def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | None:
-    """Return the sources that the workflow drew, or draw them; None where searches have no source."""
+    """Return the sources that the workflow drew, or draw them; None if searches have no source."""
     if isinstance(graph, Batch) or not load_problem(problem).has_source:
         return None
     path = Path("results/sources", f"{graph.name}.parquet")
@@ -115,7 +109,7 @@ def _study_job(plan: Plan, study: str, device: Device, graph_name: str = "") -> 
 def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     """Run everything, graph by graph, until the limit has passed; return the names of the jobs left out.
 
-    With `missing`, jobs whose results exist are passed over, whatever made them.
+    With `missing`, jobs whose results exist are skipped.
     """
     device = get_device(plan.config.device)
     start = time.monotonic()
@@ -134,20 +128,20 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
             statuses = ", ".join(sorted(job.do(graph)))
             print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
     if device.kind == "cuda":
-        # Ranks, which are processes of their own, need what CuPy's pool would keep.
+        # Ranks are other processes and need the memory in CuPy's pool.
         device.xp.get_default_memory_pool().free_all_blocks()
     return left
 
 
 def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
-    """Do all runs over several ranks, until the limit has passed; return what was left out, or failed.
+    """Do all runs over several ranks, until the limit has passed; return the names of those not done.
 
-    A run that fails ends those of as many ranks behind it.
+    A failure ends the later runs on the same number of ranks.
 
     Raises
     ------
     UserError
-        If there is no MPI, or not as many cores or GPUs as ranks.
+        If there is no MPI, or there are fewer cores or GPUs than ranks.
     """
     start = time.monotonic()
     folder = Path("results/runs/distributed")
@@ -165,7 +159,7 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
 
 def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
-    """Start as many ranks as these runs have, for one run after the other; return the exit code."""
+    """Start ranks once for these runs, in turn; return the exit code."""
     timing = plan.config.timing
     lines = []
     for run in runs:
@@ -197,9 +191,9 @@ def main() -> None:
     )
     parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
     parser.add_argument(
-        "--limit-s", type=float, default=float("inf"), help="start nothing after so many seconds"
+        "--limit-s", type=float, default=float("inf"), help="start nothing after this many seconds"
     )
-    parser.add_argument("--missing", action="store_true", help="pass over runs that have results")
+    parser.add_argument("--missing", action="store_true", help="skip runs that have results")
     arguments = parser.parse_args()
     try:
         plan, begin = load_plan(arguments.configfiles), time.monotonic()

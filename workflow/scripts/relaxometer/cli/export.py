@@ -20,21 +20,21 @@ EXTRAS = ("device_rates.json", "distributed.csv", "graph500/*.txt", "tables/*/*.
 """Further files that some suites have, as patterns."""
 
 OF_THE_LANDING_PAGE = {"claims.csv", "data.csv", "machine.csv", "ranking.csv", "table-1.csv"}
-"""Tables that say nothing beyond ``summary.csv``, ``claims.csv`` and the metadata of the graphs."""
+"""Tables whose content is in ``summary.csv``, ``claims.csv`` and the metadata of the graphs."""
 
 
 def export_results(results: Path, target: Path) -> list[Path]:
     """Copy the tables and figures of a finished run.
 
-    Figures of graphs that the run's summary does not name are from other runs and are not copied. The figures
-    and tables of an earlier export are removed; all else in `target`, such as a page of findings, stays.
+    Figures of graphs that are not in the run's summary belong to other runs and are left out. The figures and
+    tables of an earlier export are removed; other files in `target`, such as a page of findings, stay.
 
     Parameters
     ----------
     results : Path
         The workflow's ``results`` folder.
     target : Path
-        Made if it is not there.
+        Created if missing.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def _graphs(summary: Path) -> set[str]:
 
 
 def _figures(folder: Path, graphs: Iterable[str]) -> Iterator[Path]:
-    """Yield the figures over all graphs, which lie in the folder of a paper, and those of `graphs`."""
+    """Yield the figures of all graphs together, which are in a paper's folder, and those of `graphs`."""
     for path in sorted(folder.rglob("*")):
         if path.suffix in FIGURE_KINDS and (path.parent.parent == folder or path.stem in graphs):
             yield path

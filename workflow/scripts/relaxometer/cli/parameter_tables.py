@@ -42,19 +42,13 @@ class Entry(NamedTuple):
 
 
 def entries(model: type[BaseModel]) -> list[Entry]:
-    """Return the entries of a model's parameters, in the order of its fields.
-
-    Raises
-    ------
-    UserError
-        If a parameter is described neither by the model nor by its bases.
-    """
+    """Return the entries of a model's parameters in the order of its fields; UserError if one is missing."""
     described: dict[str, Entry] = {}
     for base in model.__mro__:
         section = _SECTION.search(inspect.cleandoc(base.__doc__ or "") + "\n")
         for names, values, meaning in _ENTRY.findall(section[1]) if section else ():
             entry = Entry(tuple(names.split(", ")), values, " ".join(meaning.split()))
-            # An entry that only points at a base class leaves the description to that class.
+            # An entry may refer to the description in a base class.
             if not entry.meaning.startswith("See :class:"):
                 described = dict.fromkeys(entry.names, entry) | described
     fields = [name for name, field in model.model_fields.items() if not _is_fixed(field)]
@@ -65,7 +59,7 @@ def entries(model: type[BaseModel]) -> list[Entry]:
 
 
 def _is_fixed(field: FieldInfo) -> bool:
-    """Tell whether a field has one possible value, as the tags of distributions do."""
+    """Return whether a field has one possible value, as the tags of distributions do."""
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
 
 
@@ -101,7 +95,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Return a docstring's text in the marks of Markdown."""
+    """Translate a docstring's markup to Markdown."""
     text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", text).replace('``"', '"').replace('"``', '"')
     return re.sub(r'"([^"\s]+)"', r"`\1`", text.replace("``", "`")).replace("|", r"\|")
 
@@ -126,19 +120,19 @@ def section(model: type[BaseModel]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows(model))]) + "\n"
 
 
-def _kernels(problem: str) -> str:
-    """Return the table of a problem's kernels, with what they take where that differs."""
+def _solvers(problem: str) -> str:
+    """Return the table of a problem's solvers; those that take batches say so."""
+    suffixes = {"graph": "", "batch": " (batches)", "either": " (graphs and batches)"}
     named = {}
-    for kernel in solver_names(problem):
-        module = load_solver(problem, kernel)
-        takes = getattr(module.Solver, "takes", "graph")
-        suffix = {"graph": "", "batch": " (batches)", "either": " (graphs and batches)"}[takes]
-        named[f"`{kernel}`{suffix}"] = module.Parameters
+    for solver in solver_names(problem):
+        module = load_solver(problem, solver)
+        suffix = suffixes[getattr(module.Solver, "takes", "graph")]
+        named[f"`{solver}`{suffix}"] = module.Parameters
     return table("solver", named)
 
 
 def _formats(part: str) -> str:
-    """Return the table of the formats that are read, generated, or make batches."""
+    """Return the table of the formats that are ``"read"``, ``"generated"`` or ``"batches"``."""
     needs = {"file": " (file)", "seed": " (`seed`)", "extracted_from": " (`extracted_from`)", None: ""}
     named: dict[str, type[BaseModel]] = {}
     for name, form in all_formats().items():
@@ -169,7 +163,7 @@ def tables() -> dict[str, str]:
     engines = {f"`{name}`": e.parameters for of in ENGINES.values() for name, e in of.items()}
     return {
         **{model.__name__: section(model) for model in sections},
-        **{problem: _kernels(problem) for problem in problem_names()},
+        **{problem: _solvers(problem) for problem in problem_names()},
         "engines": table("engine", engines),
         **{part: _formats(part) for part in ("read", "generated", "batches")},
         "distributions": table("distribution", distributions),
@@ -177,13 +171,7 @@ def tables() -> dict[str, str]:
 
 
 def written(page: str) -> str:
-    """Return a page with its tables rewritten.
-
-    Raises
-    ------
-    UserError
-        If a table has no mark on the page, or a mark no table.
-    """
+    """Return a page with its tables rewritten; UserError if its marks and the tables differ."""
     known = tables()
     marks = [name for _, name, _ in _TABLE.findall(page)]
     if sorted(marks) != sorted(known):

@@ -12,7 +12,7 @@ LOCKS = Path(".snakemake/locks")
 
 
 def at_work(process: psutil.Process) -> bool:
-    """Whether a process is Snakemake at work in this folder."""
+    """Return whether a process is Snakemake running in this folder."""
     try:
         in_this_folder = Path(process.cwd()) == Path.cwd()
         return in_this_folder and any("snakemake" in word for word in process.cmdline()[:3])

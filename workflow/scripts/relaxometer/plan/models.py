@@ -1,4 +1,4 @@
-"""The sections of ``config/config.yaml`` and its overlays, and the runs that follow from them."""
+"""The sections of ``config/config.yaml`` and its overlays, and the runs that they describe."""
 
 from __future__ import annotations
 
@@ -148,12 +148,12 @@ class Series(Section):
 
 
 class Throughput(Section):
-    """Searches per second of `batch`, which makes many shortest-path searches at once.
+    """Searches per second of `many-sources`, which makes many shortest-path searches at once.
 
     Parameters
     ----------
     graphs : list of str
-        Graphs of `sssp`, whose variants stand beside it.
+        Graphs of `sssp`, with whose variants it is compared.
     searches : list of int
         Numbers of searches per launch.
     repetitions : int
@@ -248,13 +248,7 @@ class Config(Section):
 
 
 def config_model(problems: Iterable[str]) -> type[Config]:
-    """Return `Config` with a section for each of these problems.
-
-    Raises
-    ------
-    UserError
-        If a problem is called like another key.
-    """
+    """Return `Config` with a section for each problem; UserError if a problem has another key's name."""
     problems = list(problems)
     for name in Config.model_fields.keys() & problems:
         raise UserError(
@@ -265,7 +259,7 @@ def config_model(problems: Iterable[str]) -> type[Config]:
 
 
 class Folders(BaseModel):
-    """The one key that must be known before the others: it decides which problems there are."""
+    """The key that is read before the others, since it adds problems."""
 
     kernels: list[str] = []
 

@@ -74,11 +74,10 @@ class Plan:
             self._one_of(
                 graph, self.config.problem("sssp").graphs, "throughput.graphs", "graph of sssp.graphs"
             )
-        alone = [
-            name for name in self.config.problem("dominators").graphs if not self.datasets[name].is_batch
-        ]
+        flow_graphs = self.config.problem("dominators").graphs
+        single = [name for name in flow_graphs if not self.datasets[name].is_batch]
         for graph in self.config.updates.graphs:
-            self._one_of(graph, alone, "updates.graphs", "graph of dominators.graphs")
+            self._one_of(graph, single, "updates.graphs", "graph of dominators.graphs")
         for graph in self.config.report.maps:
             self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
 
@@ -113,8 +112,9 @@ class Plan:
             self._one_of(solver, variants.solver_names(name), key, "solver")
             for graph in spec.graphs or []:
                 self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            model = variants.load_solver(name, solver).Parameters
             for expanded, parameters in self._expand(variant, spec.model_extra or {}):
-                parsed = self._checked(name, solver, parameters, key)
+                parsed = validated(model, parameters, f"{self.origin}: {key}")
                 for graph in spec.graphs or section.graphs:
                     if not self._takes(name, solver, graph):
                         continue
@@ -153,7 +153,7 @@ class Plan:
                 graph=series.graph,
                 scale=self._scale(series, ranks, key),
                 ranks=ranks,
-                scheme=self._scheme(series.scheme, engines[engine], ranks, key),
+                scheme=self._scheme(series, engines[engine], ranks, key),
                 roots=series.roots,
                 device=series.device or self.config.device,
                 parameters=parameters,
@@ -169,15 +169,15 @@ class Plan:
             )
         return series.scale_per_rank + ranks.bit_length() - 1
 
-    def _scheme(self, given: str, engine: Engine, ranks: int, key: str) -> str:
-        """Return how this many ranks divide the arcs; see :meth:`Engine.scheme`."""
+    def _scheme(self, series: Series, engine: Engine, ranks: int, key: str) -> str:
+        """Return the partition of the arcs; see :meth:`Engine.scheme`."""
         try:
-            return engine.scheme(given, ranks)
+            return engine.scheme(series.scheme, ranks)
         except UserError as error:
             raise UserError(f"{self.origin}: {key}: {error}") from None
 
     def _timing(self, override: TimingOverride) -> Timing:
-        """Return the common timing with a variant's own values in place."""
+        """Return the common timing with a variant's own values."""
         own = override.model_dump(exclude_none=True)
         common = self.config.timing
         if isinstance(common.sources, list) and "sources" in own:
@@ -192,18 +192,13 @@ class Plan:
             suffix = "".join(f"-{value}" for value in values).replace(".", "p").replace("_", "-")
             yield variant + suffix, {**parameters, **dict(zip(swept, values, strict=True))}
 
-    def _checked(self, problem: str, solver: str, parameters: dict[str, Any], key: str) -> Any:
-        """Return parameters as the solver's own model."""
-        model = variants.load_solver(problem, solver).Parameters
-        return validated(model, parameters, f"{self.origin}: {key}")
-
     def _takes(self, problem: str, solver: str, graph: str) -> bool:
-        """Return whether a solver takes graphs or batches, whichever `graph` is."""
+        """Return whether a solver takes `graph`, a graph or a batch."""
         takes = getattr(variants.load_solver(problem, solver).Solver, "takes", "graph")
         return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
 
     def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
-        """Raise, naming the nearest one, unless `name` is among `known`."""
+        """Raise UserError, naming the nearest one, unless `name` is among `known`."""
         names = list(known)
         if name in names:
             return

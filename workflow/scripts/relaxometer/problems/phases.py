@@ -1,4 +1,4 @@
-"""What one phase of an instrumented run did: the same record for every problem."""
+"""The record of one phase of an instrumented run, the same for every problem."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class Phase:
     Parameters
     ----------
     mode : str
-        How the phase was run; the values are the variant's own, such as ``"all"`` vertices or ``"selected"``
-        ones, ``"top-down"`` or ``"bottom-up"``.
+        How the phase was run, in the variant's own terms, such as ``"all"`` vertices or ``"selected"`` ones,
+        ``"top-down"`` or ``"bottom-up"``.
     updated : int
         Vertices whose part of the answer changed.
     relaxed_arcs : int
-        Arcs that were looked at.
+        Arcs examined.
     time_ms : float
-        Of this phase, the counting left out.
+        Time of the phase without the counting.
     """
 
     mode: str

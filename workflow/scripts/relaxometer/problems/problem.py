@@ -1,7 +1,7 @@
-"""What distinguishes one problem from another, and which problems there are.
+"""The interface of problems, and the list of them.
 
-A problem is a package inside this one, or inside a folder that the configuration's `kernels` names. It holds
-a `PROBLEM` and the problem's variants (see `variants.py`).
+A problem is a package inside this one or in a folder of the configuration's `kernels`. It holds a `PROBLEM`
+and the problem's variants (see `variants.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from relaxometer import problems
 from relaxometer.core.errors import UserError
+from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.phases import Phase
 
 FIRST = ("sssp", "bfs", "dominators")
@@ -25,12 +26,12 @@ FIRST = ("sssp", "bfs", "dominators")
 
 def _is_known(columns: Mapping[str, Any]) -> Any:
     first = next(iter(columns.values()))
-    return first != np.uint32(2**32 - 1)
+    return first != UNREACHED
 
 
 @dataclass(frozen=True)
 class Problem:
-    """How answers to a problem are kept and proven.
+    """How answers to a problem are stored and proven.
 
     Parameters
     ----------
@@ -39,8 +40,8 @@ class Problem:
     rules : tuple of str
         The rules of a certificate.
     certifier : callable
-        Makes the certifier of one resident graph or batch. Its ``check(source, **columns)`` returns a
-        :class:`relaxometer.problems.certificate.Certificate`; `source` is None where a search has none.
+        Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
+        :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none.
     has_source : bool, default=True
         Whether a search of a graph starts from a source. Searches of a batch never do.
     takes_batches : bool, default=False
@@ -63,7 +64,7 @@ class Answer(Protocol):
 
     @property
     def phases(self) -> int | None:
-        """Phases, levels or rounds until the search ended; None where the variant has none."""
+        """Phases, levels or rounds of the search; None if the variant has none."""
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -109,7 +110,7 @@ class Solver(Protocol):
         Parameters
         ----------
         source : int or None
-            None where searches have no source.
+            None if searches have no source.
         phases : list, optional
             If given, the run is instrumented: a `Phase` is appended for each phase. Such a run is not timed.
         """
@@ -122,25 +123,13 @@ def problem_names() -> tuple[str, ...]:
 
 
 def load_problem(name: str) -> Problem:
-    """Return the `PROBLEM` of a package.
-
-    Raises
-    ------
-    UserError
-        If the package of a user's own problem cannot be imported or has no `PROBLEM`.
-    """
+    """Return the `PROBLEM` of a package; raises as :func:`import_own`."""
     problem: Problem = import_own(f"relaxometer.problems.{name}", "PROBLEM").PROBLEM
     return problem
 
 
 def import_own(module: str, *needed: str) -> Any:
-    """Import a module of a problem.
-
-    Raises
-    ------
-    UserError
-        If it cannot be imported or lacks one of the names `needed`, naming file and line.
-    """
+    """Import a module; UserError with file and line if it fails or lacks one of the names `needed`."""
     try:
         imported = importlib.import_module(module)
     except UserError:
@@ -167,7 +156,7 @@ def _place(error: Exception, module: str) -> str:
 
 
 def add_folders(folders: Iterable[str], origin: str = "config") -> None:
-    """Find problems and variants in folders outside the package, too.
+    """Add folders of problems and variants outside the package.
 
     A folder holds one folder per problem: ``my_kernels/sssp/my_variant.py`` is a variant of `sssp`, and
     ``my_kernels/components/__init__.py`` with a `PROBLEM` is a problem of its own.
@@ -177,12 +166,12 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
     folders : iterable of str
         Relative to the working directory. Adding a folder twice has no effect.
     origin : str
-        Where the folders are named, for messages.
+        The configuration that names them, for messages.
 
     Raises
     ------
     UserError
-        If a folder does not exist or holds a folder that is not a problem.
+        If a folder does not exist or contains a folder that is not a problem.
     """
     for folder in folders:
         root = Path(folder).resolve()

@@ -26,11 +26,11 @@ RUNS = pa.schema(
         ("reason", pa.string()),
     ]
 )
-"""A row for each (source, repetition)."""
+"""One row per (source, repetition)."""
 
 
 def certificates_schema(problem: Problem) -> pa.Schema:
-    """Return the columns of the certificates of a problem: for each answer, how often it breaks each rule."""
+    """Return the schema of a problem's certificates: how often each answer breaks each rule."""
     key = [("source", pa.int64()), ("repetition", pa.int32()), ("holds", pa.bool_())]
     return pa.schema(key + [(f"rule_{rule}", pa.int64()) for rule in problem.rules])
 
@@ -45,4 +45,4 @@ PHASES = pa.schema(
         ("time_ms", pa.float64()),
     ]
 )
-"""A row for each phase of the instrumented run of each source."""
+"""One row per phase of the instrumented run of each source."""

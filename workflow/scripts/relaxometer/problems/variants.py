@@ -16,7 +16,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.problems.problem import import_own
 
 RENAMED = {"batch": "many-sources"}
-"""Present names of variants, by their former names."""
+"""Current names of variants, by former name."""
 
 
 class Parameters(BaseModel):
@@ -34,21 +34,12 @@ class Skipped(Exception):  # noqa: N818  (a status, not an error)
 
 
 def solver_modules(problem: str) -> dict[str, str]:
-    """Return the variants of a problem.
-
-    Parameters
-    ----------
-    problem : str
-
-    Returns
-    -------
-    dict of str to str
-        The dotted name of each variant's module, by the name of the variant, in alphabetical order.
+    """Return the dotted names of the modules of a problem's variants, by variant in alphabetical order.
 
     Raises
     ------
     UserError
-        If two modules have the same name, or a file's name is not one that Python can import.
+        If two modules have the same name, or Python cannot import a file of this name.
     """
     package = importlib.import_module(f"relaxometer.problems.{problem}")
     found: dict[str, Path] = {}
@@ -76,11 +67,5 @@ def solver_names(problem: str) -> list[str]:
 
 
 def load_solver(problem: str, name: str) -> Any:
-    """Import the module of a variant.
-
-    Raises
-    ------
-    UserError
-        If the module cannot be imported, or lacks `Parameters` or `Solver`.
-    """
+    """Import the module of a variant; UserError if this fails or it lacks `Parameters` or `Solver`."""
     return import_own(solver_modules(problem)[name], "Parameters", "Solver")
