@@ -1,11 +1,10 @@
 """Every GPU variant of every problem under compute-sanitizer, on small graphs: ``make sanitize``.
 
-Each variant runs under each tool in a process of its own, several at a time: a faulty kernel spoils nobody
-else's result. Every array is an allocation of its own there, so that memcheck sees an access that leaves one
-for the next, and initcheck one to memory that another array left behind. Answers are proven too.
+Each variant runs under each tool in its own process, several at a time. Every array has its own allocation,
+so memcheck sees accesses beyond an array, and initcheck reads of uninitialised memory. Answers are proven.
 
-Prints a table, writes the tools' whole output to ``logs/sanitize/``, and fails if any tool found an error.
-Without a GPU or the tool it says so in one line and succeeds.
+Prints a table, writes the tools' output to ``logs/sanitize/``, and fails if any tool found an error. Without
+a GPU or the tool it prints one line and succeeds.
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ LOGS = ROOT / "logs/sanitize"
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 GRAPHS = ("two-islands", "zero-weights", "hub", "grid", "random-directed")
-"""Sample graphs that take a kernel through its ways: unreached parts, ties, a hub, a map."""
+"""Sample graphs with unreached parts, ties, a hub, a map."""
 
 WAYS: dict[str, list[dict[str, float]]] = {
-    # By default one block does these graphs alone.
+    # By default a single block searches graphs as small as these.
     "sssp/near-far": [
         {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
         {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
     ],
 }
-"""Parameters that take a variant through parts of its kernel that it needs for large graphs only."""
+"""Parameters that reach code which only large graphs need."""
 
 TIMEOUT_S = 300
 
 MEANT = {
     "dominators/multiword, racecheck": "relaxed: a word read too early is read again in the next sweep",
 }
-"""Races that are part of an algorithm. The tool cannot tell a relaxed access from a plain one."""
+"""Races that are part of an algorithm: the tool does not distinguish relaxed accesses from plain ones."""
 
 SUMMARY = re.compile(
     r"=+ (?:ERROR SUMMARY: (?P<errors>\d+) error"
@@ -63,16 +62,7 @@ MESSAGE = re.compile(r"=+ (?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY)(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one tool said of one variant.
-
-    Parameters
-    ----------
-    text : str
-        For the table: "ok", a number of errors, or what went wrong.
-    good : bool
-    why : str
-        The first line of what was found.
-    """
+    """The result of one variant under one tool: the text for the table, and the first finding."""
 
     text: str
     good: bool
@@ -91,13 +81,7 @@ def gpu_variants(wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 
 def exercise(problem: str, variant: str, device: Device) -> None:
-    """Search every graph of `GRAPHS`, also instrumented and many at once, and prove the answers.
-
-    Raises
-    ------
-    AssertionError
-        If an answer is wrong.
-    """
+    """Search every graph of `GRAPHS`, and prove the answers; AssertionError if one is wrong."""
     module, certifier = load_solver(problem, variant), load_problem(problem).certifier
     for graph in map(sample_graphs().__getitem__, GRAPHS):
         resident = ResidentGraph.upload(device, graph)
@@ -113,7 +97,7 @@ def exercise(problem: str, variant: str, device: Device) -> None:
 
 
 def prove(solver: Any, prover: Any, graph: Graph, device: Device) -> None:
-    """Search from two sources, one by one and at once, and prove the answers."""
+    """Search from two sources, also instrumented and both at once, and prove the answers."""
     sources = [0, graph.n_vertices - 1]
     for source in sources:
         columns = solver.solve(source).columns
@@ -128,7 +112,7 @@ def prove(solver: Any, prover: Any, graph: Graph, device: Device) -> None:
 
 
 def examine(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -> Outcome:
-    """Run one variant under one tool, and say what came of it."""
+    """Run one variant under one tool and print the outcome."""
     found = run_tool(sanitizer, tool, problem, variant, logs)
     print(f"{problem}/{variant}, {tool}: {found.text}", flush=True)
     return found
@@ -148,10 +132,7 @@ def run_tool(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) 
 
 
 def outcome(output: str, returncode: int, meant: str | None = None) -> Outcome:
-    """Read what a tool printed round a program that ended with `returncode`.
-
-    `meant` says why races are part of the algorithm, if they are.
-    """
+    """Read a tool's output on a program that ended with `returncode`; `meant` is a reason to allow races."""
     summary = list(SUMMARY.finditer(output))
     messages = [found["text"] for found in MESSAGE.finditer(output)]
     if not summary:
@@ -174,13 +155,13 @@ def _counted(number: int, what: str) -> str:
 
 
 def _last_line(output: str) -> str:
-    """Return the last line that is the program's own, not the tool's."""
+    """Return the last line of the program itself."""
     lines = [line for line in output.splitlines() if line.strip() and not line.startswith("=====")]
     return lines[-1] if lines else "no output"
 
 
 def table(outcomes: dict[tuple[str, str, str], Outcome]) -> Iterable[str]:
-    """Give the lines of a table by variant and tool, then a line for each finding."""
+    """Yield the lines of a table by variant and tool, then a line per finding."""
     variants = list(dict.fromkeys(key[:2] for key in outcomes))
     tools = [tool for tool in TOOLS if any(key[2] == tool for key in outcomes)]
     width = max(len("/".join(pair)) for pair in variants) + 2

@@ -1,40 +1,169 @@
-"""What is read out of the sanitizer's output, and the searches that it is run round."""
+"""The outcomes read from compute-sanitizer's output, and the searches that it runs."""
 
+import sys
+
+import numpy as np
 import pytest
 
 import sanitize
+from relaxometer.problems.sssp.near_far import many_sources
+from relaxometer.problems.sssp.phase_synchronous import selection
+from sanitize import GRAPHS, Outcome, examine, exercise, gpu_variants, main, outcome, table
 
-RACES = "========= RACECHECK SUMMARY: 12 hazards displayed ({} errors, {} warnings)"
+CLEAN = """========= COMPUTE-SANITIZER
+grid: done
+========= ERROR SUMMARY: 0 errors
+"""
+OUT_OF_BOUNDS = """========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at relax+0x120
+=========     by thread (3,0,0) in block (0,0,0)
+========= ERROR SUMMARY: 5 errors
+"""
+RACES = "========= Race reported\n========= RACECHECK SUMMARY: 12 hazards displayed ({} errors, {} warnings)"
+CRASH = """========= COMPUTE-SANITIZER
+Traceback (most recent call last):
+AssertionError: grid, source 0: rule tree
+========= Target application returned an error
+========= ERROR SUMMARY: 0 errors
+"""
 
 
 @pytest.mark.parametrize(
-    ("output", "returncode", "meant", "text", "good"),
+    ("output", "returncode", "meant", "expected"),
     [
-        ("========= ERROR SUMMARY: 0 errors", 0, None, "ok", True),
-        ("========= ERROR SUMMARY: 0 errors", 1, None, "failed", False),
-        ("========= ERROR SUMMARY: 3 errors", 0, None, "3 errors", False),
-        ("========= ERROR SUMMARY: 3 errors", 0, "why", "3 errors", False),
-        (RACES.format(0, 12), 0, None, "12 warnings", True),
-        (RACES.format(12, 0), 0, None, "12 errors", False),
-        (RACES.format(12, 0), 0, "why", "meant", True),
-        (RACES.format(12, 0), 1, "why", "12 errors", False),
-        ("no summary", 0, "why", "failed", False),
+        (CLEAN, 0, None, Outcome("ok", good=True)),
+        (CLEAN, 1, None, Outcome("failed", good=False, why="grid: done")),
+        (
+            CRASH,
+            1,
+            None,
+            Outcome("failed", False, "AssertionError: grid, source 0: rule tree"),
+        ),
+        ("", 127, "why", Outcome("failed", good=False, why="no output")),
+        (OUT_OF_BOUNDS, 0, None, Outcome("5 errors", False, "Invalid __global__ read of size 4 bytes")),
+        (OUT_OF_BOUNDS, 0, "why", Outcome("5 errors", False, "Invalid __global__ read of size 4 bytes")),
+        (RACES.format(0, 12), 0, None, Outcome("12 warnings", good=True, why="Race reported")),
+        (RACES.format(12, 0), 0, None, Outcome("12 errors", good=False, why="Race reported")),
+        (RACES.format(12, 0), 0, "why", Outcome("meant", good=True, why="why")),
+        (RACES.format(12, 0), 1, "why", Outcome("12 errors", good=False, why="Race reported")),
     ],
 )
-def test_an_outcome_is_read_from_the_summary(output, returncode, meant, text, good):
-    found = sanitize.outcome(output, returncode, meant)
-    assert (found.text, found.good) == (text, good)
+def test_an_outcome_is_read_from_the_summary(output, returncode, meant, expected):
+    assert outcome(output, returncode, meant) == expected
 
 
-def test_meant_races_name_variants_and_tools():
-    variants = {"/".join(pair) for pair in sanitize.gpu_variants()}
+def test_meant_races_and_parameters_name_variants_and_tools():
+    variants = {"/".join(pair) for pair in gpu_variants()}
+    assert set(sanitize.WAYS) <= variants
     for name in sanitize.MEANT:
         variant, tool = name.split(", ")
         assert variant in variants
         assert tool in sanitize.TOOLS
-    assert set(sanitize.WAYS) <= variants
+
+
+def test_the_table_has_a_line_per_variant_and_per_finding():
+    outcomes = {
+        ("sssp", "near-far", "memcheck"): outcome(CLEAN, 0),
+        ("bfs", "hybrid", "memcheck"): outcome(OUT_OF_BOUNDS, 0),
+        ("sssp", "near-far", "racecheck"): outcome(RACES.format(1, 0), 0),
+        ("bfs", "hybrid", "racecheck"): outcome(CLEAN, 0),
+    }
+    lines = [line.split() for line in table(outcomes)]
+    assert lines[:3] == [
+        ["memcheck", "racecheck"],
+        ["sssp/near-far", "ok", "1", "error"],
+        ["bfs/hybrid", "5", "errors", "ok"],
+    ]
+    assert lines[3][:3] == ["bfs/hybrid,", "memcheck:", "Invalid"]
+    assert lines[4][:3] == ["sssp/near-far,", "racecheck:", "Race"]
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """A tool that finds errors in near-far and prints its arguments."""
+    path = tmp_path / "compute-sanitizer"
+    path.write_text(
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        "errors = 2 if sys.argv[-1] == 'sssp/near-far' else 0\n"
+        "print('========= Barrier error', *sys.argv[1:3], *sys.argv[4:])\n"
+        "print(f'========= ERROR SUMMARY: {errors} errors')\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_a_variant_runs_under_the_tool_and_leaves_a_log(fake, tmp_path):
+    found = examine(str(fake), "synccheck", "sssp", "near-far", tmp_path)
+    assert (found.text, found.good) == ("2 errors", False)
+    assert found.why == f"Barrier error --tool synccheck {sanitize.__file__} --exercise sssp/near-far"
+    assert "ERROR SUMMARY: 2" in (tmp_path / "sssp-near-far-synccheck.log").read_text(encoding="utf-8")
+
+
+def test_errors_fail_the_whole(fake, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sanitize, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(sanitize, "obstacle", lambda: None)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    assert main(["sssp/tiled", "--tools", "memcheck", "--jobs", "1"]) == 0
+    assert main(["sssp/tiled", "sssp/near-far", "--tools", "memcheck", "racecheck", "--jobs", "2"]) == 1
+    assert "sssp/near-far, racecheck: Barrier error" in capsys.readouterr().out
+
+
+def test_it_is_skipped_in_one_line_without_a_gpu_or_the_tool(monkeypatch, capsys):
+    monkeypatch.setattr(sanitize, "obstacle", lambda: "CuPy sees no GPU")
+    assert main([]) == 0
+    monkeypatch.setattr(sanitize, "obstacle", lambda: None)
+    monkeypatch.setenv("PATH", "")
+    assert main([]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "sanitize: skipped: CuPy sees no GPU",
+        "sanitize: skipped: compute-sanitizer is not on the path; the CUDA toolkit has it",
+    ]
+
+
+def test_all_gpu_variants_are_examined_and_no_others():
+    found = gpu_variants()
+    assert {("sssp", "many-sources"), ("sssp", "auto")} <= set(found)
+    assert {("bfs", "hybrid"), ("bfs", "cooperative")} <= set(found)
+    assert not {("sssp", "dijkstra-cpu"), ("bfs", "hybrid-cpu")} & set(found)
+    assert gpu_variants(["bfs/hybrid"]) == [("bfs", "hybrid")]
+
+
+def test_single_instrumented_and_many_searches_are_run(host_device, monkeypatch):
+    asked = []
+    solve, solve_many = many_sources.Solver.solve, many_sources.Solver.solve_many
+
+    def one(self, source, phases=None):
+        asked.append((source, phases is not None))
+        return solve(self, source, phases)
+
+    def many(self, sources):
+        asked.append(("many", len(sources)))
+        return solve_many(self, sources)
+
+    monkeypatch.setattr(many_sources.Solver, "solve", one)
+    monkeypatch.setattr(many_sources.Solver, "solve_many", many)
+    exercise("sssp", "many-sources", host_device)
+    assert asked[:5] == [(0, False), (0, True), (5, False), (5, True), ("many", 2)]
+    assert len(asked) == 5 * len(GRAPHS)
+    exercise("bfs", "hybrid", host_device)
+
+
+def test_a_wrong_answer_is_a_failure(host_device, monkeypatch):
+    solve = selection.Solver.solve
+
+    def wrong(self, source, phases=None):
+        answer = solve(self, source, phases)
+        answer.distance[np.argmax(answer.distance != 0)] += 1
+        return answer
+
+    monkeypatch.setattr(selection.Solver, "solve", wrong)
+    with pytest.raises(AssertionError, match="two-islands, source 0: rule"):
+        exercise("sssp", "selection", host_device)
 
 
 @pytest.mark.parametrize("variant", sorted(sanitize.WAYS))
 def test_the_searches_hold_on_the_host(host_device, variant):
-    sanitize.exercise(*variant.split("/"), host_device)
+    exercise(*variant.split("/"), host_device)
