@@ -201,5 +201,5 @@ def test_a_series_that_cannot_be_run_says_why(series, parts):
 
 def test_two_series_may_not_have_a_run_of_one_name():
     config = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
-    with pytest.raises(UserError, match="another series has a run 'a-2'"):
+    with pytest.raises(UserError, match="another series also has a run 'a-2'"):
         Plan({"distributed": config}, REGISTRY)

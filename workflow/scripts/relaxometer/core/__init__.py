@@ -1,1 +1,1 @@
-"""What every room may use: errors, files, progress, the frame of scripts, the hash of code."""
+"""Shared by all rooms: errors, files, progress, the frame of scripts, the hash of code."""

@@ -17,7 +17,7 @@ ROW_GROUP = 1 << 20
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, and rename it to `path` if the block succeeds."""
+    """Yield a temporary path, and rename it to `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
     yield temporary

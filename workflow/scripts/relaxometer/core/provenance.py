@@ -95,9 +95,9 @@ def _referenced(node: ast.AST, file: Path) -> Iterator[Path]:
         modules = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.level:
         folder = file.parents[node.level - 1].joinpath(*(node.module or ".").split("."))
-        beside = [folder.with_suffix(".py"), folder / "__init__.py"]
+        package = [folder.with_suffix(".py"), folder / "__init__.py"]
         inside = [path for alias in node.names for path in _candidates(folder, alias.name)]
-        yield from (path for path in [*beside, *inside] if path.is_file())
+        yield from (path for path in [*package, *inside] if path.is_file())
     elif isinstance(node, ast.ImportFrom) and _is_ours(node.module):
         modules = [node.module]
         parts = node.module.split(".")[1:]
@@ -113,8 +113,8 @@ def _referenced(node: ast.AST, file: Path) -> Iterator[Path]:
 
 def _included(file: Path, name: str) -> Path:
     """Resolve a quoted include as the compilers do."""
-    beside = file.parent / name
-    return (beside if beside.is_file() else PACKAGE / name).resolve()
+    path = file.parent / name
+    return (path if path.is_file() else PACKAGE / name).resolve()
 
 
 def _is_ours(module: str | None) -> TypeGuard[str]:

@@ -39,7 +39,7 @@ class Tee:
         """Do nothing: every write is flushed."""
 
     def isatty(self) -> bool:
-        """Whether the first stream is a terminal."""
+        """Return whether the first stream is a terminal."""
         return self._streams[0].isatty()
 
 

@@ -97,7 +97,7 @@ class Module(Protocol):
         Raises
         ------
         KernelError
-            If there is no such struct.
+            If the struct is unknown.
         TypeError
             If a member is unknown or its value does not fit.
         """
@@ -188,7 +188,7 @@ def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None 
     Raises
     ------
     UserError
-        If there is no such device.
+        If the device is missing or the kind unknown.
     """
     if kind not in ("auto", "cuda", "host"):
         raise UserError(f"device: {kind!r} is none of auto, cuda, host")

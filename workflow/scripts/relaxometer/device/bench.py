@@ -1,9 +1,8 @@
-"""How many CUDA threads per second the device runs: ``python -m relaxometer.device.bench [cuda|host]``.
+"""The rate of CUDA threads on a device: ``python -m relaxometer.device.bench [cuda|host]``.
 
-``relax`` measures threads that never wait: shortest paths from one vertex of a random graph of 100,000
-vertices and 400,000 arcs, with one thread per vertex in every phase. ``block scan`` measures waiting: a scan
-of a million items in blocks of 256 threads with 17 barriers each. ``warp scan`` does the same with five
-shuffles per thread.
+``relax`` measures threads that never wait: shortest paths from one vertex of a random graph, with one thread
+per vertex in every phase. ``block scan`` measures waiting: a scan of a million items in blocks of 256 threads
+with 17 barriers each. ``warp scan`` does the same with five shuffles per thread.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ ARCS = 400_000
 ITEMS = 1_000_000
 BLOCK = 256
 REPETITIONS = 5
-UNREACHED = 2**32 - 1
 
 
 def random_graph() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -39,7 +37,7 @@ def relax_all(device: Device, module: Module, graph: tuple[Any, Any, Any]) -> tu
     """Find the distances from vertex 0; return the number of threads and the distances."""
     relax = module.get_function("relax")
     commit = module.get_function("commit")
-    distance = device.xp.full(VERTICES, UNREACHED, dtype=np.uint32)
+    distance = device.xp.full(VERTICES, 2**32 - 1, dtype=np.uint32)
     distance[0] = 0
     proposal = distance.copy()
     mask = device.xp.zeros(VERTICES, dtype=np.uint8)

@@ -27,7 +27,7 @@ from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelErro
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
-# Dynamic shared memory of a block without a request.
+# Dynamic shared memory that a block has by default.
 DEFAULT_SHARED_BYTES = 48 * 1024
 
 _SMI_FIELDS = {
@@ -277,7 +277,7 @@ class CudaDevice:
 
     @contextmanager
     def _late_errors(self) -> Iterator[None]:
-        """Translate errors of earlier kernels, which appear where the host waits for the device."""
+        """Translate errors of earlier kernels, raised where the host waits for the device."""
         try:
             yield
         except self.errors as error:

@@ -38,8 +38,7 @@ MAX_COOPERATIVE_BLOCKS = 8
 # The limit of GPUs of compute capability 9.0 and 10.0.
 MAX_SHARED_BYTES = 227 * 1024
 _MESSAGE_BYTES = 16 * 1024
-_PRELOADED_SYMBOL = {"address": "__asan_init", "thread": "__tsan_init"}
-_RUNTIME_LIBRARY = {"address": "libasan.so", "thread": "libtsan.so"}
+_PRELOADED = {"address": "asan", "thread": "tsan"}
 
 
 class _Configuration(ctypes.Structure):
@@ -169,11 +168,11 @@ class HostDevice:
         """Return at once: launches end before they return."""
 
     def asarray(self, array: Any) -> Any:
-        """Copy the array as to a GPU: later changes do not affect the copy."""
+        """Copy the array, as to a GPU."""
         return np.array(array, order="C")
 
     def asnumpy(self, array: Any) -> Any:
-        """Copy the array as from a GPU."""
+        """Copy the array, as from a GPU."""
         return np.array(array)
 
     def item(self, array: Any, index: int = 0) -> Any:
@@ -181,7 +180,7 @@ class HostDevice:
         return array.item(index)
 
     def max_cooperative_blocks(self, kernel: Kernel, block: Dimensions, shared_mem: int = 0) -> int:
-        """Return a number that suffices to test synchronization between blocks."""
+        """Return the fixed limit of the emulation."""
         return MAX_COOPERATIVE_BLOCKS
 
     def context(self) -> dict[str, Any]:
@@ -218,11 +217,9 @@ def _with_line(message: str, library: Path) -> str:
 def _check_sanitizer(sanitize: str) -> None:
     if sanitize not in SANITIZERS:
         raise UserError(f"sanitize: {sanitize!r} is none of {', '.join(SANITIZERS)}")
-    symbol = _PRELOADED_SYMBOL.get(sanitize)
-    if symbol is not None and not hasattr(ctypes.CDLL(None), symbol):
-        library = _RUNTIME_LIBRARY[sanitize]
-        compiler = find_compiler().command[0]
+    library = _PRELOADED.get(sanitize)
+    if library is not None and not hasattr(ctypes.CDLL(None), f"__{library}_init"):
         raise UserError(
             f"sanitize={sanitize!r} must be loaded before Python: "
-            f"set LD_PRELOAD=$({compiler} -print-file-name={library})"
+            f"set LD_PRELOAD=$({find_compiler().command[0]} -print-file-name=lib{library}.so)"
         )

@@ -63,7 +63,7 @@ class Compiler:
 
     @property
     def is_clang(self) -> bool:
-        """Whether it is Clang, whatever its name."""
+        """Whether the compiler is Clang, whatever its name."""
         return "clang" in self.version.lower()
 
     @property

@@ -1,9 +1,8 @@
 """Compiles kernels for GPUs without one: ``python -m relaxometer.device.nvrtc_check [file ...]``.
 
-NVRTC needs no driver and no GPU, so on any machine this finds errors that g++ accepts: an include that NVRTC
-does not have, a host function in a kernel, registers that spill into memory. Files are compiled with the
-options of `relaxometer.device.cuda`; without arguments, all ``.cu`` files of the package. Templates that no
-kernel of the file instantiates are only parsed.
+NVRTC needs neither driver nor GPU. It finds errors that g++ accepts: a missing include, a host function in a
+kernel, registers that spill into memory. Without arguments, all ``.cu`` files of the package are compiled.
+Templates that no kernel of the file instantiates are only parsed.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from relaxometer.device.cuda import PACKAGE, compiler_options, numbered_source
 from relaxometer.device.signature import Source, read_source
 
 ARCHITECTURES = ("80", "90", "100")
-# CuPy adds these at run time, besides its include folders.
+# Options that CuPy adds at run time.
 _CUPY_OPTIONS = ("-ftz=true", "--device-as-default-execution-space")
 
 _USAGE = re.compile(
     r"Compiling entry function '(?P<kernel>\w+)' for.*?"
-    r"(?P<stack>\d+) bytes stack frame, "
+    r"bytes stack frame, "
     r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
     r"Used (?P<registers>\d+) registers",
     re.DOTALL,
@@ -37,11 +36,10 @@ _USAGE = re.compile(
 
 @dataclass(frozen=True)
 class Usage:
-    """A kernel's use of a multiprocessor."""
+    """A kernel's registers and spilled bytes per thread."""
 
     kernel: str
     registers: int
-    stack_bytes: int
     spilled_bytes: int
 
 
@@ -73,12 +71,10 @@ def compile_source(source: Source, architecture: str) -> list[Usage]:
         raise KernelError(f"{source.path} does not compile for sm_{architecture}:\n{log.strip()}") from error
     finally:
         nvrtc.destroyProgram(program)
-    return [_usage(found) for found in _USAGE.finditer(log)]
-
-
-def _usage(found: re.Match[str]) -> Usage:
-    spilled = int(found["stores"]) + int(found["loads"])
-    return Usage(found["kernel"], int(found["registers"]), int(found["stack"]), spilled)
+    found = (usage.group("kernel", "registers", "stores", "loads") for usage in _USAGE.finditer(log))
+    return [
+        Usage(kernel, int(registers), int(stores) + int(loads)) for kernel, registers, stores, loads in found
+    ]
 
 
 def check(paths: Sequence[Path], architectures: Sequence[str]) -> list[str]:

@@ -73,8 +73,8 @@ _ADDRESS = np.dtype(np.uint64)
 class Parameter:
     """One parameter of a kernel, or one member of a struct.
 
-    `dtype` is that of a scalar or of what a pointer points to, and None where that is not a scalar. `layout`
-    describes a plain struct passed by value. `count` is the length of a member that is an array.
+    `dtype` is the type of a scalar or of a pointer's target, None for other types. `layout` describes a plain
+    struct passed by value. `count` is the length of an array member.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Parameter:
 
     @property
     def wanted(self) -> str:
-        """What fits this parameter, in words."""
+        """The expected argument, for messages."""
         if self.is_pointer:
             return "a contiguous " + (f"{self.dtype} " if self.dtype else "") + "device array or None"
         if self.layout is not None:
@@ -98,7 +98,7 @@ class Parameter:
 
     @property
     def passed(self) -> np.dtype[Any] | None:
-        """What is passed by value, an address for a pointer; None where the size is unknown."""
+        """The dtype of the argument, an address for a pointer; None if its size is unknown."""
         if self.is_pointer:
             return _ADDRESS
         return self.dtype if self.layout is None else self.layout.dtype
@@ -106,7 +106,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Layout:
-    """A plain struct as a compiler lays it out; in `dtype`, an address stands for each pointer."""
+    """A plain struct as a compiler lays it out; pointers are addresses in `dtype`."""
 
     name: str
     members: Mapping[str, Parameter]
@@ -175,7 +175,7 @@ class Source:
 def read_source(path: Path, include_folders: Sequence[Path] = (PACKAGE,)) -> Source:
     """Read a ``.cu`` file and the files that it includes.
 
-    Includes are looked for beside the including file, then in `include_folders`; those found nowhere belong
+    Includes are searched for in the folder of the including file, then in `include_folders`; the rest belong
     to the compiler.
     """
     files: dict[Path, str] = {}

@@ -1,7 +1,6 @@
-"""Table 1 of the survey: the time of ExtractMin, by reductions of several block sizes and by other methods.
+"""Table 1 of the survey: the time of ExtractMin by reductions of several block sizes and by other methods.
 
-Every round extracts the smallest of `n` values and puts it back larger, so the next round must search again.
-CUB only searches.
+Every round extracts the smallest of `n` values and puts it back larger. CUB only searches.
 
 References
 ----------
@@ -28,7 +27,7 @@ SIZES = tuple(10**exponent for exponent in range(1, 8))
 """Numbers of values, as in the survey."""
 
 VALUES_BELOW = 2**30
-"""Values are drawn from 0 up to this, excluded."""
+"""Values are drawn below this."""
 
 STEP = 2**20
 """Increase of a value that is put back."""
@@ -37,7 +36,7 @@ MAX_ROUNDS = 1000
 """As in the survey; no value exceeds 2**32 in this many rounds."""
 
 TRIAL_MS = {"cuda": 100.0, "cpu": 100.0, "host": 5.0}
-"""Approximate length of a trial by device kind; emulated times are not worth waiting for."""
+"""Approximate length of a trial by device kind."""
 
 TABLE = pa.schema(
     [

@@ -1,1 +1,1 @@
-"""What a configuration asks for, checked before anything runs."""
+"""The runs of a configuration, checked before any of them starts."""

@@ -67,7 +67,7 @@ class Plan:
             for run in self._distributed_runs(name, series) if series else ():
                 if run.name in self.distributed:
                     raise UserError(
-                        f"{origin}: distributed.{name}: another series has a run {run.name!r} too"
+                        f"{origin}: distributed.{name}: another series also has a run {run.name!r}"
                     )
                 self.distributed[run.name] = run
         for graph in self.config.throughput.graphs:

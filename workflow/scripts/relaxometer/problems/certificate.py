@@ -22,7 +22,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether every rule holds, so that the answer is proven right."""
+        """Whether every rule holds, which proves the answer."""
         return not any(self.violations.values())
 
     @property

@@ -1,1 +1,1 @@
-"""What runs measured, gathered, judged and compared."""
+"""The measurements of all runs: gathered, judged and compared."""

@@ -150,7 +150,7 @@ class Measured:
     value : float
     origin : Origin
     side : {-1, 0, 1}, optional
-        Whether a test shows that the value is lower than the claim's baseline, equal, or higher.
+        The tested order of the value and the claim's baseline: lower, equal or higher.
     """
 
     value: float
@@ -261,7 +261,7 @@ def mean_time(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
-    """Average the arcs of the graph per second of a search by the variant `of` over sources."""
+    """Average the arcs of the graph per second of a search of the variant `of` over sources."""
     times = evidence.times(claim.graph, claim.of)
     rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
     return Measured(float(rates.mean()), _origin(times))
