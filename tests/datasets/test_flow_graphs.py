@@ -5,17 +5,12 @@ import pytest
 
 from dominator_samples import reference_by_removal
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.generators import flow_graphs
+from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import Dataset
 
 
 def made(form, seed=None, **parameters):
-    build = {
-        "flow-random": flow_graphs.build_random,
-        "ladder": flow_graphs.build_ladder,
-        "listed-arcs": flow_graphs.build_listed,
-    }[form]
-    return build("made", Dataset(format=form, seed=seed, parameters=parameters), [], None)
+    return build_graph("made", Dataset(format=form, seed=seed, parameters=parameters), files=[])
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 300])

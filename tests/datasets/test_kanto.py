@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from relaxometer.datasets.generators.kanto import WEIGHT_RANGE, kanto_like, log_uniform, main_roads
+from relaxometer.datasets.generators.kanto import WEIGHT_RANGE, build_main_roads, kanto_like, log_uniform
+from relaxometer.datasets.parameters import NoParameters
+from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import content_hash
 
 SMALL_PHASE = 10_000
@@ -13,7 +15,7 @@ SOURCES = 5
 
 @pytest.fixture(scope="module")
 def kanto():
-    return kanto_like(1)
+    return kanto_like(NoParameters(), 1)
 
 
 @njit
@@ -88,7 +90,8 @@ def test_a_search_moves_over_it_as_over_the_papers_map(kanto):
 
 
 def test_the_main_roads_are_like_the_papers_small_map(kanto):
-    small = main_roads(kanto)
+    entry = Dataset(format="kanto-like-main", extracted_from="kanto-like")
+    small = build_main_roads("small", entry, [], kanto)
     assert small.n_vertices == pytest.approx(310_000, rel=0.02)
     assert small.component_labels()[0] == 1
     assert 2.4 < small.n_arcs / small.n_vertices < 3.2
@@ -97,7 +100,7 @@ def test_the_main_roads_are_like_the_papers_small_map(kanto):
 def test_the_same_seed_gives_the_same_bits(kanto):
     expected = "b630a54bfd0853a877400514ca8dcd1cc0e315c84d4fcc3866596eaa06913cdd"
     assert content_hash(kanto) == expected
-    assert content_hash(kanto_like(2)) != expected
+    assert content_hash(kanto_like(NoParameters(), 2)) != expected
 
 
 def test_log_uniform_integers():

@@ -18,6 +18,9 @@ from relaxometer.graphs.graph import Graph
 Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
 """Makes a graph from its name, its entry, its data files, and the graph that it is extracted from."""
 
+Generator = Callable[[Any, int], Graph]
+"""Makes a graph from the parameters of its format and a seed, for formats that need one."""
+
 
 def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph | None = None) -> Graph:
     """Read or generate the graph of a dataset.
@@ -44,8 +47,11 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     """
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
-    read: Reader = dataset.kind.load()
-    graph = read(name, dataset, files, base)
+    make = dataset.kind.load()
+    if dataset.kind.needs == "seed":
+        graph = make(dataset.parameters, dataset.seed)
+    else:
+        graph = make(name, dataset, files, base)
     metadata = {**graph.metadata, **origin_of(dataset), "directed": not is_symmetric(graph)}
     graph = replace(graph, name=name, metadata=metadata)
     check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)

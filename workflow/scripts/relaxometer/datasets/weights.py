@@ -18,27 +18,15 @@ PIECE = 1 << 16
 """Weights drawn at a time, to bound memory."""
 
 
-def draw(weights: Weights, seed: int, start: int, stop: int) -> npt.NDArray[np.uint32]:
-    """Draw the weights of the edges `start` to `stop` - 1.
-
-    Parameters
-    ----------
-    weights : Weights
-    seed : int
-    start, stop : int
-
-    Returns
-    -------
-    ndarray of shape (stop - start,), uint32
-        A weight depends only on the seed and its edge.
-    """
-    result = np.ones(stop - start, dtype=np.uint32)
+def draw(weights: Weights, seed: int, n_edges: int) -> npt.NDArray[np.uint32]:
+    """Draw weights of shape (n_edges,), uint32; each depends only on the seed and the edge's index."""
+    result = np.ones(n_edges, dtype=np.uint32)
     if weights.distribution == "unit":
         return result
     key = stream(seed, Purpose.WEIGHTS)
-    for piece in range(start, stop, PIECE):
-        end = min(piece + PIECE, stop)
-        result[piece - start : end - start] = _spread(weights, bits(key, piece, end))
+    for start in range(0, n_edges, PIECE):
+        stop = min(start + PIECE, n_edges)
+        result[start:stop] = _spread(weights, bits(key, start, stop))
     return result
 
 

@@ -15,6 +15,7 @@ from numba import njit
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
+from relaxometer.graphs.csr import csr_of_arcs, offsets_of
 from relaxometer.graphs.graph import REBUILD, Csr, read_columns, read_metadata
 
 Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
@@ -136,8 +137,8 @@ class Batch(Csr):
         _check_ids(names, sizes, np.arange(len(graphs)), entries, "entry")
         _check_ids(names, sizes, graph_of_arc, tails, "tail of an arc")
         _check_ids(names, sizes, graph_of_arc, heads, "head of an arc")
-        first = _starts(sizes)
-        offsets, targets = _csr(first[-1], first[graph_of_arc] + tails, heads)
+        first = offsets_of(sizes)
+        offsets, targets = _csr(int(first[-1]), first[graph_of_arc] + tails, heads)
         rank = reverse_post_order(first, entries, offsets, targets)
         first, offsets, targets = _renumbered(first, offsets, targets, rank)
         new_entries = np.zeros(len(graphs), dtype=np.uint32)
@@ -155,9 +156,9 @@ class Batch(Csr):
         return Batch(
             self.name,
             self.names[graphs],
-            _starts(self.sizes[graphs]),
+            offsets_of(self.sizes[graphs]),
             self.entries[graphs],
-            _starts(self.degrees[vertices]),
+            offsets_of(self.degrees[vertices]),
             self.targets[arcs],
             self.metadata,
         )
@@ -221,7 +222,7 @@ def _renumbered(
     """Return first vertices, offsets and targets with each vertex at its rank; -1 drops a vertex."""
     n_graphs = len(first) - 1
     graph_of_vertex = np.repeat(np.arange(n_graphs), np.diff(first))
-    new_first = _starts(np.bincount(graph_of_vertex[rank >= 0], minlength=n_graphs))
+    new_first = offsets_of(np.bincount(graph_of_vertex[rank >= 0], minlength=n_graphs))
     tail_of_arc = np.repeat(np.arange(len(rank)), np.diff(offsets))
     # The head of an arc from a reached vertex is reached, so an arc stays if its tail does.
     stay = rank[tail_of_arc] >= 0
@@ -253,23 +254,13 @@ def _check_ids(
         raise UserError(f"graph {names[graph]}: {what} is {vertex}, not one of its {sizes[graph]} vertices")
 
 
-def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the starts of runs of these lengths, and the end of the last."""
-    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
-
-
 def _csr(
     n_vertices: int, tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Return offsets and targets of the arcs, sorted by tail, then head, without parallel ones."""
-    order = np.lexsort((heads, tails))
-    tails, heads = tails[order], heads[order]
-    first = np.ones(len(tails), dtype=bool)
-    first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
-    degrees = np.bincount(tails[first], minlength=n_vertices)
-    return _starts(degrees), heads[first].astype(np.uint32)
+    """Return offsets and targets without parallel arcs; tails count in the batch, heads within a graph."""
+    ends = tails.astype(np.uint32), heads.astype(np.uint32)
+    offsets, targets, _ = csr_of_arcs(n_vertices, *ends, np.zeros_like(ends[0]), keep_self_loops=True)
+    return offsets, targets
 
 
 def write_batch(batch: Batch, folder: Path) -> None:

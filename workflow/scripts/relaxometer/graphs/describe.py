@@ -9,6 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.csr import offsets_of
 from relaxometer.graphs.graph import Graph
 
 WARP = 32
@@ -150,8 +151,7 @@ def either_way(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint
     """Return offsets and targets with every arc in both directions."""
     if not graph.metadata.get("directed", True):
         return graph.offsets, graph.targets
-    offsets = np.zeros_like(graph.offsets)
-    np.cumsum(graph.degrees + _in_degrees(graph), out=offsets[1:])
+    offsets = offsets_of(graph.degrees + _in_degrees(graph))
     block = max(graph.n_vertices // REVERSING_PASSES + 1, 1 << 16)
     return offsets, _both_targets(graph.offsets, graph.targets, offsets, block)
 

@@ -31,9 +31,6 @@ MAX_WEIGHT = 2**32 - 2
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one piece."""
 
-PIECE = 1 << 16
-"""Vertices or arcs per step, to bound temporary memory."""
-
 REBUILD = "delete the folder and build it again"
 
 
@@ -119,8 +116,8 @@ class Graph(Csr):
     ) -> Graph:
         """Build a graph from a list of arcs in any order.
 
-        Arcs are sorted by tail, then head. By default self-loops are dropped and parallel arcs merged to the
-        lightest.
+        Arcs are sorted by tail, head and weight. By default self-loops are dropped and parallel arcs merged
+        to the lightest.
 
         Parameters
         ----------
@@ -129,7 +126,7 @@ class Graph(Csr):
         tails, heads, weights : array_like of shape (n_arcs,), integers
         lon, lat : ndarray of shape (n_vertices,), float64, optional
         undirected : bool, default=False
-            Whether each arc also implies the reverse arc of the same weight.
+            Add the reverse of every arc, and say in the metadata that the graph is not directed.
         keep_self_loops, keep_parallel : bool, default=False
         metadata : dict, optional
 
@@ -138,16 +135,22 @@ class Graph(Csr):
         UserError
             If an end is not a vertex of the graph, or a weight is not in 0 .. 2**32 - 2.
         """
+        from relaxometer.graphs.csr import csr_of_arcs  # loads Numba
+
         arcs = (
             _checked(tails, n_vertices - 1, "tail", name),
             _checked(heads, n_vertices - 1, "head", name),
             _checked(weights, MAX_WEIGHT, "weight", name),
         )
-        if not keep_self_loops and np.any(arcs[0] == arcs[1]):
-            stay = arcs[0] != arcs[1]
-            arcs = (arcs[0][stay], arcs[1][stay], arcs[2][stay])
-        csr = _csr(*arcs, n_vertices, undirected, keep_parallel)
-        return cls(name, *csr, lon, lat, dict(metadata or {}))
+        offsets, targets, loads = csr_of_arcs(
+            n_vertices,
+            *arcs,
+            undirected=undirected,
+            keep_self_loops=keep_self_loops,
+            keep_parallel=keep_parallel,
+        )
+        facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
+        return cls(name, offsets, targets, loads, lon, lat, facts)
 
     def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
@@ -190,89 +193,6 @@ class Graph(Csr):
         return self.induced(labels == np.bincount(labels).argmax())
 
 
-Ids = npt.NDArray[np.uint32]
-CSR = tuple[npt.NDArray[np.int64], Ids, Ids]
-
-
-def _csr(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, undirected: bool, keep_parallel: bool) -> CSR:
-    """Return offsets, targets and weights of arcs in any order."""
-    vertex_bits = max(n_vertices - 1, 1).bit_length()
-    weight_bits = int(loads.max(initial=0)).bit_length()
-    if 2 * vertex_bits + weight_bits <= 64:
-        arcs = _packed(tails, heads, loads, vertex_bits, weight_bits, undirected)
-        return _csr_of_words(arcs, n_vertices, vertex_bits, weight_bits, keep_parallel)
-    if undirected:
-        tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-        loads = np.concatenate([loads, loads])
-    return _csr_of_arcs(tails, heads, loads, n_vertices, keep_parallel)
-
-
-def _packed(
-    tails: Ids, heads: Ids, loads: Ids, vertex_bits: int, weight_bits: int, undirected: bool
-) -> npt.NDArray[np.uint64]:
-    """Return tail, head and weight of each arc as one word, the tail in the highest bits."""
-    directions = [(tails, heads), (heads, tails)] if undirected else [(tails, heads)]
-    arcs = np.empty(len(tails) * len(directions), dtype=np.uint64)
-    for words, (first, second) in zip(np.split(arcs, len(directions)), directions, strict=True):
-        words[:] = first
-        words <<= np.uint64(vertex_bits)
-        words |= second
-        words <<= np.uint64(weight_bits)
-        words |= loads
-    return arcs
-
-
-def _csr_of_words(
-    arcs: npt.NDArray[np.uint64], n_vertices: int, vertex_bits: int, weight_bits: int, keep_parallel: bool
-) -> CSR:
-    """Return offsets, targets and weights of packed arcs, which are overwritten.
-
-    This is faster than sorting by three keys, and the temporary memory is half the size of the words.
-    """
-    arcs.sort()
-    if not keep_parallel:
-        arcs = _merged(arcs, np.uint64(1 << weight_bits))
-    offsets = np.full(n_vertices + 1, len(arcs), dtype=np.int64)
-    for start in range(0, n_vertices, PIECE):
-        rows = np.arange(start, min(start + PIECE, n_vertices), dtype=np.uint64)
-        offsets[start : start + len(rows)] = np.searchsorted(
-            arcs, rows << np.uint64(vertex_bits + weight_bits)
-        )
-    # Targets and weights, of 32 bits each, overwrite the words; conversion to 32 bits drops the higher bits.
-    loads = arcs.astype(np.uint32)
-    loads &= np.uint32((1 << weight_bits) - 1)
-    halves = arcs.view(np.uint32)
-    for start in range(0, len(arcs), PIECE):
-        piece = (arcs[start : start + PIECE] >> np.uint64(weight_bits)).astype(np.uint32)
-        halves[start : start + len(piece)] = piece & np.uint32((1 << vertex_bits) - 1)
-    halves[len(arcs) :] = loads
-    return offsets, halves[: len(arcs)], halves[len(arcs) :]
-
-
-def _merged(arcs: npt.NDArray[np.uint64], step: np.uint64) -> npt.NDArray[np.uint64]:
-    """Move the first of sorted words that differ by less than a multiple of `step` to the front."""
-    size = min(len(arcs), 1)
-    for start in range(1, len(arcs), PIECE):
-        piece = arcs[start : start + PIECE]
-        kept = piece[(piece ^ arcs[start - 1 : start - 1 + len(piece)]) >= step]
-        arcs[size : size + len(kept)] = kept
-        size += len(kept)
-    return arcs[:size]
-
-
-def _csr_of_arcs(tails: Ids, heads: Ids, loads: Ids, n_vertices: int, keep_parallel: bool) -> CSR:
-    """Return the same for arcs that do not fit one word."""
-    order = np.lexsort((loads, heads, tails))
-    tails, heads, loads = tails[order], heads[order], loads[order]
-    if not keep_parallel and len(tails):
-        first = np.ones(len(tails), dtype=bool)
-        first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
-        tails, heads, loads = tails[first], heads[first], loads[first]
-    offsets = np.zeros(n_vertices + 1, dtype=np.int64)
-    np.cumsum(np.bincount(tails, minlength=n_vertices), out=offsets[1:])
-    return offsets, heads, loads
-
-
 def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.NDArray[np.uint32]:
     """Return `values` as uint32; refuse one out of range."""
     array = np.asarray(values)
@@ -283,7 +203,7 @@ def _checked(values: npt.ArrayLike, largest: int, what: str, name: str) -> npt.N
         raise UserError(
             f"graph {name}: {what} of arc {worst} is {array[worst]}; expected an integer from 0 to {largest}"
         )
-    return array.astype(np.uint32, copy=False)
+    return np.ascontiguousarray(array, dtype=np.uint32)
 
 
 def write_graph(graph: Graph, folder: Path) -> None:

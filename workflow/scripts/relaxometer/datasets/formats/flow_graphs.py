@@ -67,7 +67,7 @@ class ListedArcsParameters(Section):
 _MODULE = "relaxometer.datasets.generators.flow_graphs"
 
 FORMATS = {
-    "flow-random": Format(_MODULE, "build_random", needs="seed", parameters=FlowRandomParameters),
+    "flow-random": Format(_MODULE, "flow_random", needs="seed", parameters=FlowRandomParameters),
     "ladder": Format(_MODULE, "build_ladder", parameters=LadderParameters),
     "listed-arcs": Format(_MODULE, "build_listed", parameters=ListedArcsParameters),
 }

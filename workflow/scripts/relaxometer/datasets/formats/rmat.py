@@ -44,5 +44,5 @@ class RmatParameters(Section):
 
 
 FORMATS = {
-    "rmat": Format("relaxometer.datasets.generators.rmat", needs="seed", parameters=RmatParameters),
+    "rmat": Format("relaxometer.datasets.generators.rmat", "rmat", needs="seed", parameters=RmatParameters),
 }

@@ -43,5 +43,7 @@ class RoadParameters(Section):
 
 
 FORMATS = {
-    "road-like": Format("relaxometer.datasets.generators.roads", needs="seed", parameters=RoadParameters),
+    "road-like": Format(
+        "relaxometer.datasets.generators.roads", "road_like", needs="seed", parameters=RoadParameters
+    ),
 }

@@ -47,9 +47,9 @@ class ShapeParameters(Section):
 _MODULE = "relaxometer.datasets.generators.shapes"
 
 FORMATS = {
-    "grid": Format(_MODULE, "build_grid", needs="seed", parameters=GridParameters),
-    "chain": Format(_MODULE, "build_chain", needs="seed", parameters=ShapeParameters),
-    "star": Format(_MODULE, "build_star", needs="seed", parameters=ShapeParameters),
-    "complete": Format(_MODULE, "build_complete", needs="seed", parameters=ShapeParameters),
-    "binary-tree": Format(_MODULE, "build_binary_tree", needs="seed", parameters=ShapeParameters),
+    "grid": Format(_MODULE, "grid", needs="seed", parameters=GridParameters),
+    "chain": Format(_MODULE, "chain", needs="seed", parameters=ShapeParameters),
+    "star": Format(_MODULE, "star", needs="seed", parameters=ShapeParameters),
+    "complete": Format(_MODULE, "complete", needs="seed", parameters=ShapeParameters),
+    "binary-tree": Format(_MODULE, "binary_tree", needs="seed", parameters=ShapeParameters),
 }

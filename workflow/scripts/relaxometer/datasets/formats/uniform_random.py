@@ -29,6 +29,9 @@ class UniformRandomParameters(Section):
 
 FORMATS = {
     "uniform-random": Format(
-        "relaxometer.datasets.generators.uniform_random", needs="seed", parameters=UniformRandomParameters
+        "relaxometer.datasets.generators.uniform_random",
+        "uniform_random",
+        needs="seed",
+        parameters=UniformRandomParameters,
     ),
 }

@@ -12,12 +12,12 @@ from relaxometer.datasets.formats.flow_graphs import (
     LadderParameters,
     ListedArcsParameters,
 )
-from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
-Ends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Vertices = npt.NDArray[np.int64]
+Ends = tuple[Vertices, Vertices]
 
 METADATA = {"generator": "relaxometer.datasets.generators.flow_graphs", "search_keys": [0]}
 """Metadata of all these graphs: searches start from the root."""
@@ -26,25 +26,21 @@ STEP = 4
 """Every vertex has an arc from one of this many vertices before it, so all are reached."""
 
 
-def build_random(
-    name: str, dataset: Dataset[FlowRandomParameters], files: list[Path], base: Graph | None
-) -> Graph:
-    """Make a random flow graph; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry checks this"
-    p = dataset.parameters
-    n = p.vertices
-    arcs = [_near(dataset.seed, Purpose.TREE, np.arange(1, n), STEP, back=True)[::-1]]
-    arcs.append(
-        _near(dataset.seed, Purpose.BRANCHES, _any(dataset.seed, Purpose.BRANCHES, n, p.branches), p.reach)
-    )
-    arcs.append(
-        _near(dataset.seed, Purpose.LOOPS, _any(dataset.seed, Purpose.LOOPS, n, p.loops), p.reach, back=True)
-    )
-    gotos = _any(dataset.seed, Purpose.GOTOS, n, 2 * p.gotos)
-    arcs.append((gotos[: len(gotos) // 2], gotos[len(gotos) // 2 :][: len(gotos) // 2]))
+def flow_random(parameters: FlowRandomParameters, seed: int) -> Graph:
+    """Make a random flow graph."""
+    p, n = parameters, parameters.vertices
+    branches = _any(seed, Purpose.BRANCHES, n, p.branches)
+    loops = _any(seed, Purpose.LOOPS, n, p.loops)
+    gotos = _any(seed, Purpose.GOTOS, n, 2 * p.gotos)
+    arcs = [
+        _near(seed, Purpose.TREE, np.arange(1, n), STEP, back=True)[::-1],
+        _near(seed, Purpose.BRANCHES, branches, p.reach),
+        _near(seed, Purpose.LOOPS, loops, p.reach, back=True),
+        (gotos[: len(gotos) // 2], gotos[len(gotos) // 2 :][: len(gotos) // 2]),
+    ]
     tails = np.concatenate([tails for tails, _ in arcs])
     heads = np.minimum(np.concatenate([heads for _, heads in arcs]), n - 1)
-    return _graph(dataset, n, (tails, heads))
+    return _graph("flow-random", n, tails, heads)
 
 
 def build_ladder(
@@ -52,7 +48,7 @@ def build_ladder(
 ) -> Graph:
     """Make a ladder or a ring; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
-    return _graph(dataset, 1 + 2 * p.rungs, ladder_arcs(p.rungs, closed=p.closed))
+    return _graph(name, 1 + 2 * p.rungs, *ladder_arcs(p.rungs, closed=p.closed))
 
 
 def build_listed(
@@ -60,9 +56,7 @@ def build_listed(
 ) -> Graph:
     """Make the graph of the listed arcs; see :data:`relaxometer.datasets.build.Reader`."""
     p = dataset.parameters
-    ends = np.array(p.arcs, dtype=np.int64).reshape(-1, 2)
-    weights = np.ones(len(ends), dtype=np.uint32)
-    return Graph.from_arcs(name, p.vertices, ends[:, 0], ends[:, 1], weights, metadata=METADATA)
+    return _graph(name, p.vertices, *np.array(p.arcs, dtype=np.int64).reshape(-1, 2).T)
 
 
 def ladder_arcs(rungs: int, *, closed: bool) -> Ends:
@@ -81,15 +75,13 @@ def ladder_arcs(rungs: int, *, closed: bool) -> Ends:
     return np.concatenate([tails, left, left + 1]), np.concatenate([heads, left + 1, left])
 
 
-def _any(seed: int, purpose: Purpose, n: int, mean: float) -> npt.NDArray[np.int64]:
+def _any(seed: int, purpose: Purpose, n: int, mean: float) -> Vertices:
     """Draw `mean` vertices per vertex."""
     count = int(n * mean)
     return below(bits(stream(seed, purpose), 0, count), np.uint64(n)).astype(np.int64)
 
 
-def _near(
-    seed: int, purpose: Purpose, tails: npt.NDArray[np.int64], reach: int, *, back: bool = False
-) -> Ends:
+def _near(seed: int, purpose: Purpose, tails: Vertices, reach: int, *, back: bool = False) -> Ends:
     """Draw a head for every tail, at most `reach` vertices after it, or before it if `back`."""
     # The first numbers of the stream drew the tails.
     drawn = bits(stream(seed, purpose), len(tails), 2 * len(tails))
@@ -97,14 +89,6 @@ def _near(
     return tails, np.maximum(tails - steps, 0) if back else tails + steps
 
 
-def _graph(dataset: Dataset, n_vertices: int, ends: Ends) -> Graph:
-    tails, heads = (vertices.astype(np.uint32) for vertices in ends)
-    return graph_of_edges(
-        dataset.format,
-        n_vertices,
-        tails,
-        heads,
-        np.ones(len(tails), dtype=np.uint32),
-        undirected=False,
-        metadata=METADATA,
-    )
+def _graph(name: str, n_vertices: int, tails: Vertices, heads: Vertices) -> Graph:
+    weights = np.ones(len(tails), dtype=np.uint32)
+    return Graph.from_arcs(name, n_vertices, tails, heads, weights, metadata=METADATA)

@@ -18,7 +18,6 @@ from numba import njit, prange
 
 from relaxometer.datasets.formats.graph500 import Graph500Parameters
 from relaxometer.datasets.generators import mrg
-from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.graphs.graph import Graph
 
 USER_SEEDS = (2, 3)
@@ -279,12 +278,13 @@ def kronecker_graph(parameters: Graph500Parameters) -> Graph:
     p = parameters
     n_edges = p.edge_factor << p.scale
     edges = kronecker_edges(p.scale, 0, n_edges, user_seeds=p.user_seeds)
-    graph = graph_of_edges(
+    graph = Graph.from_arcs(
         f"kron-g500-s{p.scale}",
         1 << p.scale,
         edges.tails,
         edges.heads,
         integer_weights(edges.weights, *p.weight_range),
+        undirected=True,
         keep_parallel=p.keep_parallel,
     )
     loops = int(np.count_nonzero(edges.tails == edges.heads))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from relaxometer.datasets.parameters import NoParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.datasets.weights import log_uniform
 from relaxometer.graphs.graph import Graph
@@ -44,19 +45,17 @@ CELL_EAST, CELL_NORTH = 0.0014, 0.00115
 Ids = npt.NDArray[np.int64]
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    """Make the map from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry checks this"
-    return kanto_like(dataset.seed)
-
-
 def build_main_roads(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
-    """Make the map of the main roads of `base`; see :data:`relaxometer.datasets.build.Reader`."""
+    """Keep the main roads of `base`; see :data:`relaxometer.datasets.build.Reader`.
+
+    Like the paper's small map, this is the subgraph induced by the junctions on main roads, links included,
+    renumbered in their old order.
+    """
     assert base is not None, "the registry checks this"
-    return main_roads(base)
+    return base.induced(on_main_road(np.arange(base.n_vertices)))
 
 
-def kanto_like(seed: int) -> Graph:
+def kanto_like(parameters: NoParameters, seed: int) -> Graph:
     """Generate the map.
 
     Junctions form a grid. Main roads are complete; side roads are a random spanning tree and random further
@@ -64,10 +63,6 @@ def kanto_like(seed: int) -> Graph:
     search takes ten times as many phases. Long thin roads leave the plain at its edge; while a search runs
     along them, a phase updates few vertices. Weights are log-uniform and independent of the geometry, because
     the paper finds little correlation between a path's hops and its length.
-
-    Parameters
-    ----------
-    seed : int
 
     Returns
     -------
@@ -91,28 +86,14 @@ def kanto_like(seed: int) -> Graph:
     return Graph.from_arcs(
         "kanto-like",
         N_VERTICES,
-        edges.ravel(order="F"),
-        edges[:, ::-1].ravel(order="F"),
-        np.concatenate([weights, weights]),
+        edges[:, 0],
+        edges[:, 1],
+        weights,
+        undirected=True,
         lon=lon,
         lat=lat,
         metadata={"generator": "relaxometer.datasets.generators.kanto"},
     )
-
-
-def main_roads(graph: Graph) -> Graph:
-    """Keep the main roads of a map made by :func:`kanto_like`, as the paper does for its small map.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    Graph
-        The subgraph induced by the junctions on main roads, links included, renumbered in their old order.
-    """
-    return graph.induced(on_main_road(np.arange(graph.n_vertices)), "kanto-like-main")
 
 
 def on_main_road(ids: Ids) -> npt.NDArray[np.bool_]:

@@ -7,61 +7,38 @@ Chakrabarti, Zhan and Faloutsos, "R-MAT: A Recursive Model for Graph Mining", SD
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
 from relaxometer.datasets import weights
 from relaxometer.datasets.formats.rmat import RmatParameters
-from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.random_bits import Purpose, number, stream
-from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 Vertices = npt.NDArray[np.uint32]
 
 
-def build(name: str, dataset: Dataset[RmatParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make the graph from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry checks this"
-    return rmat(dataset.parameters, dataset.seed)
-
-
 def rmat(parameters: RmatParameters, seed: int) -> Graph:
-    """Generate an R-MAT graph; self-loops are dropped and parallel arcs merged to the lightest.
-
-    Parameters
-    ----------
-    parameters : RmatParameters
-    seed : int
-
-    Returns
-    -------
-    Graph
-        ``2**scale`` vertices, not relabelled: vertices with small ids have the most arcs.
-    """
+    """Generate a graph of ``2**scale`` vertices; those with small ids have the most arcs."""
     n_edges = parameters.edge_factor << parameters.scale
-    tails, heads = rmat_edges(parameters, seed, 0, n_edges)
-    return graph_of_edges(
+    return Graph.from_arcs(
         "rmat",
         1 << parameters.scale,
-        tails,
-        heads,
-        weights.draw(parameters.weights, seed, 0, n_edges),
+        *rmat_edges(parameters, seed, n_edges),
+        weights.draw(parameters.weights, seed, n_edges),
         undirected=parameters.undirected,
         metadata={"generator": "relaxometer.datasets.generators.rmat", "input_edges": n_edges},
     )
 
 
-def rmat_edges(parameters: RmatParameters, seed: int, start: int, stop: int) -> tuple[Vertices, Vertices]:
-    """Generate the edges `start` to `stop` - 1: tails and heads of shape (stop - start,), uint32."""
+def rmat_edges(parameters: RmatParameters, seed: int, n_edges: int) -> tuple[Vertices, Vertices]:
+    """Generate tails and heads of shape (n_edges,), uint32."""
     p = parameters
     # A 32-bit number below the first border selects quadrant a, below the second b, and so on.
     borders = np.array([int(share * 2**32) for share in (p.a, p.a + p.b, p.a + p.b + p.c)], dtype=np.uint64)
-    tails, heads = np.empty(stop - start, dtype=np.uint32), np.empty(stop - start, dtype=np.uint32)
-    _fill(stream(seed, Purpose.ENDS), start, p.scale, borders, tails, heads)
+    tails, heads = np.empty(n_edges, dtype=np.uint32), np.empty(n_edges, dtype=np.uint32)
+    _fill(stream(seed, Purpose.ENDS), p.scale, borders, tails, heads)
     return tails, heads
 
 
@@ -69,13 +46,11 @@ _ONE, _HALF = np.uint64(1), np.uint64(32)
 
 
 @njit(parallel=True, cache=True)
-def _fill(
-    key: np.uint64, start: int, scale: int, borders: np.ndarray, tails: np.ndarray, heads: np.ndarray
-) -> None:
+def _fill(key: np.uint64, scale: int, borders: np.ndarray, tails: np.ndarray, heads: np.ndarray) -> None:
     for i in prange(len(tails)):
         tail = head = np.uint64(0)
         for level in range(scale):
-            place = number(key, (start + i) * scale + level) >> _HALF
+            place = number(key, i * scale + level) >> _HALF
             down, right = place >= borders[1], borders[0] <= place < borders[1] or place >= borders[2]
             tail = tail << _ONE | np.uint64(down)
             head = head << _ONE | np.uint64(right)

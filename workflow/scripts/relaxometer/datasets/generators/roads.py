@@ -7,18 +7,14 @@ and the north-east of the USA with a similar number of junctions.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from relaxometer.datasets import weights
 from relaxometer.datasets.formats.roads import RoadParameters
-from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.generators.shapes import Ends, grid_edges
 from relaxometer.datasets.random_bits import Purpose, bits, stream
-from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 CELL = 1 / 1024
@@ -27,22 +23,11 @@ CELL = 1 / 1024
 Degrees = npt.NDArray[np.float64]
 
 
-def build(name: str, dataset: Dataset[RoadParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make the roads from the entry's seed; see :data:`relaxometer.datasets.build.Reader`."""
-    assert dataset.seed is not None, "the registry checks this"
-    return road_like(dataset.parameters, dataset.seed)
-
-
 def road_like(parameters: RoadParameters, seed: int) -> Graph:
     """Generate synthetic roads.
 
     The candidates are the edges of a grid of junctions, some of its cells with a diagonal. A random spanning
     tree is kept, and random further edges up to the mean degree. Weights are independent of the geometry.
-
-    Parameters
-    ----------
-    parameters : RoadParameters
-    seed : int
 
     Returns
     -------
@@ -57,12 +42,13 @@ def road_like(parameters: RoadParameters, seed: int) -> Graph:
     kept = _kept(order, tails, heads, junctions, int(p.mean_degree * junctions / 2))
     lon, lat = _coordinates(p, seed)
     (tails, heads), lon, lat = _subdivided((tails[kept], heads[kept]), lon, lat, p.pieces)
-    return graph_of_edges(
+    return Graph.from_arcs(
         "road-like",
         len(lon),
         tails,
         heads,
-        weights.draw(p.weights, seed, 0, len(tails)),
+        weights.draw(p.weights, seed, len(tails)),
+        undirected=True,
         lon=lon,
         lat=lat,
         metadata={"generator": "relaxometer.datasets.generators.roads"},

@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets import weights
 from relaxometer.datasets.formats.shapes import GridParameters, ShapeParameters
-from relaxometer.datasets.generators.edge_lists import graph_of_edges
 from relaxometer.datasets.parameters import Weights
-from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
-Ends = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
+Ids = npt.NDArray[np.uint32] | npt.NDArray[np.int64]
+Ends = tuple[Ids, Ids]
 
 
-def build_grid(name: str, dataset: Dataset[GridParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make a grid; see :data:`relaxometer.datasets.build.Reader`."""
-    p = dataset.parameters
-    return _graph(dataset, p.rows * p.columns, grid_edges(p.rows, p.columns), p.weights)
+def grid(parameters: GridParameters, seed: int) -> Graph:
+    """Make a grid."""
+    p = parameters
+    return _graph(p.rows * p.columns, grid_edges(p.rows, p.columns), p.weights, seed)
 
 
-def build_chain(name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make a chain, which takes as many phases as vertices; see :data:`relaxometer.datasets.build.Reader`."""
-    p = dataset.parameters
-    return _graph(dataset, p.vertices, grid_edges(1, p.vertices), p.weights)
+def chain(parameters: ShapeParameters, seed: int) -> Graph:
+    """Make a chain, which takes as many phases as vertices."""
+    n = parameters.vertices
+    return _graph(n, grid_edges(1, n), parameters.weights, seed)
 
 
-def build_star(name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None) -> Graph:
-    """Make a star around vertex 0; see :data:`relaxometer.datasets.build.Reader`."""
-    p = dataset.parameters
-    leaves = np.arange(1, p.vertices, dtype=np.uint32)
-    return _graph(dataset, p.vertices, (np.zeros_like(leaves), leaves), p.weights)
+def star(parameters: ShapeParameters, seed: int) -> Graph:
+    """Make a star around vertex 0."""
+    leaves = np.arange(1, parameters.vertices, dtype=np.uint32)
+    return _graph(parameters.vertices, (np.zeros_like(leaves), leaves), parameters.weights, seed)
 
 
-def build_complete(
-    name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None
-) -> Graph:
-    """Join every two vertices; see :data:`relaxometer.datasets.build.Reader`."""
-    p = dataset.parameters
-    tails, heads = np.triu_indices(p.vertices, k=1)
-    return _graph(dataset, p.vertices, (tails.astype(np.uint32), heads.astype(np.uint32)), p.weights)
+def complete(parameters: ShapeParameters, seed: int) -> Graph:
+    """Join every two vertices."""
+    ends = np.triu_indices(parameters.vertices, k=1)
+    return _graph(parameters.vertices, ends, parameters.weights, seed)
 
 
-def build_binary_tree(
-    name: str, dataset: Dataset[ShapeParameters], files: list[Path], base: Graph | None
-) -> Graph:
-    """Make a binary tree with levels filled in order; see :data:`relaxometer.datasets.build.Reader`."""
-    p = dataset.parameters
-    children = np.arange(1, p.vertices, dtype=np.uint32)
-    return _graph(dataset, p.vertices, ((children - 1) // 2, children), p.weights)
+def binary_tree(parameters: ShapeParameters, seed: int) -> Graph:
+    """Make a binary tree with levels filled in order."""
+    children = np.arange(1, parameters.vertices, dtype=np.uint32)
+    return _graph(parameters.vertices, ((children - 1) // 2, children), parameters.weights, seed)
 
 
 def grid_edges(rows: int, columns: int) -> Ends:
@@ -62,12 +52,12 @@ def grid_edges(rows: int, columns: int) -> Ends:
     return tails, heads
 
 
-def _graph(dataset: Dataset, n_vertices: int, ends: Ends, distribution: Weights) -> Graph:
-    assert dataset.seed is not None, "the registry checks this"
-    return graph_of_edges(
-        dataset.format,
+def _graph(n_vertices: int, ends: Ends, distribution: Weights, seed: int) -> Graph:
+    return Graph.from_arcs(
+        "shape",
         n_vertices,
         *ends,
-        weights.draw(distribution, dataset.seed, 0, len(ends[0])),
+        weights.draw(distribution, seed, len(ends[0])),
+        undirected=True,
         metadata={"generator": "relaxometer.datasets.generators.shapes"},
     )

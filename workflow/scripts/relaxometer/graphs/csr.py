@@ -1,81 +1,72 @@
-"""Builds a graph in CSR form from a list of edges, in parallel and in little memory."""
+"""Compressed sparse rows of arcs in any order, built in parallel and in little memory."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import get_num_threads, njit, prange
 
-from relaxometer.graphs.graph import Graph
-
-Vertices = npt.NDArray[np.uint32]
-Weights = npt.NDArray[np.uint32]
+Ids = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.int64]
 
 SLICES = 64
-"""Slices of the edge list that are distributed at the same time."""
+"""Slices of the arc list that are distributed at the same time."""
 
 BUCKET_BITS = 9
 """Binary logarithm of the number of buckets that rows are first distributed to; a bucket fits the cache."""
 
 
-def graph_of_edges(
-    name: str,
+def csr_of_arcs(
     n_vertices: int,
-    tails: Vertices,
-    heads: Vertices,
-    weights: Weights,
+    tails: Ids,
+    heads: Ids,
+    weights: Ids,
     *,
-    undirected: bool = True,
+    undirected: bool = False,
+    keep_self_loops: bool = False,
     keep_parallel: bool = False,
-    lon: npt.NDArray[np.float64] | None = None,
-    lat: npt.NDArray[np.float64] | None = None,
-    metadata: dict[str, Any] | None = None,
-) -> Graph:
-    """Build a graph from edges in any order.
+) -> tuple[Offsets, Ids, Ids]:
+    """Sort arcs by tail, head and weight.
 
-    Like :meth:`Graph.from_arcs`, but for the millions of edges of a generator, which need no checks.
-    Self-loops are dropped.
+    The result depends neither on the order of the arcs nor on the number of threads.
 
     Parameters
     ----------
-    name : str
     n_vertices : int
-    tails, heads : ndarray of shape (n_edges,), uint32
-    weights : ndarray of shape (n_edges,), uint32
-    undirected : bool, default=True
-        Each edge gives arcs in both directions.
+    tails, heads, weights : ndarray of shape (n_arcs,), uint32
+        Ends are less than `n_vertices`.
+    undirected : bool, default=False
+        Add the reverse of every arc.
+    keep_self_loops : bool, default=False
     keep_parallel : bool, default=False
         Keep parallel arcs instead of merging them to the lightest.
-    lon, lat : ndarray of shape (n_vertices,), float64, optional
-    metadata : dict, optional
 
     Returns
     -------
-    Graph
-        The same for any order of the edges and any number of threads.
+    offsets : ndarray of shape (n_vertices + 1,), int64
+    targets, weights : ndarray of shape (offsets[-1],), uint32
     """
+    arcs_in = (tails, heads, undirected, keep_self_loops)
     shift = max((n_vertices - 1).bit_length() - BUCKET_BITS, 0)
     counts = np.zeros((SLICES, ((n_vertices - 1) >> shift) + 1), dtype=np.int64)
-    _count(tails, heads, undirected, shift, counts)
-    starts = _offsets_of(counts.sum(axis=0))
-    before = _offsets_of(counts.T.ravel())[:-1].reshape(counts.shape[::-1])
+    _count(*arcs_in, shift, counts)
+    starts = offsets_of(counts.sum(axis=0))
+    before = offsets_of(counts.T.ravel())[:-1].reshape(counts.shape[::-1])
     rows, arcs = np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1], dtype=np.uint64)
-    _deal(tails, heads, weights, undirected, shift, np.ascontiguousarray(before.T), rows, arcs)
+    _deal(*arcs_in, weights, shift, np.ascontiguousarray(before.T), rows, arcs)
     degrees = np.empty(n_vertices, dtype=np.int64)
     _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), degrees)
     del rows
-    offsets = _offsets_of(degrees)
+    offsets = offsets_of(degrees)
     targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
     _unpack(arcs, starts, shift, offsets, targets, loads)
-    facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
-    return Graph(name, offsets, targets, loads, lon, lat, facts)
+    return offsets, targets, loads
 
 
-def _offsets_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
+def offsets_of(lengths: npt.NDArray[np.int64]) -> Offsets:
+    """Return the starts of consecutive rows of these lengths, and the end of the last."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
@@ -85,12 +76,19 @@ def _slice(index: int, size: int) -> tuple[int, int]:
 
 
 @njit(parallel=True, cache=True)
-def _count(tails: np.ndarray, heads: np.ndarray, undirected: bool, shift: int, counts: np.ndarray) -> None:
-    """Count the arcs per bucket, separately for each slice of the edge list."""
+def _count(
+    tails: np.ndarray,
+    heads: np.ndarray,
+    undirected: bool,
+    keep_self_loops: bool,
+    shift: int,
+    counts: np.ndarray,
+) -> None:
+    """Count the arcs per slice and bucket."""
     for s in prange(SLICES):
         start, stop = _slice(s, len(tails))
         for e in range(start, stop):
-            if tails[e] != heads[e]:
+            if keep_self_loops or tails[e] != heads[e]:
                 counts[s, tails[e] >> shift] += 1
                 if undirected:
                     counts[s, heads[e] >> shift] += 1
@@ -109,8 +107,9 @@ def _packed(head: np.uint32, weight: np.uint32) -> np.uint64:
 def _deal(
     tails: np.ndarray,
     heads: np.ndarray,
-    weights: np.ndarray,
     undirected: bool,
+    keep_self_loops: bool,
+    weights: np.ndarray,
     shift: int,
     cursors: np.ndarray,
     rows: np.ndarray,
@@ -121,7 +120,7 @@ def _deal(
         start, stop = _slice(s, len(tails))
         for e in range(start, stop):
             tail, head = tails[e], heads[e]
-            if tail != head:
+            if keep_self_loops or tail != head:
                 place = cursors[s, tail >> shift]
                 rows[place], arcs[place] = tail, _packed(head, weights[e])
                 cursors[s, tail >> shift] += 1
