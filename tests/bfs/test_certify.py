@@ -166,7 +166,7 @@ def test_no_change_of_one_level_goes_unnoticed(data):
 @pytest.mark.gpu
 def test_64_answers_at_scale_20_in_5_seconds():
     """Graph500's searches are no use if proving them takes longer than making them."""
-    from relaxometer.datasets.formats.graph500 import Graph500Parameters
+    from relaxometer.datasets.formats.generated import Graph500Parameters
     from relaxometer.datasets.generators import graph500
     from relaxometer.device.cuda import obstacle
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators.graph500 import kronecker_edges, kronecker_graph
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import describe

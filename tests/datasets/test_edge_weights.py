@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from relaxometer.datasets.formats.topology import TopologyParameters
+from relaxometer.datasets.formats.edge_files import TopologyParameters
 from relaxometer.datasets.parameters import LogNormal, LogUniform, Unit
 from relaxometer.datasets.readers.edge_weights import make_weights
 from relaxometer.graphs.graph import MAX_WEIGHT

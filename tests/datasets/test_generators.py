@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from relaxometer.core.errors import UserError
 from relaxometer.datasets import weights
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.formats.rmat import RmatParameters
+from relaxometer.datasets.formats.generated import RmatParameters
 from relaxometer.datasets.generators.rmat import rmat_edges
 from relaxometer.datasets.generators.uniform_random import uniform_edges
 from relaxometer.datasets.parameters import Weights

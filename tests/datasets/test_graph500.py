@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators.graph500 import (
     integer_weights,
     kronecker_edges,

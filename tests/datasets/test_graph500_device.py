@@ -5,7 +5,7 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import graph500, graph500_device
 from relaxometer.datasets.registry import Dataset
 from relaxometer.device import DeviceOutOfMemory

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.formats.matrix_market import MatrixParameters
-from relaxometer.datasets.formats.text_edges import EdgeListParameters
+from relaxometer.datasets.formats.edge_files import EdgeListParameters, MatrixParameters
 from relaxometer.datasets.readers.dimacs import arc_lines, read_co, read_gr
 from relaxometer.datasets.readers.matrix_market import read_mtx
 from relaxometer.datasets.readers.text import Column, LineFormat

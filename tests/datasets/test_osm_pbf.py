@@ -8,7 +8,7 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
-from relaxometer.datasets.formats.osm_pbf import OsmParameters
+from relaxometer.datasets.formats.maps import OsmParameters
 from relaxometer.datasets.readers import osm_pbf
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
 from relaxometer.datasets.readers.osm_pbf import Extract, read_extract, road_graph, with_railways

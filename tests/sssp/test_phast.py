@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxometer.datasets.formats.roads import RoadParameters
+from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph

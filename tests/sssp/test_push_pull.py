@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxometer.datasets.formats.rmat import RmatParameters
+from relaxometer.datasets.formats.generated import RmatParameters
 from relaxometer.datasets.generators.rmat import rmat
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph

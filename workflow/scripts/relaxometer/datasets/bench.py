@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,91 +29,41 @@ REGISTRY = ROOT / "resources/datasets.yaml"
 CONFIG = ROOT / "config/config.yaml"
 DOWNLOADS = ROOT / "results/downloads"
 
-Figures = dict[str, float]
-"""``seconds``; in bytes, peak memory ``before`` the dataset, once it was ``read`` and at the end (``peak``),
-and the ``size`` of its CSR arrays."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """An upper limit of one figure.
-
-    Parameters
-    ----------
-    what : str
-    figure : callable
-        Maps the measured figures to the one compared.
-    limit : float
-    unit : str
-    """
-
-    what: str
-    figure: Callable[[Figures], float]
-    limit: float
-    unit: str
+UNITS = {"seconds": "s", "peak memory": "GB", "memory to read, per CSR size": "times"}
+"""Units of the figures of a dataset."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A dataset to make, and its targets.
+    """A dataset to make, and the upper limits of its figures.
 
     Parameters
     ----------
     dataset : str
-    targets : tuple of Target
+    limits : dict
+        By name of the figure; see `UNITS`.
     repetitions : int
     warm_up : str, optional
         Content of a tiny file of the same format, read first so that all code is loaded.
     """
 
     dataset: str
-    targets: tuple[Target, ...]
+    limits: dict[str, float]
     repetitions: int = 1
     warm_up: str | None = None
 
 
-def _within(limit_s: float, what: str) -> Target:
-    return Target(what, lambda figures: figures["seconds"], limit_s, "s")
-
-
 CASES = (
-    Case("usa-ny", (_within(1.5, "text to CSR Parquet"),), repetitions=3),
-    Case("osm-porto", (_within(3, "extract to CSR Parquet"),), repetitions=3),
-    Case(
-        "kron-g500-s20",
-        (
-            _within(15, "generated and built"),
-            Target("peak memory", lambda figures: figures["peak"] / 1e9, 3, "GB"),
-        ),
-        repetitions=2,
-    ),
-    Case("cfg-python-stdlib", (_within(60, "control-flow graphs"),)),
-    Case(
-        "usa-ne-topology",
-        (
-            Target(
-                "memory to read, per CSR size",
-                lambda figures: (figures["read"] - figures["before"]) / figures["size"],
-                3,
-                "times",
-            ),
-        ),
-        warm_up="p tw 2 1\n1 2\n",
-    ),
+    Case("usa-ny", {"seconds": 1.5}, repetitions=3),
+    Case("osm-porto", {"seconds": 3}, repetitions=3),
+    Case("kron-g500-s20", {"seconds": 15, "peak memory": 3}, repetitions=2),
+    Case("cfg-python-stdlib", {"seconds": 60}),
+    Case("usa-ne-topology", {"memory to read, per CSR size": 3}, warm_up="p tw 2 1\n1 2\n"),
 )
 
 
-def measure(name: str, repetitions: int, warm_up: str | None, files: list[Path]) -> Figures:
-    """Make a dataset in this process.
-
-    Parameters
-    ----------
-    name : str
-    repetitions : int
-    warm_up : str or None
-    files : list of Path
-        In the order of ``dataset.files``.
-    """
+def measure(name: str, repetitions: int, warm_up: str | None, files: list[Path]) -> dict[str, float]:
+    """Make a dataset in this process, and return its figures."""
     dataset = load_registry(REGISTRY, {})[name]
     with tempfile.TemporaryDirectory() as folder:
         if warm_up:
@@ -125,24 +74,14 @@ def measure(name: str, repetitions: int, warm_up: str | None, files: list[Path])
         before = _peak_bytes()
         runs = [_make(name, dataset, files, Path(folder)) for _ in range(repetitions)]
     seconds, read, sizes = zip(*runs, strict=True)
-    return {
-        "seconds": min(seconds),
-        "before": before,
-        "read": read[0],
-        "peak": _peak_bytes(),
-        "size": sizes[0],
-    }
+    values = min(seconds), _peak_bytes() / 1e9, (read[0] - before) / max(sizes[0], 1)
+    return dict(zip(UNITS, values, strict=True))
 
 
 def _make(name: str, dataset: Dataset, files: list[Path], folder: Path) -> tuple[float, int, int]:
-    """Make a dataset.
+    """Return the seconds from files to Parquet, the peak memory of reading, and the bytes of the CSR arrays.
 
-    Returns
-    -------
-    seconds : float
-        From the files to the Parquet.
-    read, size : int
-        Peak memory once the files were read, and bytes of the CSR arrays; zeros for a batch.
+    Both sizes are zero for a batch.
     """
     from relaxometer.datasets.build import build_graph
     from relaxometer.datasets.build_batch import build_batch
@@ -166,8 +105,8 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def measured_apart(case: Case, dataset: Dataset) -> Figures:
-    """Make a dataset in its own process.
+def measured_apart(case: Case, dataset: Dataset) -> dict[str, float]:
+    """Make a dataset in its own process, and return its figures.
 
     Raises
     ------
@@ -181,7 +120,7 @@ def measured_apart(case: Case, dataset: Dataset) -> Figures:
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise UserError(lines[-1] if lines else f"the process ended with code {done.returncode}")
-    figures: Figures = json.loads(done.stdout)
+    figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
 
@@ -208,7 +147,7 @@ def _fetched(file: DataFile, terms: str) -> Path:
 def main() -> int:
     """Print one line per target; return 1 if one is missed."""
     datasets = load_registry(REGISTRY, {})
-    print(f"{'dataset':<18}{'what':<33}{'at most':>12}{'measured':>14}")
+    print(f"{'dataset':<18}{'figure':<33}{'at most':>12}{'measured':>14}")
     missed = False
     for case in CASES:
         try:
@@ -216,13 +155,12 @@ def main() -> int:
         except UserError as error:
             print(f"{case.dataset:<18}not measured: {error}", flush=True)
             continue
-        for target in case.targets:
-            value = target.figure(figures)
-            too_much = value > target.limit
+        for figure, limit in case.limits.items():
+            too_much = figures[figure] > limit
             missed |= too_much
             print(
-                f"{case.dataset:<18}{target.what:<33}{f'{target.limit:g} {target.unit}':>12}"
-                f"{f'{value:.2f} {target.unit}':>14}{'  missed' if too_much else ''}",
+                f"{case.dataset:<18}{figure:<33}{f'{limit:g} {UNITS[figure]}':>12}"
+                f"{f'{figures[figure]:.2f} {UNITS[figure]}':>14}{'  missed' if too_much else ''}",
                 flush=True,
             )
     return int(missed)

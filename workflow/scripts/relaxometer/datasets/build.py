@@ -28,7 +28,6 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     Parameters
     ----------
     name : str
-        Name of the graph.
     dataset : Dataset
     files : list of Path
         The data files, in the order of ``dataset.files``.
@@ -38,7 +37,7 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     Returns
     -------
     Graph
-        Its metadata name origin, checksum, terms, weight unit, generator, seed and directedness.
+        Its metadata name origin, checksums, terms, weight unit, generator, seed and directedness.
 
     Raises
     ------
@@ -47,28 +46,30 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     """
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
+    identities = identities_of(files, dataset)
     make = dataset.kind.load()
     if dataset.kind.needs == "seed":
         graph = make(dataset.parameters, dataset.seed)
     else:
         graph = make(name, dataset, files, base)
-    metadata = {**graph.metadata, **origin_of(dataset), "directed": not is_symmetric(graph)}
+    directed = not is_symmetric(graph)
+    metadata = {**identities, **graph.metadata, **origin_of(dataset), "directed": directed}
     graph = replace(graph, name=name, metadata=metadata)
     check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     return graph
 
 
-def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
-    """Return the name and SHA-256 of `file`, which must match `entry`.
+def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:
+    """Return names and SHA-256s of the data files, which must match the entry."""
+    found: dict[str, str] = {}
+    roles = ["file", str(dataset.kind.companion)]
+    for role, file, entry in zip(roles, files, dataset.files, strict=False):
+        found |= identify(file, entry, role)
+    return found
 
-    Parameters
-    ----------
-    file : Path
-    entry : DataFile
-        The dataset itself, or its second file.
-    role : str, default="file"
-        The keys of the result are `role` and `role` with ``_sha256``.
-    """
+
+def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
+    """Return the name and SHA-256 of `file`, which must match `entry`, under `role` and `role`_sha256."""
     try:
         with file.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -123,19 +124,9 @@ def _is_symmetric(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray)
 
 
 def check_counts(what: str, n_vertices: int, n_arcs: int, dataset: Dataset) -> None:
-    """Refuse a graph or batch whose counts differ from its entry.
-
-    Parameters
-    ----------
-    what : str
-        Kind and name, for the message.
-    n_vertices, n_arcs : int
-    dataset : Dataset
-    """
-    for unit, expected, found in (
-        ("vertices", dataset.vertices, n_vertices),
-        ("arcs", dataset.arcs, n_arcs),
-    ):
+    """Refuse a graph or batch, named `what` in the message, whose counts differ from its entry."""
+    counts = ("vertices", dataset.vertices, n_vertices), ("arcs", dataset.arcs, n_arcs)
+    for unit, expected, found in counts:
         if expected is not None and found != expected:
             raise UserError(
                 f"{what}: {found} {unit}, but its dataset promises {expected}; "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import check_counts, origin_of
+from relaxometer.datasets.build import check_counts, identities_of, origin_of
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch
 
@@ -21,7 +21,6 @@ def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
     Parameters
     ----------
     name : str
-        Name of the batch.
     dataset : Dataset
     files : list of Path
         The data file, for formats that need one.
@@ -39,8 +38,9 @@ def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
     """
     if not dataset.is_batch:
         raise UserError(f"{name} is a graph, not a batch of graphs: it is built at results/graphs/{name}/")
+    identities = identities_of(files, dataset)
     read: BatchReader = dataset.kind.load()
     batch = read(name, dataset, files)
-    batch = replace(batch, name=name, metadata={**batch.metadata, **origin_of(dataset)})
+    batch = replace(batch, name=name, metadata={**identities, **batch.metadata, **origin_of(dataset)})
     check_counts(f"batch {name}", batch.n_vertices, batch.n_arcs, dataset)
     return batch

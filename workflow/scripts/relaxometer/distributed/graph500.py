@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import graph500, graph500_device
 from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, TransportKind
 from relaxometer.distributed.engines import ENGINES, Engine

@@ -133,11 +133,6 @@ def hop_diameter(graph: Graph, labels: npt.NDArray[np.int32]) -> dict[str, Any]:
 def hops_from(graph: Graph, start: int) -> npt.NDArray[np.int32]:
     """Return the distance to each vertex in arcs of either direction, -1 if it is not reached.
 
-    Parameters
-    ----------
-    graph : Graph
-    start : int
-
     Returns
     -------
     ndarray of shape (n_vertices,), int32
@@ -261,10 +256,6 @@ def loop_kinds(batch: Batch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool
 
     Ids are in reverse post-order, so an arc to an id that is not larger closes a cycle. A graph is reducible
     if the head of each such arc dominates its tail; this does not depend on the search that numbered it.
-
-    Parameters
-    ----------
-    batch : Batch
 
     Returns
     -------

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.formats.flow_graphs import (
+from relaxometer.datasets.formats.generated import (
     FlowRandomParameters,
     LadderParameters,
     ListedArcsParameters,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import mrg
 from relaxometer.graphs.graph import Graph
 
@@ -264,10 +264,6 @@ _PIECE = 1 << 20
 
 def kronecker_graph(parameters: Graph500Parameters) -> Graph:
     """Generate a Kronecker graph with integer weights, undirected.
-
-    Parameters
-    ----------
-    parameters : Graph500Parameters
 
     Returns
     -------

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.formats.graph500 import Graph500Parameters
+from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import graph500, mrg
 from relaxometer.datasets.generators.graph500 import STRIDE, USER_SEEDS, facts, scrambling
 from relaxometer.datasets.registry import Dataset
@@ -79,11 +79,6 @@ def kronecker_edges(
 
 def kronecker_graph(device: Device, parameters: Graph500Parameters) -> ResidentGraph:
     """Generate a Kronecker graph on a device.
-
-    Parameters
-    ----------
-    device : Device
-    parameters : Graph500Parameters
 
     Returns
     -------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from relaxometer.datasets import weights
-from relaxometer.datasets.formats.rmat import RmatParameters
+from relaxometer.datasets.formats.generated import RmatParameters
 from relaxometer.datasets.random_bits import Purpose, number, stream
 from relaxometer.graphs.graph import Graph
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.datasets import weights
-from relaxometer.datasets.formats.roads import RoadParameters
+from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.shapes import Ends, grid_edges
 from relaxometer.datasets.random_bits import Purpose, bits, stream
 from relaxometer.graphs.graph import Graph

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets import weights
-from relaxometer.datasets.formats.shapes import GridParameters, ShapeParameters
+from relaxometer.datasets.formats.generated import GridParameters, ShapeParameters
 from relaxometer.datasets.parameters import Weights
 from relaxometer.graphs.graph import Graph
 

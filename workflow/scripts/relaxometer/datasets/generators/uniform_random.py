@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from relaxometer.datasets import weights
-from relaxometer.datasets.formats.uniform_random import UniformRandomParameters
+from relaxometer.datasets.formats.generated import UniformRandomParameters
 from relaxometer.datasets.random_bits import Purpose, below, number, stream
 from relaxometer.graphs.graph import Graph
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from llvmlite import binding
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.c_cfgs import CCfgParameters
+from relaxometer.datasets.formats.control_flow import CCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 
@@ -24,21 +23,14 @@ def build(name: str, dataset: Dataset[CCfgParameters], files: list[Path]) -> Bat
     """Make the batch of a C file; see :data:`relaxometer.datasets.build_batch.BatchReader`."""
     (file,) = files
     parameters = dataset.parameters
-    identity = identify(file, dataset)
     graphs = list(control_flow(compile_to_llvm(file, parameters.options), file))
-    metadata = {**identity, "compiler": clang_version(), "functions": len(graphs)}
+    metadata = {"compiler": clang_version(), "functions": len(graphs)}
     batch = Batch.from_graphs(name, graphs, metadata=metadata)
     return batch.select(batch.sizes >= parameters.minimum_blocks)
 
 
 def clang() -> str:
-    """Return the path of clang.
-
-    Raises
-    ------
-    UserError
-        If clang is not installed.
-    """
+    """Return the path of clang, or raise a UserError if it is not installed."""
     path = shutil.which("clang")
     if path is None:
         raise UserError(
@@ -56,12 +48,6 @@ def clang_version() -> str:
 def compile_to_llvm(file: Path, options: list[str]) -> str:
     """Return LLVM's intermediate representation of a C file as text.
 
-    Parameters
-    ----------
-    file : Path
-    options : list of str
-        Options for clang.
-
     Raises
     ------
     UserError
@@ -77,14 +63,7 @@ def compile_to_llvm(file: Path, options: list[str]) -> str:
 
 
 def control_flow(llvm: str, file: Path) -> Iterator[Arcs]:
-    """Yield the control-flow graph of every function that a module defines.
-
-    Parameters
-    ----------
-    llvm : str
-        A module of LLVM's intermediate representation, with named blocks.
-    file : Path
-        The C file, for messages and names.
+    """Yield the control-flow graph of every function in LLVM's intermediate representation of a C file.
 
     Yields
     ------

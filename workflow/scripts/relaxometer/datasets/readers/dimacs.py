@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
 from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
@@ -29,11 +28,9 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
 
     See :data:`relaxometer.datasets.build.Reader`.
     """
-    metadata = identify(files[0], dataset)
     n_vertices, tails, heads, weights = read_gr(files[0])
     lon = lat = None
     if dataset.coordinates:
-        metadata |= identify(files[1], dataset.coordinates, "coordinates")
         lon, lat = read_co(files[1], n_vertices)
     return Graph.from_arcs(
         name,
@@ -43,7 +40,7 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
         weights,
         lon=lon,
         lat=lat,
-        metadata={**metadata, "arcs_in_file": len(tails)},
+        metadata={"arcs_in_file": len(tails)},
     )
 
 
@@ -59,10 +56,6 @@ def arc_lines(n_vertices: int) -> LineFormat:
 
 def read_gr(path: Path) -> tuple[int, Ids, Ids, Ids]:
     """Read the arcs of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
-
-    Parameters
-    ----------
-    path : Path
 
     Returns
     -------

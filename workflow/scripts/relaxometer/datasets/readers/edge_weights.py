@@ -27,10 +27,6 @@ def make_weights(
     count : int
     values : ndarray of shape (count,), float64, optional
         Values in the file, for `Values`; within :func:`value_bounds`.
-
-    Returns
-    -------
-    ndarray of shape (count,), uint32
     """
     if isinstance(distribution, Values):
         assert values is not None, "the readers check this"

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.graph500_edges import Graph500EdgesParameters
+from relaxometer.datasets.formats.edge_files import Graph500EdgesParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.readers.text import read_bytes
@@ -24,28 +23,21 @@ def build(
 
     See :data:`relaxometer.datasets.build.Reader`.
     """
-    metadata: dict[str, object] = dict(identify(files[0], dataset))
     parameters = dataset.parameters
     n_vertices = 1 << parameters.scale
     one, other = read_edges(files[0], n_vertices)
     values = None
     if dataset.edge_weights:
-        metadata |= identify(files[1], dataset.edge_weights, "edge_weights")
         values = read_values(files[1], len(one), value_bounds(parameters.weights))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
     weights = make_weights(parameters.weights, len(one), values)
-    metadata["edges_in_file"] = len(one)
+    metadata = {"edges_in_file": len(one)}
     return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 
 def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Read pairs of little-endian 64-bit integers.
-
-    Parameters
-    ----------
-    path : Path
-    n_vertices : int
 
     Returns
     -------
@@ -72,13 +64,6 @@ def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.
 
 def read_values(path: Path, n_edges: int, bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
     """Read one little-endian 32-bit float per edge.
-
-    Parameters
-    ----------
-    path : Path
-    n_edges : int
-    bounds : (float, float)
-        The smallest and the largest value allowed.
 
     Returns
     -------

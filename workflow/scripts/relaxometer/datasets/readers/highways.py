@@ -12,7 +12,7 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.highways import HighwayParameters
+from relaxometer.datasets.formats.maps import HighwayParameters
 from relaxometer.datasets.parameters import Box
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -25,20 +25,14 @@ METRES_PER_KM = 1000
 
 def build(name: str, dataset: Dataset[HighwayParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph inside the entry's box; see :data:`relaxometer.datasets.build.Reader`."""
-    identity = identify(data_file(), dataset)
+    identity = identify(_data_file(), dataset)
     graph = read_highways(name, dataset.parameters.box)
     graph.metadata.update(identity)
     return graph
 
 
-def data_file() -> Path:
-    """Return the file of the installed package that holds the graph.
-
-    Raises
-    ------
-    UserError
-        If the package is not installed.
-    """
+def _data_file() -> Path:
+    """Return the file of the installed package that holds the graph."""
     # The lookup imports the parent package, so that must be installed.
     spec = importlib.util.find_spec(_MODULE) if importlib.util.find_spec("scgraph_data") else None
     if spec is None or spec.origin is None:
@@ -48,11 +42,6 @@ def data_file() -> Path:
 
 def read_highways(name: str, box: Box) -> Graph:
     """Return the largest connected part of the highways inside a box.
-
-    Parameters
-    ----------
-    name : str
-    box : Box
 
     Returns
     -------
@@ -64,7 +53,7 @@ def read_highways(name: str, box: Box) -> Graph:
     UserError
         If the package is missing or incompatible with the installed scgraph, or the box is empty.
     """
-    data_file()
+    _data_file()
     try:
         # The package builds its graph with a class that scgraph 3 removed.
         from scgraph_data.world_highways import world_highways_geograph as world
@@ -89,11 +78,6 @@ def highways_inside(
         For every vertex, its neighbours and their distances in kilometres.
     positions : sequence of (latitude, longitude)
     box : Box
-
-    Raises
-    ------
-    UserError
-        If no vertex lies inside the box.
     """
     lat, lon = np.array(positions, dtype=np.float64).T
     inside = (lat >= box.south) & (lat <= box.north) & (lon >= box.west) & (lon <= box.east)

@@ -20,8 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.ksj_n02 import RailwayParameters
+from relaxometer.datasets.formats.maps import RailwayParameters
 from relaxometer.datasets.readers.contraction import (
     Floats,
     Ints,
@@ -54,14 +53,10 @@ def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], bas
     weights are travel times in milliseconds. The largest component is the graph.
     """
     (file,) = files
-    identity = identify(file, dataset)
-    parameters = dataset.parameters
-    graph = station_graph(name, read_railways(file), parameters.km_per_hour / 3.6)
+    graph = station_graph(name, read_railways(file), dataset.parameters.km_per_hour / 3.6)
     if not graph.n_arcs:
         raise UserError(f"{file}: no track leads from one station to another")
-    graph = graph.largest_component()
-    graph.metadata.update(identity)
-    return graph
+    return graph.largest_component()
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,12 +200,6 @@ def _points(shapes: list[Floats], lines: list[tuple[str, ...]]) -> tuple[Nodes, 
 
 def station_graph(name: str, railways: Railways, metres_per_second: float) -> Graph:
     """Return the station groups, joined where a track leads from one to another without passing a third.
-
-    Parameters
-    ----------
-    name : str
-    railways : Railways
-    metres_per_second : float
 
     Returns
     -------

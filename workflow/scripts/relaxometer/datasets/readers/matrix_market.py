@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.matrix_market import MatrixParameters
+from relaxometer.datasets.formats.edge_files import MatrixParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.readers.text import Column, Header, LineFormat, lines, opened, refuse
@@ -35,10 +34,8 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
     An entry in row `i` and column `j` is an arc from `i` to `j`, or an edge if the matrix is symmetric.
     """
     (file,) = files
-    metadata: dict[str, object] = dict(identify(file, dataset))
     parameters = dataset.parameters
     matrix = read_mtx(file, parameters)
-    metadata["entries_in_file"] = len(matrix.rows)
     weights = make_weights(parameters.weights, len(matrix.rows), matrix.values)
     return Graph.from_arcs(
         name,
@@ -47,7 +44,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
         matrix.columns,
         weights,
         undirected=matrix.symmetric,
-        metadata=metadata,
+        metadata={"entries_in_file": len(matrix.rows)},
     )
 
 

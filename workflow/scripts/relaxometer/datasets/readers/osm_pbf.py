@@ -11,8 +11,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.osm_pbf import OsmParameters
+from relaxometer.datasets.formats.maps import OsmParameters
 from relaxometer.datasets.readers.contraction import (
     EARTH_RADIUS_M,
     Flags,
@@ -57,13 +56,11 @@ def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: G
     travel times in milliseconds.
     """
     (file,) = files
-    identity = identify(file, dataset)
     parameters = dataset.parameters
     extract = read_extract(file, parameters)
     graph = road_graph(name, extract, parameters)
     if parameters.railways:
-        graph = with_railways(graph, extract, parameters).largest_component()
-    graph.metadata.update(identity)
+        return with_railways(graph, extract, parameters).largest_component()
     return graph
 
 
@@ -240,17 +237,8 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
     Tracks and roads share nodes where they cross, but passengers cannot change there. Only walks between the
     stops on tracks and their nearest junctions join them.
 
-    Parameters
-    ----------
-    roads : Graph
-        With coordinates.
-    extract : Extract
-    parameters : OsmParameters
-
-    Returns
-    -------
-    Graph
-        The vertices of `roads` first. It includes railways that no walk leads to.
+    The vertices of `roads`, which have coordinates, come first. The result includes railways that no walk
+    leads to.
     """
     assert roads.lon is not None, "road_graph sets it"
     assert roads.lat is not None, "road_graph sets it"

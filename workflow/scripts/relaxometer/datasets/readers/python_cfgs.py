@@ -21,7 +21,7 @@ from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 from relaxometer.core.errors import UserError
 from relaxometer.core.progress import Progress
 from relaxometer.core.validation import nearest
-from relaxometer.datasets.formats.python_cfgs import PythonCfgParameters
+from relaxometer.datasets.formats.control_flow import PythonCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
 
@@ -71,16 +71,7 @@ def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:
 
 
 def library_files(library: Path, modules: Collection[str] | None, *, tests: bool) -> list[Path]:
-    """Return the files of a standard library in alphabetical order.
-
-    Parameters
-    ----------
-    library : Path
-    modules : collection of str or None
-        Top-level modules and packages to take; None for all.
-    tests : bool
-        Take the library's own tests as well.
-    """
+    """Return the files of the modules and packages of a library (None for all), with or without its tests."""
     files = []
     for file in sorted(library.rglob("*.py")):
         parts = file.relative_to(library).with_suffix("").parts
@@ -100,15 +91,9 @@ class FileGraphs(NamedTuple):
 
 
 def graphs_of_file(file: Path, library: Path) -> FileGraphs:
-    """Return the control-flow graphs of a Python file.
+    """Return the control-flow graphs of a Python file of a library.
 
     Some files of the library's tests are wrong on purpose; they are marked as not compiled.
-
-    Parameters
-    ----------
-    file : Path
-    library : Path
-        Folder that the names of modules are relative to.
     """
     module = ".".join(file.relative_to(library).with_suffix("").parts)
     try:
@@ -141,10 +126,6 @@ def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
     Arcs lead from a block to the next one, to the target of its jump, and to its exception handler, because
     any of its instructions may raise.
 
-    Parameters
-    ----------
-    code : code object
-
     Returns
     -------
     n_blocks : int
@@ -171,16 +152,7 @@ def control_flow(code: CodeType) -> tuple[int, list[int], list[int], int]:
 
 @dataclass
 class _Block:
-    """A basic block: consecutive instructions under one exception handler.
-
-    Parameters
-    ----------
-    labels : list of Label
-        Labels through which jumps reach the block.
-    handler : Label or None
-        Handler of exceptions that the instructions raise.
-    last : Instr
-    """
+    """A basic block: the labels of jumps to it, its exception handler, and its last instruction."""
 
     labels: list[Label]
     handler: Label | None

@@ -282,7 +282,7 @@ def read_problem_line(path: Path, expected: str, item: str) -> Header:
     ----------
     path : Path
     expected : str
-        Format of the line: ``p sp <vertices> <arcs>``; words in angle brackets stand for integers.
+        Format of the line: ``p sp <vertices> <arcs>``; words in angle brackets are integers.
     item : str
         The item that a line of the table describes, for messages.
 

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.text_edges import EdgeListParameters
+from relaxometer.datasets.formats.edge_files import EdgeListParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
 from relaxometer.datasets.readers.text import Column, LineFormat, lines, opened, refuse
@@ -29,17 +28,15 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
     The vertices are those that occur in the list, in the order of their numbers.
     """
     (file,) = files
-    metadata: dict[str, object] = dict(identify(file, dataset))
     parameters = dataset.parameters
     tails, heads, values = read_edge_list(file, parameters)
-    metadata["lines_in_file"] = len(tails)
     weights = make_weights(parameters.weights, len(tails), values)
     return Graph.from_arcs(
         name,
         *renumbered(tails, heads),
         weights,
         undirected=not parameters.directed,
-        metadata=metadata,
+        metadata={"lines_in_file": len(tails)},
     )
 
 

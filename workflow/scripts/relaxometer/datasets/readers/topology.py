@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.build import identify
-from relaxometer.datasets.formats.topology import TopologyParameters
+from relaxometer.datasets.formats.edge_files import TopologyParameters
 from relaxometer.datasets.readers.edge_weights import make_weights
 from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line
 from relaxometer.datasets.registry import Dataset
@@ -18,19 +17,14 @@ from relaxometer.graphs.graph import Graph
 def build(name: str, dataset: Dataset[TopologyParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a file of undirected edges; see :data:`relaxometer.datasets.build.Reader`."""
     (file,) = files
-    identity = identify(file, dataset)
     n_vertices, one, other = read_edges(file)
     weights = make_weights(dataset.parameters.weights, len(one))
-    metadata = {**identity, "edges_in_file": len(one)}
+    metadata = {"edges_in_file": len(one)}
     return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 
 def read_edges(path: Path) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Read the undirected edges of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
-
-    Parameters
-    ----------
-    path : Path
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""Extracts of OpenStreetMap in PBF."""
+"""Maps and railways."""
+
+from __future__ import annotations
 
 from typing import Annotated, Literal
 
@@ -41,6 +43,32 @@ class OsmParameters(Section):
     polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
 
 
+class HighwayParameters(Section):
+    """Parameters of the format ``highways``.
+
+    Parameters
+    ----------
+    box : Box
+        Area to take, as `{south, west, north, east}` in degrees; its largest component is the graph.
+    """
+
+    box: Box
+
+
+class RailwayParameters(Section):
+    """Parameters of the format ``ksj-n02``.
+
+    Parameters
+    ----------
+    km_per_hour : float
+        Speed on all lines; weights are travel times in milliseconds.
+    """
+
+    km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
+
+
 FORMATS = {
     "osm-pbf": Format("relaxometer.datasets.readers.osm_pbf", needs="file", parameters=OsmParameters),
+    "highways": Format("relaxometer.datasets.readers.highways", parameters=HighwayParameters),
+    "ksj-n02": Format("relaxometer.datasets.readers.ksj_n02", needs="file", parameters=RailwayParameters),
 }

@@ -1,9 +1,26 @@
-"""Control-flow graphs of Python's standard library."""
+"""Control-flow graphs of programs."""
 
-from pydantic import PositiveInt
+from __future__ import annotations
+
+from pydantic import Field, PositiveInt
 
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Section
+
+
+class CCfgParameters(Section):
+    """Parameters of the format ``c-cfgs``.
+
+    Parameters
+    ----------
+    minimum_blocks : int
+        Leave out functions with fewer basic blocks.
+    options : list of str
+        Options for clang, such as `-O1` or `-DNAME`.
+    """
+
+    minimum_blocks: PositiveInt = 3
+    options: list[str] = Field(["-O0"])
 
 
 class PythonCfgParameters(Section):
@@ -25,6 +42,9 @@ class PythonCfgParameters(Section):
 
 
 FORMATS = {
+    "c-cfgs": Format(
+        "relaxometer.datasets.readers.c_cfgs", needs="file", parameters=CCfgParameters, batch=True
+    ),
     "python-cfgs": Format(
         "relaxometer.datasets.readers.python_cfgs", parameters=PythonCfgParameters, batch=True
     ),

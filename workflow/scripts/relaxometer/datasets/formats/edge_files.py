@@ -1,0 +1,83 @@
+"""Files of arcs or edges."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from relaxometer.datasets.formats import Format
+from relaxometer.datasets.parameters import DrawnWeights, FileWeights, Section, Unit
+
+
+class TopologyParameters(Section):
+    """Parameters of the format ``topology``.
+
+    Parameters
+    ----------
+    weights : distribution
+        Distribution of the weights.
+    """
+
+    weights: DrawnWeights = Unit()
+
+
+class MatrixParameters(Section):
+    """Parameters of the format ``matrix-market``.
+
+    Parameters
+    ----------
+    weights : distribution
+        Distribution of the weights; `values` takes the matrix entries.
+    banner : str, optional
+        Field and symmetry of a file without a banner line, such as `pattern symmetric`.
+    """
+
+    weights: FileWeights = Unit()
+    banner: str | None = Field(None, pattern="^(pattern|integer|real) (general|symmetric)$")
+
+
+class EdgeListParameters(Section):
+    """Parameters of the format ``edge-list``.
+
+    Parameters
+    ----------
+    weights : distribution
+        Distribution of the weights; `values` takes them from the third column.
+    directed : bool
+        Each line is an arc instead of an edge.
+    """
+
+    weights: FileWeights = Unit()
+    directed: bool = False
+
+
+class Graph500EdgesParameters(Section):
+    """Parameters of the format ``graph500-edges``.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of vertices.
+    weights : distribution
+        Distribution of the weights; `values` takes them from the entry's file `edge_weights`.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    weights: FileWeights = Unit()
+
+
+FORMATS = {
+    "dimacs": Format("relaxometer.datasets.readers.dimacs", needs="file", companion="coordinates"),
+    "topology": Format("relaxometer.datasets.readers.topology", needs="file", parameters=TopologyParameters),
+    "matrix-market": Format(
+        "relaxometer.datasets.readers.matrix_market", needs="file", parameters=MatrixParameters
+    ),
+    "edge-list": Format(
+        "relaxometer.datasets.readers.text_edges", needs="file", parameters=EdgeListParameters
+    ),
+    "graph500-edges": Format(
+        "relaxometer.datasets.readers.graph500_edges",
+        needs="file",
+        parameters=Graph500EdgesParameters,
+        companion="edge_weights",
+    ),
+}

@@ -1,0 +1,247 @@
+"""Generated graphs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from relaxometer.datasets.formats import Format
+from relaxometer.datasets.parameters import Section, VertexCount, WeightRange, Weights, check_vertex_ids
+
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
+
+
+class Graph500Parameters(Section):
+    """Parameters of the format ``graph500``.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of vertices.
+    edge_factor : int
+        Edges per vertex in the edge list, before self-loops are dropped and parallel edges merged.
+    user_seeds : tuple of two int
+        Seeds of the generator. The defaults are the benchmark's own.
+    weight_range : tuple of two int
+        A benchmark weight `w` from 0 to 1 becomes `low + floor(w * (high - low + 1))`, at most `high`.
+    keep_parallel : bool
+        Keep parallel edges instead of merging them to the lightest.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    edge_factor: PositiveInt = 16
+    user_seeds: tuple[Seed, Seed] = (2, 3)
+    weight_range: WeightRange = (1, 255)
+    keep_parallel: bool = False
+
+
+class RmatParameters(Section):
+    """Parameters of the format ``rmat``.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of vertices.
+    edge_factor : int
+        Edges per vertex before self-loops are dropped and parallel arcs merged; 16 undirected edges give a
+        mean degree of 32.
+    a, b, c, d : float
+        Probabilities of the quadrants; they add up to 1.
+    undirected : bool
+        Each edge gives arcs in both directions.
+    weights : Weights
+        Distribution of the weights.
+    """
+
+    scale: int = Field(ge=1, le=31)
+    edge_factor: PositiveInt = 16
+    a: float = Field(0.57, ge=0)
+    b: float = Field(0.19, ge=0)
+    c: float = Field(0.19, ge=0)
+    d: float = Field(0.05, ge=0)
+    undirected: bool = True
+    weights: Weights = Weights()
+
+    @model_validator(mode="after")
+    def _has_four_quadrants(self) -> RmatParameters:
+        total = self.a + self.b + self.c + self.d
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"a, b, c and d must add up to 1, not {total:g}")
+        return self
+
+
+class UniformRandomParameters(Section):
+    """Parameters of the format ``uniform-random``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices.
+    mean_degree : float
+        Arcs per vertex before self-loops are dropped and parallel arcs merged.
+    undirected : bool
+        Each edge gives arcs in both directions.
+    weights : Weights
+        Distribution of the weights.
+    """
+
+    vertices: VertexCount
+    mean_degree: float = Field(ge=0)
+    undirected: bool = True
+    weights: Weights = Weights()
+
+
+class RoadParameters(Section):
+    """Parameters of the format ``road-like``.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Size of the grid of junctions.
+    mean_degree : float
+        Arcs per junction.
+    diagonals : float
+        Fraction of the grid's cells with a diagonal.
+    jitter : float
+        Largest distance of a junction from its place in the grid, in cells.
+    pieces : int
+        Pieces that each road is cut into by vertices of degree 2.
+    weights : Weights
+        Distribution of the weights. The default has the weights of a real map in milliseconds.
+    """
+
+    rows: PositiveInt
+    columns: PositiveInt
+    mean_degree: float = Field(2.7, ge=0)
+    diagonals: float = Field(0.06, ge=0, le=1)
+    jitter: float = Field(0.35, ge=0, lt=0.5)
+    pieces: PositiveInt = 1
+    weights: Weights = Weights(distribution="log-uniform", range=(10, 970_000))
+
+    @model_validator(mode="after")
+    def _has_32_bit_ids(self) -> RoadParameters:
+        # The grid and its diagonals have at most three edges per junction.
+        check_vertex_ids(self.rows * self.columns * (1 + 3 * (self.pieces - 1)))
+        return self
+
+
+class GridParameters(Section):
+    """Parameters of the format ``grid``.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Size of the grid.
+    weights : Weights
+        Distribution of the weights.
+    """
+
+    rows: PositiveInt
+    columns: PositiveInt
+    weights: Weights = Weights()
+
+    @model_validator(mode="after")
+    def _has_32_bit_ids(self) -> GridParameters:
+        check_vertex_ids(self.rows * self.columns)
+        return self
+
+
+class ShapeParameters(Section):
+    """Parameters of the formats ``chain``, ``star``, ``complete`` and ``binary-tree``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices.
+    weights : Weights
+        Distribution of the weights.
+    """
+
+    vertices: VertexCount
+    weights: Weights = Weights()
+
+
+class FlowRandomParameters(Section):
+    """Parameters of the format ``flow-random``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices.
+    branches, loops, gotos : float
+        Arcs per vertex that lead forward, back, and anywhere; gotos enter loops past their heads.
+    reach : int
+        Longest span of a branch or loop, in vertices.
+    """
+
+    vertices: VertexCount
+    branches: float = Field(0.5, ge=0)
+    loops: float = Field(0.15, ge=0)
+    gotos: float = Field(0.01, ge=0)
+    reach: PositiveInt = 40
+
+
+class LadderParameters(Section):
+    """Parameters of the format ``ladder``.
+
+    Parameters
+    ----------
+    rungs : int
+        Length of the two rails.
+    closed : bool
+        Make a ring instead: no rungs, rails that lead both ways, and arcs from the root to both far ends.
+        Local fixed points then move by one vertex per round.
+    """
+
+    rungs: PositiveInt
+    closed: bool = False
+
+    @model_validator(mode="after")
+    def _has_32_bit_ids(self) -> LadderParameters:
+        check_vertex_ids(1 + 2 * self.rungs)
+        return self
+
+
+class ListedArcsParameters(Section):
+    """Parameters of the format ``listed-arcs``.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices.
+    arcs : list of (tail, head)
+        All arcs, each of weight 1.
+    """
+
+    vertices: VertexCount
+    arcs: list[tuple[NonNegativeInt, NonNegativeInt]]
+
+
+_KANTO = "relaxometer.datasets.generators.kanto"
+_SHAPES = "relaxometer.datasets.generators.shapes"
+_FLOW_GRAPHS = "relaxometer.datasets.generators.flow_graphs"
+
+FORMATS = {
+    "graph500": Format("relaxometer.datasets.generators.graph500_device", parameters=Graph500Parameters),
+    "rmat": Format("relaxometer.datasets.generators.rmat", "rmat", needs="seed", parameters=RmatParameters),
+    "uniform-random": Format(
+        "relaxometer.datasets.generators.uniform_random",
+        "uniform_random",
+        needs="seed",
+        parameters=UniformRandomParameters,
+    ),
+    "road-like": Format(
+        "relaxometer.datasets.generators.roads", "road_like", needs="seed", parameters=RoadParameters
+    ),
+    "kanto-like": Format(_KANTO, "kanto_like", needs="seed"),
+    "kanto-like-main": Format(_KANTO, "build_main_roads", needs="extracted_from"),
+    "grid": Format(_SHAPES, "grid", needs="seed", parameters=GridParameters),
+    "chain": Format(_SHAPES, "chain", needs="seed", parameters=ShapeParameters),
+    "star": Format(_SHAPES, "star", needs="seed", parameters=ShapeParameters),
+    "complete": Format(_SHAPES, "complete", needs="seed", parameters=ShapeParameters),
+    "binary-tree": Format(_SHAPES, "binary_tree", needs="seed", parameters=ShapeParameters),
+    "flow-random": Format(_FLOW_GRAPHS, "flow_random", needs="seed", parameters=FlowRandomParameters),
+    "ladder": Format(_FLOW_GRAPHS, "build_ladder", parameters=LadderParameters),
+    "listed-arcs": Format(_FLOW_GRAPHS, "build_listed", parameters=ListedArcsParameters),
+}
