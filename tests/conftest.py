@@ -21,6 +21,10 @@ from hypothesis import is_hypothesis_test, settings  # noqa: E402
 from relaxometer.device import Device, get_device  # noqa: E402
 from relaxometer.device.cuda import obstacle  # noqa: E402
 
+# The first call of a function that Numba compiles takes seconds.
+settings.register_profile("compiled", deadline=None)
+settings.load_profile("compiled")
+
 _WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 for _variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
     # pytest's workers divide the cores; Numba reads its variable when it is imported.

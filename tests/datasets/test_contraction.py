@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from relaxometer.datasets.readers.contraction import (
@@ -68,7 +68,6 @@ def distances(n_nodes, one, other, metres):
     return sp.csgraph.dijkstra(sp.csgraph.csgraph_from_dense(shortest, null_value=np.inf), directed=False)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=6, unique=True), min_size=1, max_size=6))
 def test_distances_between_junctions_stay(lists):
     nodes = along_equator(range(10))

@@ -8,7 +8,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from relaxometer.core.errors import UserError
@@ -88,7 +88,6 @@ def test_a_graph_may_have_no_arcs(tmp_path):
     assert [len(values) for values in arcs] == [0, 0, 0]
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 2)), min_size=1, max_size=30

@@ -134,7 +134,7 @@ def expected_links(lattice, tracks, stations):
     return links
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(networks())
 def test_links_are_those_of_a_search_that_ends_at_stations(tmp_path, network):
     lattice, tracks, stations = network

@@ -44,7 +44,7 @@ def damaged(draw, content):
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_accepted_or_refused_in_one_line(tmp_path, name, data):
     content, read = FILES[name]
@@ -68,7 +68,6 @@ def test_a_damaged_file_is_accepted_or_refused_in_one_line(tmp_path, name, data)
     ],
     ids=["integers", "reals"],
 )
-@settings(deadline=None)
 @given(data=st.data())
 def test_what_the_fast_reader_accepts_the_slow_one_reads_the_same(form, content, data):
     content = data.draw(damaged(content)).replace(b"\r", b"")

@@ -154,7 +154,7 @@ def test_ids_out_of_range_are_refused(graph, message):
     assert str(caught.value) == message
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches)
 def test_a_batch_comes_back_from_parquet(tmp_path, drawn):
     batch = Batch.from_graphs("drawn", drawn, metadata={"attribution": "© 標準"})

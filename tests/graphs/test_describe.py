@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flow_facts import arcs_of, dominators
@@ -136,7 +136,6 @@ def drawn_graph(drawn):
     return Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=True, keep_parallel=True)
 
 
-@settings(deadline=None)
 @given(arc_lists())
 def test_components_equal_those_of_scipy(drawn):
     graph = drawn_graph(drawn)
@@ -149,7 +148,6 @@ def test_components_equal_those_of_scipy(drawn):
     assert labels.max() == count - 1
 
 
-@settings(deadline=None)
 @given(arc_lists())
 def test_the_hop_diameter_is_within_its_bounds(drawn):
     graph = drawn_graph(drawn)
@@ -194,7 +192,6 @@ def test_loops_and_irreducible_loops():
     assert irreducible.tolist() == [False, True, False, False]
 
 
-@settings(deadline=None)
 @given(st.lists(arc_lists(max_vertices=9), min_size=1, max_size=4))
 def test_a_cycle_is_irreducible_if_none_of_its_heads_dominates_it(drawn):
     graphs = [("f", n, [u for u, _ in arcs], [v for _, v in arcs], 0) for n, arcs in drawn]

@@ -97,7 +97,7 @@ def test_undirected_arcs_are_arcs_both_ways(drawn, loops, parallel):
 
 
 @given(arc_lists(), st.booleans(), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_high_ids_give_the_same_arcs(drawn, loops, parallel):
     n_vertices, tails, heads, weights = drawn
     # A bucket then holds many rows.
@@ -190,7 +190,7 @@ def test_invalid_arcs_are_refused(tails, heads, weights, message):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs())
 def test_a_graph_comes_back_from_parquet(tmp_path, graph):
     write_graph(graph, tmp_path)

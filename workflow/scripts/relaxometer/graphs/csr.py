@@ -54,10 +54,10 @@ def csr_of_arcs(
     before = offsets_of(counts.T.ravel())[:-1].reshape(counts.shape[::-1])
     rows, arcs = np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1], dtype=np.uint64)
     _deal(*arcs_in, weights, shift, np.ascontiguousarray(before.T), rows, arcs)
-    degrees = np.empty(n_vertices, dtype=np.int64)
-    _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), degrees)
+    offsets = np.zeros(n_vertices + 1, dtype=np.int64)
+    _sort_buckets(rows, arcs, starts, shift, keep_parallel, get_num_threads(), offsets[1:])
     del rows
-    offsets = offsets_of(degrees)
+    np.cumsum(offsets, out=offsets)
     targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
     _unpack(arcs, starts, shift, offsets, targets, loads)
     return offsets, targets, loads
