@@ -88,10 +88,19 @@ __device__ void add_up(const u64 (&values)[N], u64* counts)
     __shared__ u64 sums[N];
     if (threadIdx.x < N) sums[threadIdx.x] = 0;
     __syncthreads();
+    // All sums before any atomic operation, so that the shuffles overlap.
+    u64 of_warp[N];
+    u64 any = 0;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
-        u64 sum = warp_sum(values[k]);
-        if (threadIdx.x % WARP == 0 && sum) atomicAdd(&sums[k], sum);
+        of_warp[k] = warp_sum(values[k]);
+        any |= of_warp[k];
+    }
+    if (threadIdx.x % WARP == 0 && any) {
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {
+            atomicAdd(&sums[k], of_warp[k]);
+        }
     }
     __syncthreads();
     if (threadIdx.x < N && sums[threadIdx.x]) atomicAdd(&counts[threadIdx.x], sums[threadIdx.x]);
