@@ -1,4 +1,4 @@
-"""The edits that change the hash of a job."""
+"""Which edits change the hash of which job."""
 
 import shutil
 
@@ -35,7 +35,7 @@ def hashes():
 
 
 def edit(path, change):
-    """Rewrite a file by a function of its text."""
+    """Replace the text of a file by what `change` makes of it."""
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Every kernel compiles for GPUs, and the check finds errors."""
+"""Every kernel compiles for GPUs, and the check notices what does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rate of copies in memory."""
+"""The copy that effective bandwidth is held against."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Parameter lists read from source text, and checks of arguments."""
+"""Parameter lists out of source text, and the checks made of them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,15 @@ Method = Callable[[int], float]
 
 
 class Reduction:
-    """ExtractMin by the kernels of `dijkstra`, on uint32 `values` with this many threads per block."""
+    """ExtractMin by the kernels of `dijkstra`.
+
+    Parameters
+    ----------
+    device : Device
+    values : ndarray of shape (n_values,), uint32
+    threads : int
+        Threads per block.
+    """
 
     def __init__(self, device: Device, values: npt.NDArray[np.uint32], threads: int) -> None:
         module = device.module(Path(__file__).with_name("extract_min.cu"))
@@ -82,7 +90,14 @@ class Reduction:
 
 
 class Cub:
-    """Only the search, on a GPU, by CuPy's ``argmin``, which calls CUB's device-wide reduction."""
+    """Only the search, by CuPy's ``argmin``, which calls CUB's device-wide reduction.
+
+    Parameters
+    ----------
+    device : Device
+        A GPU.
+    values : ndarray of shape (n_values,), uint32
+    """
 
     def __init__(self, device: Device, values: npt.NDArray[np.uint32]) -> None:
         self._device = device
@@ -97,7 +112,13 @@ class Cub:
 
 
 class OnCpu:
-    """ExtractMin on one CPU core, by a ``"loop"`` over all values or by a ``"heap"``."""
+    """ExtractMin on one CPU core, by a loop over all values or by a heap.
+
+    Parameters
+    ----------
+    name : {"loop", "heap"}
+    values : ndarray of shape (n_values,), uint32
+    """
 
     def __init__(self, name: str, values: npt.NDArray[np.uint32]) -> None:
         self._run = _compiled()[name]

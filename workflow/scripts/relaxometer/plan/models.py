@@ -267,7 +267,12 @@ class Folders(BaseModel):
 class Run(Section):
     """One job: a variant of a problem on a graph.
 
-    `parameters` are those of the solver as given, without its defaults.
+    Parameters
+    ----------
+    problem, graph, variant, solver : str
+    parameters : dict
+        Parameters of the solver as given, without its defaults.
+    timing : Timing
     """
 
     problem: str
@@ -295,8 +300,19 @@ class Run(Section):
 class DistributedRun(Section):
     """One job over several ranks.
 
-    `graph` is a dataset, or None for the Graph500 graph of `scale`; `scheme` is ``"paired"`` or ``"RxC"``;
-    `parameters` are those of the engine as given, without its defaults.
+    Parameters
+    ----------
+    name, series, problem, engine : str
+    graph : str or None
+        A dataset, or None for the Graph500 graph of `scale`.
+    scale : int or None
+    ranks : int
+    scheme : str
+        ``"paired"`` or ``"RxC"``.
+    roots : int
+    device : str
+    parameters : dict
+        Parameters of the engine as given, without its defaults.
     """
 
     name: str

@@ -67,10 +67,6 @@ struct List {
 struct Problem {
     u32 n;
     u32 delta;
-    const i64* Va;
-    const u32* Ea;  // the light arcs of each vertex first
-    const u32* Wa;
-    const i64* light_end;
     u64* labels;
     u32* buckets;
     u32* last_bucket;  // that each vertex was taken from
@@ -93,7 +89,8 @@ __device__ void find_bucket(const Problem& p)
 
 // Takes all vertices out of a bucket and lists their light arcs. Lists the heavy arcs of those that the
 // bucket did not hold before.
-__device__ void empty_bucket(const Problem& p, u32 bucket, u64* light_sizes)
+__device__ void empty_bucket(const Problem& p, const i64* Va, const i64* light_end, u32 bucket,
+                             u64* light_sizes)
 {
     for (u32 start = blockIdx.x * BLOCK; start < p.n; start += gridDim.x * BLOCK) {
         u32 v = start + threadIdx.x;
@@ -105,9 +102,8 @@ __device__ void empty_bucket(const Problem& p, u32 bucket, u64* light_sizes)
         if (here) {
             p.buckets[v] = NONE;
             distance = take(&p.labels[v]);
-            i64 light_end = __ldg(&p.light_end[v]);
-            light_arcs = static_cast<u64>(light_end - __ldg(&p.Va[v]));
-            if (p.last_bucket[v] != bucket) heavy_arcs = static_cast<u64>(__ldg(&p.Va[v + 1]) - light_end);
+            light_arcs = static_cast<u64>(light_end[v] - Va[v]);
+            if (p.last_bucket[v] != bucket) heavy_arcs = static_cast<u64>(Va[v + 1] - light_end[v]);
             p.last_bucket[v] = bucket;
         }
         p.light.append(light_sizes, v, light_arcs, distance);
@@ -116,7 +112,8 @@ __device__ void empty_bucket(const Problem& p, u32 bucket, u64* light_sizes)
 }
 
 // Relaxes the arcs of a list; those of vertex v begin at first_arc[v].
-__device__ void relax(const Problem& p, const List& list, u64 sizes, const i64* first_arc)
+__device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_arc,
+                      const u32* __restrict__ Ea, const u32* __restrict__ Wa)
 {
     __shared__ u64 nearby[NEARBY];
     u32 count = static_cast<u32>(sizes >> ARC_BITS);
@@ -133,18 +130,22 @@ __device__ void relax(const Problem& p, const List& list, u64 sizes, const i64* 
         u32 u = list.vertices[k];
         u32 distance =
             list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];
-        i64 i = __ldg(&first_arc[u]) + static_cast<i64>(request - arcs_before[k]);
-        u32 v = __ldg(&p.Ea[i]);
+        i64 i = first_arc[u] + static_cast<i64>(request - arcs_before[k]);
+        u32 v = Ea[i];
         u32 length = 0;
-        if (offer(&p.labels[v], u, distance, __ldg(&p.Wa[i]), &length, p.overflow) != NOT_SHORTER) {
+        if (offer(&p.labels[v], u, distance, Wa[i], &length, p.overflow) != NOT_SHORTER) {
             atomicMin(&p.buckets[v], length / p.delta);
         }
     }
 }
 
 // Runs at most `phases` phases. Before the first launch the source waits in bucket 0, control[CURRENT] and
-// control[NEXT] are NONE, and the rest of `control` is zero. A later launch continues the search.
-extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, u32 phases)
+// control[NEXT] are NONE, and the rest of `control` is zero. A later launch continues the search. The light
+// arcs of each vertex come first. The graph is not in the struct: only loads through `__restrict__`
+// parameters may move above atomics.
+extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, const i64* __restrict__ Va,
+                                          const u32* __restrict__ Ea, const u32* __restrict__ Wa,
+                                          const i64* __restrict__ light_end, u32 phases)
 {
     cg::grid_group grid = cg::this_grid();
     bool first_thread = thread_id() == 0;
@@ -163,7 +164,7 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, u32
             if (bucket == NONE) break;
         }
         turn = 1 - turn;
-        empty_bucket(p, bucket, &control[LIGHT + turn]);
+        empty_bucket(p, Va, light_end, bucket, &control[LIGHT + turn]);
         grid.sync();
         bool is_light = control[LIGHT + turn] != 0;
         u64 sizes = is_light ? control[LIGHT + turn] : control[HEAVY];
@@ -171,7 +172,7 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, u32
             control[NEXT] = NONE;
             control[LIGHT + 1 - turn] = 0;
         }
-        relax(p, is_light ? p.light : p.heavy, sizes, is_light ? p.Va : p.light_end);
+        relax(p, is_light ? p.light : p.heavy, sizes, is_light ? Va : light_end, Ea, Wa);
         if (sizes != 0) ++done;
         relaxed += sizes & ARCS;
         if (!is_light) bucket = NONE;

@@ -73,7 +73,7 @@ class Solver:
         self._blocks = min(-(-n // (BLOCK * VERTICES_PER_THREAD)), most)
         self._rule = parameters.delta
         self._delta = np.uint32(_width(graph, parameters.delta))
-        targets, weights, light_end = self._split()
+        self._arcs = graph.offsets, *self._split()
         self._buckets = xp.empty(n, dtype=xp.uint32)
         self._last_bucket = xp.empty(n, dtype=xp.uint32)
         self._control = xp.zeros(CONTROL_WORDS, dtype=xp.uint64)
@@ -85,10 +85,6 @@ class Solver:
             "Problem",
             n=np.uint32(n),
             delta=self._delta,
-            Va=graph.offsets,
-            Ea=targets,
-            Wa=weights,
-            light_end=light_end,
             labels=self._labels.words,
             buckets=self._buckets,
             last_bucket=self._last_bucket,
@@ -116,7 +112,7 @@ class Solver:
         self._control.fill(0)
         self._control[CURRENT : NEXT + 1] = NONE
         if phases is None:
-            self._delta_stepping(self._blocks, BLOCK, (self._problem, NO_LIMIT))
+            self._delta_stepping(self._blocks, BLOCK, (self._problem, *self._arcs, NO_LIMIT))
         else:
             self._run_phase_by_phase(phases)
         return self._labels.answer(self._graph.device.item(self._control, PHASES))
@@ -129,7 +125,7 @@ class Solver:
             distances = self._labels.words >> np.uint64(32)
             device.synchronize()
             start = time.perf_counter()
-            self._delta_stepping(self._blocks, BLOCK, (self._problem, np.uint32(1)))
+            self._delta_stepping(self._blocks, BLOCK, (self._problem, *self._arcs, np.uint32(1)))
             device.synchronize()
             elapsed_ms = (time.perf_counter() - start) * 1e3
             before, control = control, device.asnumpy(self._control)

@@ -37,9 +37,6 @@ struct State {
 // The arrays of the paper and of this kernel.
 struct Problem {
     u32 n;
-    const i64* Va;
-    const u32* Ea;
-    const u32* Wa;
     u8* Ma;
     u64* Ua;
     u32* lists[2];
@@ -49,6 +46,9 @@ struct Problem {
 
 struct Search {
     const Problem& problem;
+    const i64* Va;
+    const u32* Ea;
+    const u32* Wa;
     u32* Ca;
     u32* Pa;
     u32* NRa;
@@ -68,10 +68,10 @@ __device__ __forceinline__ u32 relax_vertex(Search& s, u32 v, bool listing)
     if (!p.Ma[v]) return 0;
     p.Ma[v] = 0;
     u32 distance = s.Ca[v];
-    i64 begin = __ldg(&p.Va[v]), end = __ldg(&p.Va[v + 1]);
+    i64 begin = s.Va[v], end = s.Va[v + 1];
     for (i64 i = begin; i < end; ++i) {
-        u32 head = __ldg(&p.Ea[i]);
-        u64 proposal = propose(v, distance, __ldg(&p.Wa[i]), &p.state->overflow);
+        u32 head = s.Ea[i];
+        u64 proposal = propose(v, distance, s.Wa[i], &p.state->overflow);
         u64 before = atomicMin(&p.Ua[head], proposal);
         if (listing && proposal < before && is_settled(before)) {
             s.NWa[atomicAdd(&s.counters().listed, 1u)] = head;
@@ -144,11 +144,14 @@ __device__ __forceinline__ u32 list_from_mask(Search& s)
     return load_relaxed(listed);
 }
 
-extern "C" __global__ void search(const __grid_constant__ Problem problem, u32 source, u32 first_mode,
-                                  float to_all_us, float to_selected_us, u32* Ca, u32* Pa, u32 log_rows)
+// The graph is not in the struct: only loads through `__restrict__` parameters may move above atomics.
+extern "C" __global__ void search(const __grid_constant__ Problem problem, const i64* __restrict__ Va,
+                                  const u32* __restrict__ Ea, const u32* __restrict__ Wa, u32 source,
+                                  u32 first_mode, float to_all_us, float to_selected_us, u32* Ca, u32* Pa,
+                                  u32 log_rows)
 {
     cg::grid_group grid = cg::this_grid();
-    Search s = {problem, Ca, Pa, problem.lists[0], problem.lists[1], 0};
+    Search s = {problem, Va, Ea, Wa, Ca, Pa, problem.lists[0], problem.lists[1], 0};
     u32 n = problem.n;
     bool selecting = first_mode != 0;
     start(s, source, selecting);

@@ -43,7 +43,6 @@ class Solver(adaptive.Adaptive):
         self._problem = module.struct(
             "Problem",
             n=np.uint32(n),
-            **dict(zip(("Va", "Ea", "Wa"), graph.csr[1:], strict=True)),
             Ma=xp.empty(n, dtype=xp.uint8),
             Ua=xp.empty(n, dtype=xp.uint64),
             lists=[xp.empty(n, dtype=xp.uint32) for _ in range(2)],
@@ -62,7 +61,8 @@ class Solver(adaptive.Adaptive):
         Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
         rule = np.uint32(self._first_mode), np.float32(self._to_all_us), np.float32(self._to_selected_us)
         log_rows = np.uint32(LOG_ROWS if phases is not None else 0)
-        self._search(self._blocks, self._block, (self._problem, np.uint32(source), *rule, Ca, Pa, log_rows))
+        arguments = self._problem, *self._graph.csr[1:], np.uint32(source), *rule, Ca, Pa, log_rows
+        self._search(self._blocks, self._block, arguments)
         overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
         if phases is not None:
             rows = device.asnumpy(self._log)[:count]
