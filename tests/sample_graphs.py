@@ -69,7 +69,7 @@ def detour() -> Graph:
 
 
 def hub() -> Graph:
-    """One vertex with an arc to and from every other; n is no multiple of a block."""
+    """One vertex with an arc to and from every other; n is not a multiple of the block size."""
     n = 1027
     rng = np.random.default_rng(5)
     edges = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)

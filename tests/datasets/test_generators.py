@@ -35,7 +35,7 @@ def test_any_pieces_make_the_same_stream():
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "log-uniform"])
-def test_a_weight_depends_on_seed_and_edge_alone(distribution):
+def test_a_weight_depends_only_on_seed_and_edge(distribution):
     drawn = weights.draw(Weights(distribution=distribution), 5, weights.PIECE + 9)
     np.testing.assert_array_equal(weights.draw(Weights(distribution=distribution), 5, 100), drawn[:100])
 

@@ -104,7 +104,7 @@ def test_one_way_roads_may_be_respected(road_file):
 
 
 def small_extract(direction=0):
-    """Make a street 1-2-3 of 200 m, crossed at 2 by a track 4-2-5 with a stop at 4, which lies beside 1."""
+    """Make a street 1-2-3 of 200 m, crossed at 2 by a track 4-2-5 with a stop at 4, which lies next to 1."""
     ids = np.arange(1, 6, dtype=np.int64)
     nodes = Nodes(ids, np.array([0, 1, 2, 0, 2]) * HUNDRED_M, np.array([0, 0, 0, 0.4, -1]) * HUNDRED_M)
     return Extract(

@@ -90,7 +90,7 @@ class Part:
     Parameters
     ----------
     destination : Path
-        The part lies beside it, as ``{destination}.part``.
+        The part is in the same folder, as ``{destination}.part``.
     """
 
     def __init__(self, destination: Path) -> None:

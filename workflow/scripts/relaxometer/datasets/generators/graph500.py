@@ -57,12 +57,7 @@ class EdgeTuples:
 
 
 def kronecker_edges(
-    scale: int,
-    start: int,
-    stop: int,
-    *,
-    user_seeds: tuple[int, int] = USER_SEEDS,
-    chunk: int = CHUNK,
+    scale: int, start: int, stop: int, *, user_seeds: tuple[int, int] = USER_SEEDS
 ) -> EdgeTuples:
     """Generate the edges `start` to `stop` - 1 of the edge list; see "Generating the edge list".
 
@@ -73,16 +68,14 @@ def kronecker_edges(
     start, stop : int
     user_seeds : tuple of int
         Two numbers below 2**64.
-    chunk : int
-        Edges per task of a thread; does not change the result.
     """
     size = stop - start
     tails, heads = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     weights = np.empty(size, dtype=np.float32)
     seed = mrg.seeded(*user_seeds)
-    starts = _chunk_starts(mrg.advanced(seed, start * STRIDE), chunk, -(-size // chunk))
+    starts = _chunk_starts(mrg.advanced(seed, start * STRIDE), CHUNK, -(-size // CHUNK))
     stride = np.array(mrg.transition(STRIDE), dtype=np.uint64)
-    _fill(scale, scrambling(seed), starts, stride, chunk, tails, heads, weights)
+    _fill(scale, scrambling(seed), starts, stride, CHUNK, tails, heads, weights)
     return EdgeTuples(tails, heads, weights)
 
 

@@ -60,7 +60,7 @@ class Matrix:
         Counted from 0.
     values : ndarray of shape (n_entries,), float64, optional
     symmetric : bool
-        True if every entry also stands for its mirror image.
+        True if every entry also implies its mirror image.
     """
 
     size: int
