@@ -1,4 +1,4 @@
-"""Which edits change the hash of which job."""
+"""The edits that change the hash of a job."""
 
 import shutil
 
@@ -35,7 +35,7 @@ def hashes():
 
 
 def edit(path, change):
-    """Replace the text of a file by what `change` makes of it."""
+    """Rewrite a file by a function of its text."""
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

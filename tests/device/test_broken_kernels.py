@@ -1,4 +1,4 @@
-"""Broken kernels, and the report that each of them must bring about."""
+"""Broken kernels and the error that each must raise."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PACKAGE_ROOT = Path(host_build.__file__).parents[2]
 
 
 def line_of(comment):
-    """Give the line that carries this comment."""
+    """Return the line with this comment."""
     lines = BROKEN.read_text().splitlines()
     return next(number for number, line in enumerate(lines, start=1) if line.endswith(f"// {comment}"))
 
 
 def report_of(name, block, *values, sanitize=None):
-    """Launch one block and give the error's text."""
+    """Launch one block; return the error's text."""
     module = get_device("host", sanitize=sanitize).module(BROKEN)
     with pytest.raises(KernelError) as error:
         module.get_function(name)(1, block, (*values, np.zeros(1024, np.int32)))
@@ -153,7 +153,7 @@ class TestUndefinedBehaviour:
 
 
 def sanitized(sanitize, launch):
-    """Launch a kernel in a process that has a sanitizer's library loaded; give what it printed."""
+    """Launch a kernel in a process with a sanitizer's library; return its output."""
     name = {"address": "libasan.so", "thread": "libtsan.so"}[sanitize]
     compiler = host_build.find_compiler()
     found = subprocess.run([*compiler.command, f"-print-file-name={name}"], capture_output=True, text=True)
@@ -173,7 +173,7 @@ def sanitized(sanitize, launch):
         print("finished")
     """)
     environment = os.environ | {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
-    # Without -R, ThreadSanitizer does not find its addresses free on some kernels.
+    # Some systems need -R: ThreadSanitizer wants fixed addresses.
     command = [setarch, "-R", sys.executable, "-c", script]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     if "personality" in result.stderr:

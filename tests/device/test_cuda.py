@@ -1,4 +1,4 @@
-"""What only the CUDA device does: late errors, memory that runs out, and saying why there is none."""
+"""The CUDA device only: late errors, exhausted memory, the reason why there is no GPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cuda_device():
 @pytest.mark.gpu
 @pytest.mark.usefixtures("cuda_device")
 def test_a_fault_is_an_error_where_the_host_waits():
-    # In a process of its own, since CUDA does not recover from it.
+    # In another process: CUDA does not recover from it.
     script = textwrap.dedent(f"""
         import sys
         sys.path.insert(0, {str(PACKAGE_ROOT)!r})

@@ -1,4 +1,4 @@
-"""What kernels may rely on, checked against NumPy on every device."""
+"""The language and library of kernels, checked against NumPy on every device."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cooperative(device):
 
 @pytest.fixture
 def items():
-    """256 items below 1000, eight warps full; the second warp holds a 7, the third a 0."""
+    """256 items below 1000, in eight warps; the second warp has a 7, the third a 0."""
     values = np.random.default_rng(1).integers(1, 850, 256).astype(np.uint32)
     values[40] = 7
     values[70] = 0
@@ -45,7 +45,7 @@ def ballots(votes):
 
 
 def run(device, kernel, grid, block, inputs, *outputs, shared_mem=0):
-    """Launch with inputs first and outputs after; give the outputs as NumPy arrays."""
+    """Launch with inputs before outputs; return the outputs as NumPy arrays."""
     on_device = [device.asarray(array) if isinstance(array, np.ndarray) else array for array in inputs]
     results = [device.asarray(array) for array in outputs]
     kernel(grid, block, (*on_device, *results), shared_mem=shared_mem)
@@ -54,7 +54,7 @@ def run(device, kernel, grid, block, inputs, *outputs, shared_mem=0):
 
 
 def task_members(device):
-    """Make members of `Task` in ``coverage.cu``, and the array that its kernel writes."""
+    """Return members of `Task` in ``coverage.cu``, and the array that its kernel writes."""
     out = device.asarray(np.zeros(3))
     members = {
         "doubled": np.bool_(True),

@@ -1,4 +1,4 @@
-"""What only the emulation does: determinism, permuted orders, the build and its cache."""
+"""The emulation only: determinism, permuted orders, the build and its cache."""
 
 from __future__ import annotations
 

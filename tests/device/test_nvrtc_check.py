@@ -1,4 +1,4 @@
-"""Every kernel compiles for GPUs, and the check notices what does not."""
+"""Every kernel compiles for GPUs, and the check finds errors."""
 
 from __future__ import annotations
 

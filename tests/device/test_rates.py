@@ -1,4 +1,4 @@
-"""The copy that effective bandwidth is held against."""
+"""The rate of copies in memory."""
 
 import numpy as np
 

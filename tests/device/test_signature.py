@@ -1,4 +1,4 @@
-"""Parameter lists out of source text, and the checks made of them."""
+"""Parameter lists read from source text, and checks of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a variant that cannot or should not run."""
+"""The results of variants that fail or do not suit a graph."""
 
 import time
 
@@ -56,7 +56,7 @@ def test_every_search_of_a_variant_that_fails_says_why(
     assert len(later.runs) == 4
 
 
-def test_compiling_is_no_preparation(host_device, monkeypatch):
+def test_preparation_excludes_compiling(host_device, monkeypatch):
     seconds = iter([0.5, 0.0])
 
     class Solver(ORIGINAL):

@@ -76,8 +76,8 @@ class Job:
     do: Callable[[Any], set[str]]
 
 
-def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, Job]:
-    """Return the jobs on a graph or a batch by name."""
+def jobs_of(plan: Plan, name: str | None, device: Device) -> dict[str, Job]:
+    """Return the jobs on a graph or a batch, or those that need none, by name."""
 
     def variant(run: Run) -> Job:
         folder = Path("results/runs", run.problem, run.graph, run.variant)
@@ -86,24 +86,20 @@ def jobs_of(plan: Plan, name: str, device: Device) -> dict[str, Job]:
             lambda graph: run_variant(run, graph, sources_of(plan, run.problem, graph), device, folder),
         )
 
+    def study(kind: str) -> Job:
+        path = Path(STUDIES[kind].path.format(graph=name))
+        parameters = STUDIES[kind].parameters(plan.config)
+        return Job(path, lambda graph: run_study(kind, parameters, graph, device, path))
+
     jobs = {
         f"{run.problem} {name} {run.variant}": variant(run) for run in plan.runs.values() if run.graph == name
     }
-    studies = [study for study in STUDIES if name in STUDIES[study].graphs(plan.config)]
-    return jobs | {f"{study} {name}": _study_job(plan, study, device, name) for study in studies}
-
-
-def jobs_without_graph(plan: Plan, device: Device) -> dict[str, Job]:
-    """Return the studies that need no graph, by name."""
-    papers = set(plan.config.report.papers)
-    wanted = [name for name, study in STUDIES.items() if study.papers & papers]
-    return {name: _study_job(plan, name, device) for name in wanted}
-
-
-def _study_job(plan: Plan, study: str, device: Device, graph_name: str = "") -> Job:
-    path = Path(STUDIES[study].path.format(graph=graph_name))
-    parameters = STUDIES[study].parameters(plan.config)
-    return Job(path, lambda graph: run_study(study, parameters, graph, device, path))
+    for kind, one in STUDIES.items():
+        if name in one.graphs(plan.config):
+            jobs[f"{kind} {name}"] = study(kind)
+        elif name is None and not one.papers.isdisjoint(plan.config.report.papers):
+            jobs[kind] = study(kind)
+    return jobs
 
 
 def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
@@ -116,8 +112,7 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     left = []
     for graph_name in [None, *inputs_of(plan)]:
         graph = None
-        jobs = jobs_of(plan, graph_name, device) if graph_name else jobs_without_graph(plan, device)
-        for name, job in jobs.items():
+        for name, job in jobs_of(plan, graph_name, device).items():
             if missing and job.path.is_file():
                 continue
             if time.monotonic() - start > limit_s:

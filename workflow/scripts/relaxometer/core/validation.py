@@ -21,21 +21,7 @@ _short.maxstring = _short.maxother = 60
 
 
 def validated(model: type[Model], raw: Any, file: str) -> Model:
-    """Return `raw` as a `model`.
-
-    Parameters
-    ----------
-    model : subclass of pydantic.BaseModel
-    raw : object
-        Content of the file.
-    file : str
-        Name of the file, for messages.
-
-    Raises
-    ------
-    UserError
-        If `raw` is not a valid `model`, with the message of :func:`explain`.
-    """
+    """Return `raw`, read from `file`, as a `model`; UserError with :func:`explain`'s message if invalid."""
     try:
         return model.model_validate(raw)
     except ValidationError as error:

@@ -221,10 +221,7 @@ class CudaDevice:
             return self.xp.asnumpy(array)
 
     def item(self, array: Any, index: int = 0) -> Any:
-        """Return one element as a Python number.
-
-        Drivers call this once per phase, so it takes the fastest way: a copy into pinned memory.
-        """
+        """Return one element as a Python number, by the fastest way: a copy into pinned memory."""
         runtime = self.xp.cuda.runtime
         stream = self.xp.cuda.get_current_stream().ptr
         size = array.dtype.itemsize

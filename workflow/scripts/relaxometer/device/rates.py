@@ -1,4 +1,4 @@
-"""The rate at which a device copies memory, to compare a kernel's effective bandwidth with."""
+"""The rate at which a device copies memory, a yardstick for the bandwidth of kernels."""
 
 from __future__ import annotations
 
@@ -10,24 +10,20 @@ import numpy as np
 from relaxometer.device import Device
 
 BYTES = {"cuda": 1 << 30, "host": 1 << 24}
-"""Size of the copied array by device kind: on a GPU far more than any cache holds."""
+"""Size of the copied array by device kind; on a GPU much larger than its caches."""
 
 REPETITIONS = 10
 BLOCK = 256
 
 
 def copy_rate(device: Device) -> dict[str, Any]:
-    """Measure the rate at which a device copies one array to another in its memory.
-
-    Parameters
-    ----------
-    device : Device
+    """Measure the rate at which a device copies an array in its memory.
 
     Returns
     -------
     dict
-        ``device_kind``, ``device``, and ``copy_gb_s``: bytes read and written, in 10**9 per second, as the
-        median of several copies.
+        ``device_kind``, ``device`` and ``copy_gb_s``: bytes read and written, in 10**9 per second, the median
+        of several copies.
     """
     size = BYTES[device.kind]
     source = device.xp.arange(size // 4, dtype=np.uint32)

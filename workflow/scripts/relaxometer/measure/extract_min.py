@@ -57,15 +57,7 @@ Method = Callable[[int], float]
 
 
 class Reduction:
-    """ExtractMin by the kernels of `dijkstra`.
-
-    Parameters
-    ----------
-    device : Device
-    values : ndarray of shape (n_values,), uint32
-    threads : int
-        Threads per block.
-    """
+    """ExtractMin by the kernels of `dijkstra`, on uint32 `values` with this many threads per block."""
 
     def __init__(self, device: Device, values: npt.NDArray[np.uint32], threads: int) -> None:
         module = device.module(Path(__file__).with_name("extract_min.cu"))
@@ -90,14 +82,7 @@ class Reduction:
 
 
 class Cub:
-    """Only the search, by CuPy's ``argmin``, which calls CUB's device-wide reduction.
-
-    Parameters
-    ----------
-    device : Device
-        A GPU.
-    values : ndarray of shape (n_values,), uint32
-    """
+    """Only the search, on a GPU, by CuPy's ``argmin``, which calls CUB's device-wide reduction."""
 
     def __init__(self, device: Device, values: npt.NDArray[np.uint32]) -> None:
         self._device = device
@@ -112,13 +97,7 @@ class Cub:
 
 
 class OnCpu:
-    """ExtractMin on one CPU core, by a loop over all values or by a heap.
-
-    Parameters
-    ----------
-    name : {"loop", "heap"}
-    values : ndarray of shape (n_values,), uint32
-    """
+    """ExtractMin on one CPU core, by a ``"loop"`` over all values or by a ``"heap"``."""
 
     def __init__(self, name: str, values: npt.NDArray[np.uint32]) -> None:
         self._run = _compiled()[name]

@@ -71,7 +71,7 @@ def arguments_of(
     folder_of_graph : Path or None
         The stored graph; without one, the ranks generate Graph500's.
     sources : str or None
-        A Parquet file with the sources of searches on a stored graph.
+        A Parquet file with the sources on a stored graph.
     repetitions, warmup : int
         See :class:`relaxometer.plan.models.Timing`.
     """

@@ -26,7 +26,7 @@ TABLE = pa.schema(
         *WHERE,
     ]
 )
-"""One row per launch: its number of searches, the time of all of them, and the number of answers proven."""
+"""One row per launch: its number of searches, their total time, and the number of proven answers."""
 
 
 def measure_throughput(

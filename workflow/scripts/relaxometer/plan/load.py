@@ -12,17 +12,12 @@ from relaxometer.plan.plan import Plan
 
 
 def load_plan(overlays: list[Path]) -> Plan:
-    """Check ``config/config.yaml`` with overlays.
-
-    Parameters
-    ----------
-    overlays : list of Path
-        YAML files; later ones win.
+    """Return the plan of ``config/config.yaml`` and overlays, of which later ones win.
 
     Raises
     ------
     UserError
-        If a file cannot be read, is not YAML, or asks for something that cannot be run.
+        If a file cannot be read, is not YAML, or is not a valid configuration.
     """
     config: dict[str, object] = {}
     for path in [Path("config/config.yaml"), *overlays]:

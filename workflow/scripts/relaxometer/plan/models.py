@@ -267,12 +267,7 @@ class Folders(BaseModel):
 class Run(Section):
     """One job: a variant of a problem on a graph.
 
-    Parameters
-    ----------
-    problem, graph, variant, solver : str
-    parameters : dict
-        Parameters of the solver as given, without its defaults.
-    timing : Timing
+    `parameters` are those of the solver as given, without its defaults.
     """
 
     problem: str
@@ -300,19 +295,8 @@ class Run(Section):
 class DistributedRun(Section):
     """One job over several ranks.
 
-    Parameters
-    ----------
-    name, series, problem, engine : str
-    graph : str or None
-        A dataset, or None for the Graph500 graph of `scale`.
-    scale : int or None
-    ranks : int
-    scheme : str
-        ``"paired"`` or ``"RxC"``.
-    roots : int
-    device : str
-    parameters : dict
-        Parameters of the engine as given, without its defaults.
+    `graph` is a dataset, or None for the Graph500 graph of `scale`; `scheme` is ``"paired"`` or ``"RxC"``;
+    `parameters` are those of the engine as given, without its defaults.
     """
 
     name: str

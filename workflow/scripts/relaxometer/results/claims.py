@@ -96,24 +96,12 @@ class Evidence:
     steps: pd.DataFrame | None = None
 
     def times(self, graph: str, variant: str) -> pd.DataFrame:
-        """Return a variant's time from each source, on a GPU or a CPU.
-
-        Raises
-        ------
-        NotMeasured
-            If it was not run, not proven, or run on the emulated device.
-        """
+        """Return a variant's time from each source; NotMeasured if it was emulated, not run or not proven."""
         rows = self.timings.query("graph == @graph and variant == @variant")
         return self._real_times(rows, f"{variant} on {graph}")
 
     def sweep(self, graph: str, kernel: str, parameter: str) -> pd.DataFrame:
-        """Return the times of the swept variants of a kernel, with the column `parameter`.
-
-        Raises
-        ------
-        NotMeasured
-            As :meth:`times`.
-        """
+        """Return the :meth:`times` of the swept variants of a kernel, with the column `parameter`."""
         rows = self.timings.query("graph == @graph and kernel == @kernel and variant in @self.swept")
         times = self._real_times(rows, f"a sweep of {parameter} on {graph}")
         column = f"parameter_{parameter}"
@@ -159,13 +147,7 @@ class Measured:
 
 
 def load_claims(path: Path) -> list[Claim]:
-    """Read and check the claims of a paper; the file is named after it.
-
-    Raises
-    ------
-    UserError
-        If an entry is wrong.
-    """
+    """Read the claims of a paper from a file named after it; UserError if an entry is wrong."""
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     if isinstance(entries, list):
         entries = [one | {"source": path.stem} if isinstance(one, dict) else one for one in entries]
@@ -403,13 +385,7 @@ def _counts(claim: Claim, evidence: Evidence) -> tuple[pd.DataFrame, Origin]:
 
 
 def _origin(times: pd.DataFrame) -> Origin:
-    """Return the device of some times.
-
-    Raises
-    ------
-    NotMeasured
-        If there are several devices.
-    """
+    """Return the device of some times; NotMeasured if there are several."""
     devices = times[["device", "device_kind"]].drop_duplicates()
     if len(devices) > 1:
         raise NotMeasured("the variants were timed on different devices")

@@ -33,14 +33,14 @@ def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         those under ``before`` are left out.
     """
     flat = [_without_unchanged(flatten(context)) for context in contexts]
+    names = ["/".join(str(one.pop(f"run.{key}")) for key in ("problem", "graph", "variant")) for one in flat]
     first = flat[0] if flat else {}
     common = {key: value for key, value in first.items() if all(other.get(key) == value for other in flat)}
     runs = [
-        {"run": "/".join(str(one[f"run.{key}"]) for key in ("problem", "graph", "variant"))}
-        | {key: value for key, value in one.items() if key not in common and not _names_run(key)}
-        for one in flat
+        {"run": name} | {key: value for key, value in one.items() if key not in common}
+        for name, one in zip(names, flat, strict=True)
     ]
-    return {"common": {key: value for key, value in common.items() if not _names_run(key)}, "runs": runs}
+    return {"common": common, "runs": runs}
 
 
 def flatten(nested: Mapping[str, Any], prefix: str = "") -> Flat:
@@ -62,10 +62,6 @@ def _without_unchanged(flat: Flat) -> Flat:
         if key.startswith("after.") and flat.get(key.replace("after.", "before.", 1)) == value
     }
     return {key: value for key, value in flat.items() if key not in unchanged}
-
-
-def _names_run(key: str) -> bool:
-    return key in ("run.problem", "run.graph", "run.variant")
 
 
 def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

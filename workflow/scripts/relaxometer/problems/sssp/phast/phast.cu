@@ -107,7 +107,8 @@ __device__ __forceinline__ const uint2* arcs_of(const Slices& slices, uint2 slic
     return slices.arcs + static_cast<size_t>(slice.x) * WARP + lane();
 }
 
-// A slice and its first arcs, loaded before they are needed. A slice that does not exist has no arcs.
+// A slice and its first arcs, loaded before they are needed. A slice that does not exist has no arcs. These
+// loads do not use __ldg: under a condition, the compiler would compute the address of each anew.
 struct Loaded {
     uint2 slice;
     uint2 arcs[AHEAD];
@@ -123,7 +124,7 @@ __device__ __forceinline__ void load(Loaded& loaded, const Slices& slices, uint2
     loaded.slice = slice;
     const uint2* arcs = arcs_of(slices, slice);
     for (u32 k = 0; k < AHEAD; ++k) {
-        loaded.arcs[k] = k < arcs_per_lane(slice) ? __ldg(&arcs[k * WARP]) : make_uint2(0, UNREACHED);
+        loaded.arcs[k] = k < arcs_per_lane(slice) ? arcs[k * WARP] : make_uint2(0, UNREACHED);
     }
 }
 
@@ -278,28 +279,28 @@ struct Task {
     uint2* table;     // of the slices inside
     u32* step_begin;  // the first slice of each step
 
-    // Loads a task, with the distances that the climb found.
+    // Loads a task, with the distances that the climb found. All bounds are loaded first, at once.
     __device__ __forceinline__ Task(const Hierarchy& hierarchy, u32 number, u32* memory, const State& state)
     {
         const Slices& inside = hierarchy.inside;
+        u32 path_length = state.board->path_length;
         begin = __ldg(&hierarchy.task_begins[number]);
         size = __ldg(&hierarchy.task_begins[number + 1]) - begin;
         u32 first_step = __ldg(&hierarchy.task_steps[number]);
         n_steps = __ldg(&hierarchy.task_steps[number + 1]) - first_step;
         u32 first_slice = __ldg(&inside.bounds[first_step]);
+        u32 n_slices = __ldg(&inside.bounds[first_step + n_steps]) - first_slice;
         table = reinterpret_cast<uint2*>(memory);
         distance = memory + 2 * hierarchy.max_slices;
         step_begin = distance + hierarchy.max_rows;
         for (u32 k = threadIdx.x; k <= n_steps; k += blockDim.x) {
             step_begin[k] = __ldg(&inside.bounds[first_step + k]) - first_slice;
         }
-        u32 n_slices = __ldg(&inside.bounds[first_step + n_steps]) - first_slice;
         for (u32 s = threadIdx.x; s < n_slices; s += blockDim.x) {
             table[s] = __ldg(&inside.table[first_slice + s]);
         }
         for (u32 row = threadIdx.x; row < size; row += blockDim.x) distance[row] = UNREACHED;
         __syncthreads();
-        u32 path_length = state.board->path_length;
         for (u32 k = threadIdx.x; k < path_length; k += blockDim.x) {
             u32 row = state.path[k].x - begin;
             if (row < size) distance[row] = state.path[k].y;
