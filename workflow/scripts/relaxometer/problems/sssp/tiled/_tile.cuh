@@ -89,7 +89,8 @@ struct Tile {
     const uint2* first;
     u32* distance;        // in shared memory, as the next two
     u32* expanded_at;     // the distance at which a vertex was last expanded
-    uint2* first_shared;  // a copy of `first`, or null
+    uint2* first_shared;  // a copy of `first`, if `arcs_in_shared`
+    bool arcs_in_shared;
 
     __device__ Tile(const Tiling& tiling, u32* memory)
         : begin(__ldg(&tiling.begins[blockIdx.x])),
@@ -100,14 +101,14 @@ struct Tile {
           first(tiling.first + FIRST * static_cast<size_t>(begin)),
           distance(memory),
           expanded_at(memory + tiling.capacity),
-          first_shared(tiling.arcs_in_shared ? reinterpret_cast<uint2*>(memory + 2 * tiling.capacity)
-                                             : nullptr)
+          first_shared(reinterpret_cast<uint2*>(memory + 2 * tiling.capacity)),
+          arcs_in_shared(tiling.arcs_in_shared != 0)
     {
     }
 
     __device__ void initialize(u32 source_place)
     {
-        for (u32 i = threadIdx.x; first_shared != nullptr && i < FIRST * size; i += blockDim.x) {
+        for (u32 i = threadIdx.x; arcs_in_shared && i < FIRST * size; i += blockDim.x) {
             first_shared[i] = __ldg(&first[i]);
         }
         for (u32 v = threadIdx.x; v < size; v += blockDim.x) {
@@ -119,7 +120,7 @@ struct Tile {
     __device__ uint2 first_arc(u32 v, u32 k) const
     {
         u32 i = FIRST * v + k;
-        return first_shared != nullptr ? first_shared[i] : __ldg(&first[i]);
+        return arcs_in_shared ? first_shared[i] : __ldg(&first[i]);
     }
 
     // Whether a vertex has become nearer since it was last expanded.
