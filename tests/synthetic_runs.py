@@ -1,4 +1,4 @@
-"""Small tables of runs with times and counts that are put in by hand."""
+"""Small tables of runs with given times and counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def searches(
     to_all_us: float = float("nan"),
     repetitions: int = 2,
 ) -> pd.DataFrame:
-    """Rows of timings: one a source and repetition, sources counted from 0."""
+    """Rows of timings: one per source and repetition, with sources numbered from 0."""
     rows = [
         {
             "problem": "sssp",
@@ -51,7 +51,7 @@ def phases(
     mode: str = "all",
     device_kind: str = "cuda",
 ) -> pd.DataFrame:
-    """Rows of phases: the same updated counts from every source."""
+    """Rows of phases, with the same counts of updated vertices for every source."""
     rows = [
         {
             "problem": "sssp",
@@ -87,5 +87,5 @@ def metadata(name: str = "town", vertices: int = 1000) -> dict:
 
 
 def spread(mean: float, sources: int = 12) -> list[float]:
-    """Times within 2% of a mean, the same pattern for every mean and no two alike."""
+    """Distinct times within 2% of a mean, in the same pattern for every mean."""
     return [mean * (1 + 0.04 * (0.618 * source % 1 - 0.5)) for source in range(sources)]

@@ -93,14 +93,14 @@ def test_large_degrees_are_dots_and_a_line_on_logarithmic_axes():
     exactly, more = axes.lines[:2]
     np.testing.assert_allclose(exactly.get_xydata(), [[1, 1026 / 1027], [1026, 1 / 1027]])
     np.testing.assert_allclose(more.get_xydata(), [[1, 1 / 1027]])
-    assert axes.get_legend_handles_labels()[1] == ["have so many arcs", "have more arcs", "32, a warp"]
+    assert axes.get_legend_handles_labels()[1] == ["exactly this many arcs", "more arcs", "32 (a warp)"]
     assert "0.097% of the vertices have more than 32 arcs, and 50% of all arcs" in texts(figure)
 
 
 def test_vertices_without_arcs_are_named_where_axes_cannot_show_them():
     graph = sample_graphs()["hub"]
     wider = Graph("wider", np.append(graph.offsets, [graph.n_arcs] * 1027), graph.targets, graph.weights)
-    assert "50% have no arc out" in texts(drawings.degrees(described(wider)))
+    assert "50% have no outgoing arc" in texts(drawings.degrees(described(wider)))
 
 
 def test_a_graph_without_vertices_has_a_figure_that_says_so():
@@ -167,10 +167,10 @@ def test_a_page_has_the_numbers_beside_those_of_the_sources(picture):
     assert rows["Standard deviation of weights"] == ["2,000", "184,384"]
     assert rows["Lightest, median, heaviest arc"][0] == "1,000, 4,000, 7,000"
     assert rows["Unit of weights"][0] == "ms"
-    assert rows["Both ways alike"][0] == "yes"
-    assert rows["Vertices with more than 32 arcs, for a warp"] == ["0%", "about 10%"]
+    assert rows["Symmetric"][0] == "yes"
+    assert rows["Vertices with more than 32 arcs, the width of a warp"] == ["0%", "about 10%"]
     assert rows["Weakly connected components"] == ["2"]
-    assert rows["Vertices in the largest"] == ["6 (67%)"]
+    assert rows["Vertices in the largest component"] == ["6 (67%)"]
     assert rows["Isolated vertices"] == ["0 (0%)"]
     assert rows["Hop diameter"] == ["between 5 and 6"]
 
@@ -205,15 +205,15 @@ def test_the_page_of_a_batch(picture):
     rows = rows_of(batch_page(small_batch([2, 3, 32, 64, 65]), picture))
     assert rows["Graphs"] == ["5"]
     assert rows["Blocks"] == rows["Edges"] == ["166"]
-    assert rows["Blocks in a graph: most"] == ["65, of f65"]
-    assert rows["Blocks in a graph: 50%, 90%, 99% have at most"] == ["32, 64, 64"]
+    assert rows["Blocks per graph: maximum"] == ["65, of f65"]
+    assert rows["Blocks per graph: 50th, 90th, 99th percentile"] == ["32, 64, 64"]
     assert [rows[f"Graphs of at most {limit} blocks"] for limit in ("32", "64", "1,024")] == [
         ["60%"],
         ["80%"],
         ["100%"],
     ]
     assert rows["Graphs with loops"] == ["100%"]
-    assert rows["Graphs with loops of several entries (irreducible)"] == ["0%"]
+    assert rows["Graphs with a loop of several entries (irreducible)"] == ["0%"]
 
 
 def test_the_figure_of_a_batch_shows_graphs_and_their_blocks():
@@ -223,7 +223,7 @@ def test_the_figure_of_a_batch_shows_graphs_and_their_blocks():
     np.testing.assert_allclose(graphs_line.get_xydata(), [[2, 2 / 3], [4, 1]])
     np.testing.assert_allclose(blocks_line.get_xydata(), [[2, 0.5], [4, 1]])
     np.testing.assert_allclose(bars_of(right), [[0, 1, 0, 0, 0]] * 2)
-    assert "3 graphs with 2 to 4 blocks, half of them with at most 2; 1.00 edges a block" in texts(figure)
+    assert "3 graphs with 2 to 4 blocks, half of them with at most 2; 1.00 edges per block" in texts(figure)
 
 
 def test_an_empty_batch_has_a_page(picture):

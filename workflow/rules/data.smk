@@ -1,4 +1,4 @@
-"""From a dataset's name to its Parquet, of a graph or of a batch, and the sources that variants start from."""
+"""Download and build graphs and batches, and draw the sources of searches."""
 
 
 rule download_file:

@@ -1,8 +1,8 @@
-"""Searches over several ranks of MPI: one job a run, with as many processes and GPUs as it has ranks.
+"""Searches over several MPI ranks: one job per run, with one process and one GPU per rank.
 
-A launcher starts the ranks: the resource `mpi`, `mpirun` on one machine and `srun` where a profile says so. One rank
-needs none, and executors of clusters refuse MPI jobs of one task; hence two rules. The outputs are marked `update`,
-so that Snakemake keeps the old ones until the job has finished.
+The resource `mpi` is the launcher: `mpirun`, or `srun` if a profile says so. A single rank needs no launcher, and
+cluster executors refuse MPI jobs of one task; hence two rules. The outputs are marked `update`, so that Snakemake
+keeps the old ones until the job has finished.
 """
 
 
@@ -30,7 +30,7 @@ rule run_distributed:
         mpi="mpirun",
         tasks=lambda wildcards: distributed_run(wildcards).ranks,
         gpu=distributed_gpus,
-        # No task is bound to one GPU: a rank takes the GPU of its number among those that all ranks of a node see.
+        # Tasks are not bound to GPUs: all ranks of a node see all its GPUs, and each takes the one of its number.
         tasks_per_gpu=0,
     params:
         run=lambda wildcards: distributed_run(wildcards).model_dump(),

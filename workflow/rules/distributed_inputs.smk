@@ -1,30 +1,27 @@
-"""What jobs of several ranks need, and which runs have one rank or more."""
+"""Inputs and GPUs of runs over several ranks, and the names of those with one rank and with more."""
 
 
 def distributed_run(wildcards):
-    """The run over several ranks that a job's wildcards name."""
+    """Return the run over several ranks that the wildcards name."""
     return PLAN.distributed[wildcards.run]
 
 
 def distributed_inputs(wildcards):
-    """The stored graph that is searched and its sources, unless the ranks make the graph."""
+    """Return the stored graph and its sources, unless the ranks generate the graph."""
     graph = distributed_run(wildcards).graph
     if graph is None:
         return {}
-    return {
-        "graph": graph_files(graph),
-        "sources": f"results/sources/{graph}.parquet",
-    }
+    return {"graph": graph_files(graph), "sources": f"results/sources/{graph}.parquet"}
 
 
 def distributed_gpus(wildcards):
-    """How many GPUs a run over several ranks asks for: one a rank, unless it is emulated."""
+    """Return the number of GPUs: one per rank, none if emulated."""
     run = distributed_run(wildcards)
     return 0 if run.device == "host" else run.ranks
 
 
 def names_of(runs):
-    """A pattern of these names alone."""
+    """Return a pattern that matches only these names."""
     return "|".join(runs) or "(?!)"
 
 

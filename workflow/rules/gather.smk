@@ -1,4 +1,4 @@
-"""From the results of single runs to tables, a verdict, the comparison with published claims, and provenance."""
+"""Gather the results of all runs: tables, verdicts, claims and provenance."""
 
 RUN_FOLDERS = [targets.folder(run) for run in PLAN.runs.values()]
 

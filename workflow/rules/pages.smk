@@ -1,4 +1,4 @@
-"""A page for each graph and batch with its properties, and the results in the format of Graph500."""
+"""A page of properties for each graph and batch, and results in the format of Graph500."""
 
 from relaxometer.report.papers.hybrid_bfs import graph500_graphs, graph500_results
 

@@ -1,4 +1,4 @@
-"""What holds for a whole run: one GPU at a time, names, and the line of a failed job."""
+"""Settings of a whole run: one GPU job at a time, wildcards, and the errors of failed jobs."""
 
 
 # The nodes of a cluster often have no internet.
@@ -6,8 +6,8 @@ localrules:
     download_file,
 
 
-# Two timed jobs on one GPU would disturb each other. The default holds whatever the command line says about
-# other resources; `--resources gpu=2` still wins. Where jobs go to nodes (--jobs), the cluster hands out its GPUs.
+# Two timed jobs on one GPU would disturb each other. `--resources gpu=2` overrides this; other resources on the
+# command line do not. With --jobs the cluster assigns its GPUs.
 if workflow.nodes is None:
     workflow.global_resources.setdefault("gpu", 1)
 

@@ -1,4 +1,4 @@
-"""Measurements other than single searches: many searches at once, updates of dominators, ExtractMin, a copy."""
+"""Measurements other than single searches: throughput, updates of dominators, ExtractMin, copy rate."""
 
 
 rule measure_throughput:

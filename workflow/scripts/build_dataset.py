@@ -9,14 +9,14 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import write_batch
 from relaxometer.graphs.graph import read_graph, write_graph
 
-# Processes that a reader starts import this script again, and must not do its work.
+# Child processes of a reader import this script again and must not repeat its work.
 if __name__ == "__main__":
     with job(snakemake):
         inputs = dict(snakemake.input.items())
         files = [Path(file) for file in inputs.get("files", [])]
         dataset = Dataset.model_validate(snakemake.params.dataset)
         folder = Path(snakemake.output.metadata).parent
-        # Not by the dataset: a name asked for in the wrong folder is an error that says so.
+        # By the folder, not by the dataset, so that a name in the wrong folder raises an error that says so.
         if folder.parent.name == "batches":
             write_batch(build_batch(folder.name, dataset, files=files), folder)
         else:

@@ -1,4 +1,4 @@
-"""Describe a graph or a batch: numbers, a figure of its degrees or sizes, and a page with both."""
+"""Describe a graph or a batch by numbers, a figure of its degrees or sizes, and a page with both."""
 
 import tempfile
 from pathlib import Path

@@ -13,7 +13,7 @@ with job(snakemake):
         Path(snakemake.output[0]),
         sha256=file.sha256,
         expected_bytes=file.bytes,
-        # Not a parameter of the rule: the file is the same wherever it was found.
+        # Not a parameter of the rule, since the file is the same from every mirror.
         mirrors=all_mirrors(snakemake.config.get("data_mirrors", [])),
         terms=snakemake.params.terms,
     )

@@ -1,4 +1,4 @@
-"""Draw the sources that all variants start from on a graph."""
+"""Draw the sources of all searches on a graph."""
 
 from pathlib import Path
 

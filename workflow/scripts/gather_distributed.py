@@ -1,4 +1,4 @@
-"""Gather what the runs over several ranks measured into one table."""
+"""Gather the results of all runs over several ranks into one table."""
 
 from pathlib import Path
 

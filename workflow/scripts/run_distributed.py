@@ -1,4 +1,4 @@
-"""Run one search spread over several ranks from every root, and prove the answers."""
+"""Run one variant over several ranks from every root, and prove the answers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Make one study: measure something other than single searches, and write it as a table or as JSON."""
+"""Run one study, which measures something other than single searches, and write its table or JSON."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from relaxometer.plan.models import Run
 from relaxometer.problems.problem import add_folders
 
 with job(snakemake):
-    # Not a parameter of the job: the hash of the code says when a solver has changed.
+    # Not a parameter of the rule, since the hash of the code changes with a solver.
     add_folders(snakemake.config.get("kernels", []))
     folder = Path(snakemake.input.graph[0]).parent
     sources = snakemake.input.get("sources")

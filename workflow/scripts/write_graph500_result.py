@@ -1,4 +1,4 @@
-"""Write what Graph500 asks a run to report, in the benchmark's format."""
+"""Write the output that Graph500 requires, in the benchmark's format."""
 
 import json
 from pathlib import Path

@@ -1,9 +1,11 @@
 """The figures and tables of the report, each described by one record.
 
 A record names its inputs, the function that draws it, and the plans that want it. The modules of
-:mod:`relaxometer.report.papers` and :mod:`relaxometer.report.figures` keep their records in ``EXHIBITS``,
-below the functions that draw them. ``workflow/rules/figures.smk`` makes one rule of each record, and
-``workflow/scripts/draw_figure.py`` runs it.
+:mod:`relaxometer.report.papers` and :mod:`relaxometer.report.figures` keep their records in ``EXHIBITS``.
+``workflow/rules/figures.smk`` makes one rule of each record, and ``workflow/scripts/draw_figure.py`` runs it.
+
+In all these modules ``timings`` is the table of gathered searches (:class:`Inputs`), ``phases`` that of the
+proven runs' phases, ``graph`` the name of a graph, and ``graphs`` the contents of ``graph.json`` files.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ Files = Mapping[str, str | list[str]]
 
 
 def metadata(graphs: Sequence[str]) -> list[str]:
-    """Return the files with the metadata of some graphs."""
+    """Return the ``graph.json`` files of some graphs."""
     return [f"results/graphs/{graph}/graph.json" for graph in graphs]
 
 
@@ -80,17 +82,7 @@ class Inputs:
     def searches(
         self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()
     ) -> pd.DataFrame:
-        """Return the gathered searches of a problem on the exhibit's graph.
-
-        Parameters
-        ----------
-        problem : str, optional
-            All problems if left out.
-        variants : sequence of str, optional
-            All variants if left out.
-        without : sequence of str, optional
-            Variants to leave out.
-        """
+        """Return the gathered searches of a problem and variants, by default all, on the exhibit's graph."""
         rows = self.timings
         if self.graph:
             rows = rows[rows["graph"] == self.graph]
@@ -101,7 +93,7 @@ class Inputs:
         return rows[~rows["variant"].isin(list(without))]
 
     def proven_phases(self) -> pd.DataFrame:
-        """Return the gathered phases of the runs whose answers were proven right."""
+        """Return the gathered phases of the runs that were proven right."""
         folders = [file.parent for file in self.files("phases")]
         return proven(gather(folders, "phases.parquet").to_pandas(), self.timings)
 
@@ -117,9 +109,9 @@ class View:
     category : str
         Chapter of the report; a view without one is for the landing page.
     figure, view : str
-        The columns of the same names in the report's list of results.
+        The columns of these names in the report's list of results.
     graph : str, optional
-        The column of the same name; by default the graph that is drawn, or "all".
+        The column of this name; by default the graph that is drawn, or "all".
     caption : str, optional
     suffix : {"svg", "png", "csv"}
     labels : mapping, optional
@@ -138,22 +130,22 @@ class View:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A record of the catalogue: the figures and tables that are drawn from the same inputs in one job.
+    """A record of the catalogue: figures and tables drawn from the same inputs in one job.
 
     Parameters
     ----------
     name : str
         Unique in the catalogue; the rule is ``plot_`` and this name.
     draw : callable
-        Returns a figure or table or, if there are several views, those by the views' names.
+        Returns a figure or table, or for several views a mapping of these by the views' names.
     inputs : callable
-        Returns the input files for a plan and a graph; the graph is empty for exhibits over all graphs.
+        Returns the input files for a plan and a graph, which is empty for exhibits over all graphs.
     views : tuple of View
     wanted : callable
-        For an exhibit of each graph, returns the graphs that it is wanted for; else whether it is wanted.
+        Returns whether a plan wants the exhibit or, if it is drawn for each graph, for which graphs.
     per_graph : bool
     params : callable, optional
-        Returns further arguments for a plan and a graph. The job is run again when they change.
+        Returns further arguments for a plan and a graph; the job is repeated when they change.
     """
 
     name: str
@@ -207,14 +199,7 @@ class Exhibit:
         return [self.path(view).format(graph=graph) for graph in graphs for view in self.views]
 
     def save(self, inputs: Inputs, outputs: Mapping[str, str]) -> None:
-        """Draw all views and write each to its file.
-
-        Parameters
-        ----------
-        inputs : Inputs
-        outputs : mapping of str to str
-            Files by the names of the views.
-        """
+        """Draw all views and write each to its file; `outputs` are the files by the views' names."""
         drawn = self.draw(inputs)
         contents = drawn if isinstance(drawn, Mapping) else {self.views[0].name: drawn}
         for name, file in outputs.items():

@@ -1,4 +1,4 @@
-"""The page of a graph, and that of a batch of flow graphs: numbers beside the sources' own, and figures."""
+"""HTML pages of a graph and of a batch of flow graphs: figures, and numbers compared with the papers'."""
 
 from __future__ import annotations
 
@@ -38,27 +38,28 @@ SHOWN_ABOVE = {
     "share_with_loops",
     "share_irreducible",
 }
-"""Keys of a description that have lines of their own; what else there is says how the graph was made."""
+"""Keys that have their own lines; the others say how the graph was made."""
 
 FIRST = ("origin", "license", "attribution", "citation", "format", "parameters", "seed")
 
 SWEEP_NOTE = (
-    "The hop diameter is the largest number of arcs, taken either way, on a shortest path between vertices "
-    "of the largest component. A double sweep bounds it: a breadth-first search from the vertex of largest "
-    "degree; one from a vertex that it finds last, whose depth is the lower bound; and one from the middle "
-    "of the path to the vertex that this finds last. Twice the smaller depth of the first and the third is "
-    "the upper bound."
+    "The hop diameter is the largest distance in arcs, in either direction, between two vertices of the "
+    "largest component. Three breadth-first searches bound it: from the vertex of largest degree; from a "
+    "vertex that this one finds last; and from the middle of the longest path of the second. The second's "
+    "depth is the lower bound; twice the smaller depth of the other two is the upper bound."
 )
 
-DEGREES = "Share of the vertices by their number of arcs; out and in apart where these may differ."
-WEIGHTS = "Share of the arcs that are no heavier than a given weight."
+DEGREES = (
+    "Share of the vertices by degree; outgoing and incoming arcs are shown separately if they may differ."
+)
+WEIGHTS = "For each weight, the share of the arcs with at most this weight."
 HOPS = (
-    "Roads in the colour of how many arcs they are from one end of the path that the double sweep found, the "
-    "black star. Grey roads are in another component. Roads are drawn straight between vertices."
+    "Distance of each road, in arcs, from the black star, one end of the path that bounds the hop diameter. "
+    "Grey roads are in other components. Roads are drawn as straight lines between vertices."
 )
 SIZES = (
-    "Left: share of the graphs, and of all blocks, that are in graphs of at most so many blocks. Right: how "
-    "many edges leave a block and enter it."
+    "Left: for each size, the share of the graphs with at most that many blocks, and the share of all blocks "
+    "in these graphs. Right: the number of edges that leave and enter a block."
 )
 
 
@@ -70,16 +71,11 @@ def graph_page(
     Parameters
     ----------
     description : mapping
-        As :func:`relaxometer.graphs.describe.describe_graph` makes it.
+        From :func:`relaxometer.graphs.describe.describe_graph`.
     degrees, weights : str or Path
-        Files of figures, which the page holds itself.
+        Files of figures, which the page embeds.
     hops : str or Path, optional
         The file of the map, if the graph has coordinates.
-
-    Returns
-    -------
-    str
-        HTML.
     """
     name = description["name"]
     parts = [
@@ -105,7 +101,7 @@ def _lead(description: Mapping[str, Any]) -> str:
 
 
 def _outline(description: Mapping[str, Any]) -> list[Row]:
-    """Return table 1 of Suzuki et al., with more about the weights."""
+    """Return the rows of table 1 of Suzuki et al., and more about the weights."""
     rows: list[Row] = [
         (label, _number(description[key]), _number(theirs)) for key, (label, theirs, _) in TABLE_1.items()
     ]
@@ -114,57 +110,57 @@ def _outline(description: Mapping[str, Any]) -> list[Row]:
         *rows,
         ("Lightest, median, heaviest arc", ", ".join(weights), "10, not given, 1,000,000"),
         ("Unit of weights", description.get("weight_unit", "not given"), "not given"),
-        ("Both ways alike", "no" if description.get("directed", True) else "yes", "not given"),
+        ("Symmetric", "no" if description.get("directed", True) else "yes", "not given"),
     ]
 
 
 def _degrees(description: Mapping[str, Any]) -> list[Row]:
-    """Return what the degrees mean for kernels that treat vertices of many arcs apart."""
+    """Return the shares of the vertices that some kernels expand by a warp or a block of threads."""
     share, of_arcs = description["share_above"], description["arc_share_above"]
     rows: list[Row] = [
-        ("Largest number of arcs out", f"{description['max_degree']:,}", "not given"),
-        (f"Vertices with more than {WARP} arcs, for a warp", percent(share[str(WARP)]), "about 10%"),
-        ("Arcs that leave these", percent(of_arcs[str(WARP)]), "not given"),
+        ("Most outgoing arcs of a vertex", f"{description['max_degree']:,}", "not given"),
+        (f"Vertices with more than {WARP} arcs, the width of a warp", percent(share[str(WARP)]), "about 10%"),
+        ("Share of all arcs that leave these", percent(of_arcs[str(WARP)]), "not given"),
         (
-            f"Vertices with more than {BLOCK_OF_128}: in blocks of 128 processes, more than {WARP}",
+            f"Vertices with more than {BLOCK_OF_128} arcs (over {WARP} in each of 128 processes)",
             percent(share[str(BLOCK_OF_128)]),
             "about 0.8%",
         ),
     ]
     if "in_degrees" in description:
         most = description["in_degrees"]["value"][-1:]
-        rows.insert(1, ("Largest number of arcs in", f"{max(most, default=0):,}", "not given"))
+        rows.insert(1, ("Most incoming arcs of a vertex", f"{max(most, default=0):,}", "not given"))
     return rows
 
 
 def _components(description: Mapping[str, Any]) -> list[Row]:
-    """Return how the graph hangs together."""
+    """Return the components and the bounds of the hop diameter."""
     vertices, largest = description["vertices"], description["largest_component"]
     isolated = description["isolated"]
     bounds = description["hop_diameter"]
     between = f"between {bounds['low']:,} and {bounds['high']:,}"
     return [
         ("Weakly connected components", f"{description['components']:,}"),
-        ("Vertices in the largest", _of_all(largest, vertices)),
+        ("Vertices in the largest component", _of_all(largest, vertices)),
         ("Isolated vertices", _of_all(isolated, vertices)),
         ("Hop diameter", f"{bounds['low']:,}" if bounds["low"] == bounds["high"] else between),
     ]
 
 
 def _of_all(count: int, total: int) -> str:
-    """Return a count, and its share of a total."""
+    """Format a count and its share of a total."""
     return f"{count:,} ({percent(count / max(total, 1))})"
 
 
 def _origin(description: Mapping[str, Any]) -> list[Row]:
-    """Return whose data it is, under which terms, and how it was made."""
+    """Return the origin of the data, their licence, and how the graph was made."""
     simple = {
         key: value
         for key, value in description.items()
         if key not in SHOWN_ABOVE and (key in FIRST or isinstance(value, str | int | float))
     }
     order = [key for key in FIRST if key in simple] + [key for key in simple if key not in FIRST]
-    return [(_label(key), _told(simple[key])) for key in order]
+    return [(_label(key), _in_words(simple[key])) for key in order]
 
 
 def _label(key: str) -> str:
@@ -172,17 +168,17 @@ def _label(key: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _told(value: Any) -> str:
-    """Return a value of the metadata in words: of several addresses the first."""
+def _in_words(value: Any) -> str:
+    """Format a value of the metadata; of several addresses, the first."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {_told(inner)}" for key, inner in value.items())
+        return "; ".join(f"{key}: {_in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return _told(value[0]) if str(value[0]).startswith("http") else ", ".join(map(str, value))
+        return _in_words(value[0]) if str(value[0]).startswith("http") else ", ".join(map(str, value))
     return f"{value:,}" if type(value) is int else str(value)
 
 
 def _number(value: float) -> str:
-    """Return a number with thousands apart, with one digit after the point if it is small."""
+    """Format a number, with one decimal if it is small and not whole."""
     return f"{value:,.0f}" if value == int(value) or value >= 1000 else f"{value:,.1f}"
 
 
@@ -192,14 +188,9 @@ def batch_page(description: Mapping[str, Any], sizes: str | Path) -> str:
     Parameters
     ----------
     description : mapping
-        As :func:`relaxometer.graphs.describe.describe_batch` makes it.
+        From :func:`relaxometer.graphs.describe.describe_batch`.
     sizes : str or Path
-        File of the figure, which the page holds itself.
-
-    Returns
-    -------
-    str
-        HTML.
+        File of the figure, which the page embeds.
     """
     parts = [
         _lead(description),
@@ -221,15 +212,18 @@ def _batch_outline(description: Mapping[str, Any]) -> list[Row]:
         ("Graphs", f"{description['graphs']:,}"),
         ("Blocks", f"{description['vertices']:,}"),
         ("Edges", f"{description['arcs']:,}"),
-        ("Edges a block", f"{description['arcs_per_vertex']:.2f}"),
-        ("Blocks in a graph: fewest, mean", f"{sizes['min']:,}, {sizes['mean']:.1f}"),
-        ("Blocks in a graph: 50%, 90%, 99% have at most", ", ".join(quantiles)),
-        ("Blocks in a graph: most", largest),
+        ("Edges per block", f"{description['arcs_per_vertex']:.2f}"),
+        ("Blocks per graph: minimum, mean", f"{sizes['min']:,}, {sizes['mean']:.1f}"),
+        ("Blocks per graph: 50th, 90th, 99th percentile", ", ".join(quantiles)),
+        ("Blocks per graph: maximum", largest),
         *(
             (f"Graphs of at most {limit:,} blocks", f"{100 * sizes['share_at_most'][str(limit)]:.4g}%")
             for limit in SIZE_LIMITS
         ),
-        ("Most edges out of a block, into a block", f"{degrees['max']:,}, {max(in_degrees, default=0):,}"),
+        (
+            "Most edges that leave a block, that enter a block",
+            f"{degrees['max']:,}, {max(in_degrees, default=0):,}",
+        ),
         ("Graphs with loops", percent(description["share_with_loops"])),
-        ("Graphs with loops of several entries (irreducible)", percent(description["share_irreducible"])),
+        ("Graphs with a loop of several entries (irreducible)", percent(description["share_irreducible"])),
     ]

@@ -1,4 +1,4 @@
-"""The frame of the report's HTML pages: each is one file that needs no other and no network."""
+"""The frame of the report's HTML pages, which are self-contained."""
 
 from __future__ import annotations
 
@@ -35,25 +35,12 @@ img {{ width: 52em; max-width: 100%; }}
 
 
 def page(title: str, body: str) -> str:
-    """Return a whole page.
-
-    Parameters
-    ----------
-    title : str
-    body : str
-        As HTML.
-    """
+    """Return a page whose `body` is HTML."""
     return PAGE.format(title=html.escape(title), body=body)
 
 
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """Return a table whose rows begin with a name; addresses in its cells become links.
-
-    Parameters
-    ----------
-    rows : iterable of sequence of str
-    head : sequence of str, optional
-    """
+    """Return a table whose rows begin with a name; addresses in its cells become links."""
     lines = [f"<tr>{''.join(f'<th>{html.escape(name)}</th>' for name in head)}</tr>"] if head else []
     for name, *cells in rows:
         values = "".join(f"<td>{_linked(cell)}</td>" for cell in cells)
@@ -67,14 +54,7 @@ def _linked(text: str) -> str:
 
 
 def image(file: str | Path, caption: str) -> str:
-    """Return an image, held by the page itself, with its caption.
-
-    Parameters
-    ----------
-    file : str or Path
-        Its suffix says the format.
-    caption : str
-    """
+    """Return an image, embedded in the page, with its caption; the suffix of the file is the format."""
     kind, _ = mimetypes.guess_type(file)
     data = base64.b64encode(Path(file).read_bytes()).decode()
     text = html.escape(caption)

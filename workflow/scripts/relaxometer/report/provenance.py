@@ -1,4 +1,4 @@
-"""The page of the report that says what the runs were measured on and with."""
+"""The report's page on devices, software and parameters of the runs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,7 @@ BODY = """<h2>The same in all {count} runs</h2>
 
 
 def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return one self-contained HTML page of the merged contexts and the configuration in force.
-
-    Parameters
-    ----------
-    merged : mapping
-        From :func:`relaxometer.results.contexts.merge_contexts`.
-    config : mapping
-    """
+    """Return a page of the contexts that :mod:`relaxometer.results.contexts` merged and the configuration."""
     common = pd.DataFrame(merged["common"].items(), columns=["what", "value"])
     runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
     body = BODY.format(
@@ -43,7 +36,7 @@ def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str
 
 
 def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:
-    """Join the entries whose keys begin alike into one cell, since every variant has its own parameters."""
+    """Join the entries with the same first part of the key, since variants differ in their parameters."""
     cells: dict[str, list[str]] = {}
     for key, value in flat.items():
         first, _, rest = key.partition(".")

@@ -1,4 +1,4 @@
-"""Which runs of a plan the figures show."""
+"""The runs of a plan that the figures show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 CURVE = 4
-"""Variants that differ only in the values of their parameters form a curve if there are this many."""
+"""At least this many variants that differ only in the values of their parameters form a curve."""
 
 
 def runs_of(plan: Plan, problem: str, graph: str) -> list[Run]:
@@ -20,7 +20,7 @@ def runs_of(plan: Plan, problem: str, graph: str) -> list[Run]:
 
 
 def graphs_of(plan: Plan, problem: str) -> list[str]:
-    """Return the graphs and batches on which some variant of a problem runs."""
+    """Return the graphs and batches of a problem's runs."""
     return list(dict.fromkeys(run.graph for run in plan.runs.values() if run.problem == problem))
 
 
@@ -50,12 +50,12 @@ def _curves(plan: Plan) -> Counter[tuple[str, ...]]:
 
 
 def _curve(run: Run) -> tuple[str, ...]:
-    """Return what the points of one curve share: everything except the values of their parameters."""
+    """Return the key of a curve: everything except the values of the parameters."""
     return run.problem, run.graph, run.solver, *sorted(run.parameters)
 
 
 def extract_min(plan: Plan) -> list[str]:
-    """Return the table of times of ExtractMin, if a paper of the plan is about them."""
+    """Return the table of ExtractMin's times, if the plan has the survey."""
     return ["results/extract_min.parquet"] if "survey" in plan.config.report.papers else []
 
 

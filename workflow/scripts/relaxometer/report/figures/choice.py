@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
-from relaxometer.report.figures.style import GREY, empty_figure, entitle, look, new_figure
+from relaxometer.report.figures.style import (
+    GREY,
+    annotate,
+    empty_figure,
+    emulated_note,
+    entitle,
+    look,
+    new_figure,
+    plain_log,
+)
 from relaxometer.report.figures.summary import CLOCKS
 from relaxometer.report.targets import runs_of
 from relaxometer.results.gather import KEY
@@ -28,17 +36,11 @@ CLOSE = 0.10
 
 ROW_INCHES = 0.32
 
-TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5)
-"""Labelled ratios if all are near 1."""
+TICKS_NEAR_1 = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5)
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     """Compare `auto` with the best other variant on each graph, on the same kind of clock.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches; the choices of `auto` are in ``parameter_...`` columns.
 
     Returns
     -------
@@ -74,13 +76,7 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_short(table: pd.DataFrame) -> str:
-    """Return a sentence with the number of graphs on which the choice was good.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`regrets` makes it.
-    """
+    """Return the number of graphs on which the choice was good, from the table of :func:`regrets`."""
     real = table[table["device_kind"] != EMULATED] if len(table) else table
     if real.empty:
         return "No graph on which auto and another variant ran in real time"
@@ -110,14 +106,8 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret_figure(timings: pd.DataFrame) -> Figure:
-    """Draw the time of `auto` relative to the best other variant on each graph.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
-    """
-    title = "The choice of auto against every other variant"
+    """Draw the time of `auto` relative to the best other variant on each graph."""
+    title = "Time of auto relative to the best other variant"
     table = regrets(timings)
     if table.empty:
         return empty_figure(title, in_short(table))
@@ -128,39 +118,29 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
         text = f"{row['chosen']}, {row['auto_ms']:.3g} ms"
         if row["best"] != row["chosen"]:
             text += f"; best: {row['best']}, {row['best_ms']:.3g} ms"
-        axes.annotate(
-            text,
-            (ratio, y),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-        )
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        annotate(axes, text, (ratio, y), (8, 0), va="center", bbox=box)
     axes.axvline(1, color=GREY, linewidth=0.8)
     axes.axvline(1 + CLOSE, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
-    emulated = bool((table["device_kind"] == EMULATED).any())
+    kind = EMULATED if (table["device_kind"] == EMULATED).any() else ""
     axes.set_yticks(range(len(table)), table["graph"].iloc[::-1])
     axes.set(
         xscale="log",
-        xlabel="Median time over that of the best other variant" + (", emulated" if emulated else ""),
+        xlabel=f"Median time of auto / median time of the best other variant{emulated_note(kind)}",
         ylim=(-0.7, len(table) - 0.3),
     )
     axes.margins(x=0.35)
     _set_ticks(axes)
-    entitle(figure, title, f"{in_short(table)} (dashed line). Log scale; preparation is not counted")
+    entitle(figure, title, f"{in_short(table)} (dashed line). Log scale; preparation not included")
     return figure
 
 
 def _set_ticks(axes: Axes) -> None:
     """Label 1, 2, 5, 10, ..., or some ratios around 1 if all are near it."""
     least, most = axes.get_xlim()
-    if least > TICKS[0] and most < 2:
-        axes.set_xticks([ratio for ratio in TICKS if least <= ratio <= most])
-    else:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    plain_log(axes.xaxis)
+    if least > TICKS_NEAR_1[0] and most < 2:
+        axes.set_xticks([ratio for ratio in TICKS_NEAR_1 if least <= ratio <= most])
 
 
 def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:

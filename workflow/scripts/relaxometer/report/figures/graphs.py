@@ -1,4 +1,4 @@
-"""What graphs are like: outline, arc weights, degrees, and the sizes of flow graphs."""
+"""Properties of graphs: outline, arc weights, degrees, and the sizes of flow graphs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     FAINT,
     GREY,
+    annotate,
     empty_figure,
     entitle,
     legend_above,
@@ -29,7 +30,7 @@ from relaxometer.results.contexts import data_lines
 from relaxometer.results.samples import share_at_or_under
 
 MAX_BARS = 16
-"""Graphs of larger degrees get a curve on logarithmic axes in place of one bar per degree."""
+"""Larger degrees are drawn as a curve on logarithmic axes, not as bars."""
 
 COLOURS = (look("conventional").colour, look("selection").colour)
 """Colours of outgoing and of incoming arcs."""
@@ -53,13 +54,7 @@ CURVE_POINTS = 400
 
 
 def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return table 1 of Suzuki et al., with one column more per graph.
-
-    Parameters
-    ----------
-    graphs : sequence of dict
-        Contents of ``graph.json``.
-    """
+    """Return table 1 of Suzuki et al., with one more column for each graph."""
     table = pd.DataFrame({"": [label for label, _, _ in TABLE_1.values()]})
     table["Suzuki et al."] = [form.format(value) for _, value, form in TABLE_1.values()]
     for graph in graphs:
@@ -86,38 +81,25 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     _mark_at(axes, float(weights.mean()), "mean", height=0.25)
     axes.set(xscale="log", ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
     axes.yaxis.set_major_formatter(PercentFormatter(1))
-    axes.set_ylabel("Share of arcs at or under")
+    axes.set_ylabel("Share of the arcs with at most this weight")
     spread = weights.std() / weights.mean() if weights.any() else 0
     finding = (
-        f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (in Suzuki et al.: 2.2 times)"
+        f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (Suzuki et al.: 2.2 times)"
     )
-    entitle(figure, f"Figure 3: arc weights, {graph['name']}", finding)
+    entitle(figure, f"Figure 3: distribution of arc weights, {graph['name']}", finding)
     return figure
 
 
 def _mark_at(axes: Axes, value: float, name: str, *, height: float) -> None:
     """Draw a vertical line at a value, with its name at a height."""
     axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
-    axes.annotate(
-        f"{name} {value:,.0f}",
-        (value, height),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=GREY,
-        fontsize=8.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-    )
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    annotate(axes, f"{name} {value:,.0f}", (value, height), (4, 0), color=GREY, fontsize=8.5, bbox=box)
 
 
 def degrees(description: Mapping[str, Any]) -> Figure:
-    """Draw how the degrees of a graph are distributed.
-
-    Parameters
-    ----------
-    description : mapping
-        As :func:`relaxometer.graphs.describe.describe_graph` makes it.
-    """
-    title = f"Degrees, {description['name']}"
+    """Draw the distribution of degrees from :func:`relaxometer.graphs.describe.describe_graph`."""
+    title = f"Distribution of degrees, {description['name']}"
     if not description["vertices"]:
         return empty_figure(title, "The graph has no vertices.")
     directed = "in_degrees" in description
@@ -127,9 +109,9 @@ def degrees(description: Mapping[str, Any]) -> Figure:
     if max(max(found["value"]) for found in shown.values()) <= MAX_BARS:
         _draw_bars(axes, shown)
     else:
-        _draw_tails(axes, shown)
+        draw_tails(axes, shown)
     axes.set_ylabel("Share of the vertices")
-    axes.set_xlabel("Degree" if directed else "Degree (arcs out of a vertex, as many as into it)")
+    axes.set_xlabel("Degree" if directed else "Degree (arcs out of a vertex; as many lead into it)")
     lines = [_degree_finding(description)]
     if description["max_degree"] > WARP:
         lines.append(_warp_finding(description))
@@ -138,7 +120,7 @@ def degrees(description: Mapping[str, Any]) -> Figure:
 
 
 def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
-    """Draw the share of the vertices that have each degree as bars, with numbers where there is room."""
+    """Draw the share of the vertices of each degree as bars, numbered if there is one series."""
     width = 0.8 / len(shown)
     for number, ((label, found), colour) in enumerate(zip(shown.items(), COLOURS, strict=False)):
         shares = _shares(found)
@@ -155,8 +137,8 @@ def _draw_bars(axes: Axes, shown: Mapping[str, Counts]) -> None:
         legend_above(axes, len(shown))
 
 
-def _draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
-    """Draw the share of the vertices that have each degree as dots, and of those that have more as a line."""
+def draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
+    """Draw the share of the vertices of each degree as dots, and of those of a higher one as a line."""
     for (label, found), colour in zip(shown.items(), COLOURS, strict=False):
         value, shares = np.array(found["value"]), _shares(found)
         some = value > 0
@@ -168,7 +150,7 @@ def _draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
             markersize=3,
             alpha=0.5,
             color=colour,
-            label=f"have so many {label}",
+            label=f"exactly this many {label}",
             rasterized=len(value) > 2000,
         )
         more = 1 - np.cumsum(shares)
@@ -178,10 +160,10 @@ def _draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
             color=colour,
             linewidth=1.6,
             drawstyle="steps-post",
-            label=f"have more {label}",
+            label=f"more {label}",
         )
     axes.set(xscale="log", yscale="log")
-    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP}, a warp")
+    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP} (a warp)")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
     legend_above(axes, 3)
@@ -193,15 +175,15 @@ def _shares(found: Counts) -> npt.NDArray[np.float64]:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with two digits below ten."""
+    """Format a share in percent, with two digits below ten."""
     return f"{share:.0%}" if share >= 0.095 else f"{100 * share:.2g}%"
 
 
 def _degree_finding(description: Mapping[str, Any]) -> str:
-    """Say how many vertices there are, and how many arcs they have."""
+    """Give the number of vertices, and their mean and largest degree."""
     degrees = description["degrees"]
     without = degrees["count"][0] / description["vertices"] if degrees["value"][0] == 0 else 0
-    none = f"; {percent(without)} have no arc out" if without else ""
+    none = f"; {percent(without)} have no outgoing arc" if without else ""
     largest = f"{description['max_degree']:,}"
     if "in_degrees" in description:
         largest += f" out and {description['in_degrees']['value'][-1]:,} in"
@@ -212,20 +194,14 @@ def _degree_finding(description: Mapping[str, Any]) -> str:
 
 
 def _warp_finding(description: Mapping[str, Any]) -> str:
-    """Say what share the vertices have for which hybrid-bfs has a kernel of its own."""
+    """Give the share of the vertices that hybrid BFS expands by a whole warp."""
     share, arcs = description["share_above"][str(WARP)], description["arc_share_above"][str(WARP)]
     return f"{percent(share)} of the vertices have more than {WARP} arcs, and {percent(arcs)} of all arcs"
 
 
 def batch_sizes(description: Mapping[str, Any]) -> Figure:
-    """Draw how the sizes of a batch's graphs, and the degrees of their vertices, are distributed.
-
-    Parameters
-    ----------
-    description : mapping
-        As :func:`relaxometer.graphs.describe.describe_batch` makes it.
-    """
-    title = f"Sizes and degrees, {description['name']}"
+    """Draw the distributions of sizes and degrees from :func:`relaxometer.graphs.describe.describe_batch`."""
+    title = f"Sizes of flow graphs and degrees of their blocks, {description['name']}"
     if not description["graphs"]:
         return empty_figure(title, "The batch has no graphs.")
     figure, (left, right) = new_figure(3.8, 2, width_ratios=(1.25, 1))
@@ -234,14 +210,14 @@ def batch_sizes(description: Mapping[str, Any]) -> Figure:
     sizes = description["sizes"]
     finding = (
         f"{description['graphs']:,} graphs with {sizes['min']:,} to {sizes['max']:,} blocks, half of them "
-        f"with at most {sizes['quantiles']['0.5']:,}; {description['arcs_per_vertex']:.2f} edges a block"
+        f"with at most {sizes['quantiles']['0.5']:,}; {description['arcs_per_vertex']:.2f} edges per block"
     )
     entitle(figure, title, finding)
     return figure
 
 
 def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
-    """Draw the share of the graphs up to each size, of all graphs and of all blocks."""
+    """Draw the cumulative share of graphs by size, and of the blocks in them."""
     found = description["size_counts"]
     size, graphs = np.array(found["value"]), _shares(found)
     blocks = size * graphs / (size @ graphs)
@@ -252,32 +228,29 @@ def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
         color=COLOURS[1],
         linestyle=(0, (5, 1.5)),
         drawstyle="steps-post",
-        label="blocks in these",
+        label="blocks in these graphs",
     )
-    axes.set(xscale="log", ylim=(0, 1.02), xlabel="Blocks in a graph", ylabel="Share at or under")
+    axes.set(
+        xscale="log",
+        ylim=(0, 1.02),
+        xlabel="Blocks in a graph",
+        ylabel="Share in graphs of at most this size",
+    )
     for limit, name in LIMIT_NAMES.items():
         share = description["sizes"]["share_at_most"][str(limit)]
         axes.axvline(limit, color=FAINT, linewidth=0.9, zorder=0)
-        axes.annotate(
-            f"{limit:,}, {name}: {100 * share:.3g}%",
-            (limit, 0.03),
-            xytext=(-2, 0),
-            textcoords="offset points",
-            rotation=90,
-            ha="right",
-            va="bottom",
-            color=GREY,
-            fontsize=7.5,
-        )
+        text = f"{limit:,}, {name}: {100 * share:.3g}%"
+        options = {"rotation": 90, "ha": "right", "va": "bottom", "color": GREY, "fontsize": 7.5}
+        annotate(axes, text, (limit, 0.03), (-2, 0), **options)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     legend_above(axes, 2)
 
 
 def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
-    """Draw bars of the share of the blocks that have 0, 1, 2 and more edges out and in."""
+    """Draw the share of the blocks by outgoing and incoming edges as bars."""
     names = ["0", "1", "2", "3", "4 or more"]
-    for number, (label, key) in enumerate((("edges out", "degree_counts"), ("edges in", "in_degree_counts"))):
+    for number, (label, key) in enumerate((("outgoing", "degree_counts"), ("incoming", "in_degree_counts"))):
         found = description[key]
         shares = np.bincount(np.minimum(found["value"], 4), _shares(found), minlength=5)
         at = np.arange(5) + (number - 0.5) * 0.4

@@ -1,4 +1,4 @@
-"""Road maps coloured by the distance of each road from a vertex, by weight or in arcs."""
+"""Road maps coloured by distance from a vertex, by weight or in arcs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 BANDS = 10
 LIGHT_TO_DARK = ListedColormap(mpl.colormaps["viridis_r"](np.linspace(0.06, 1, 256)))
-"""Without the palest yellow, which is invisible on white paper."""
+"""Without the palest yellow, which is invisible on white."""
 
 MAX_LINES = 100_000
-"""Maps of more roads are drawn as an image, in seconds; their lines would take minutes."""
+"""Larger maps are drawn as an image in seconds; as lines they would take minutes."""
 
 PIXELS = 1800
-"""Longer side of that image, about twice that of a printed map."""
+"""Longer side of that image, about twice that of the figure."""
 
 NO_ANSWER = {"distance": np.empty(0, dtype=np.uint32), "predecessor": np.empty(0, dtype=np.uint32)}
 
@@ -45,7 +45,7 @@ READABLE_UNITS = {
     "metres": (1e-3, "km"),
     "0.1 m": (1e-4, "km"),
 }
-"""Weight unit in ``graph.json``: factor and unit of the map's legend."""
+"""By unit of the weights: factor to the unit of the map's legend, and that unit."""
 
 
 def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure:
@@ -65,7 +65,7 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
     """
     if graph.lon is None or graph.lat is None:
         raise UserError(f"graph {graph.name} has no coordinates; take it out of report.maps")
-    title = f"Distance from one source, {graph.name}"
+    title = f"Shortest-path distance of each road from one source, {graph.name}"
     distance, predecessor = answer["distance"], answer["predecessor"]
     if not len(distance):
         return empty_figure(title, "No search on this graph was proven right.")
@@ -86,16 +86,18 @@ def hop_map(graph: Graph, hops: npt.NDArray[np.int32], diameter: Mapping[str, An
     graph : Graph
         With coordinates.
     hops : ndarray of shape (n_vertices,), int32
-        Arcs on a shortest path to the first end; -1 where there is no path.
+        Arcs on a shortest path to the first end; -1 without a path.
     diameter : mapping
-        As :func:`relaxometer.graphs.describe.hop_diameter` makes it.
+        From :func:`relaxometer.graphs.describe.hop_diameter`.
     """
-    figure = _map(graph, hops.astype(float), hops >= 0, "Arcs to the black star", diameter["ends"])
+    figure = _map(
+        graph, hops.astype(float), hops >= 0, "Distance from the black star [arcs]", diameter["ends"]
+    )
     finding = (
         f"The stars are {diameter['low']:,} arcs apart; no two vertices of the largest component are more "
         f"than {diameter['high']:,} apart"
     )
-    entitle(figure, f"Roads by their distance in arcs, {graph.name}", finding)
+    entitle(figure, f"Distance of each road in arcs from the black star, {graph.name}", finding)
     return figure
 
 
@@ -106,46 +108,49 @@ def _map(
     label: str,
     marks: Sequence[int],
 ) -> Figure:
-    """Draw every road in the colour of the mean value of its ends, grey where a value is unknown.
-
-    Parameters
-    ----------
-    graph : Graph
-        With coordinates.
-    values : ndarray of shape (n_vertices,), float64
-    known : ndarray of shape (n_vertices,), bool
-    label : str
-        What the values are.
-    marks : sequence of int
-        Vertices that get a star: a black one, and a white one if it has two.
-    """
+    """Draw every road in the mean value of its ends, grey if one is unknown, and mark vertices."""
+    assert graph.lon is not None
+    assert graph.lat is not None
+    positions = np.column_stack([graph.lon, graph.lat])
+    parallel = float(np.cos(np.radians(graph.lat.mean())))
     tails, heads = roads(graph)
     coloured = known[tails] & known[heads]
-    figure, axes = new_figure(_height(graph), width=7.2)
-    _draw_roads(axes, graph, tails[~coloured], heads[~coloured], color="0.75")
+    ratio = np.ptp(graph.lat) / max(np.ptp(graph.lon) * parallel, 1e-9)
+    figure, axes = new_figure(float(np.clip(5.4 * ratio + 1.2, 3.5, 9)))  # so that the map fills its width
+    # Lines of a denser map are thinner, so that they do not merge.
+    width = float(np.clip(120 / np.sqrt(graph.n_arcs), 0.1, 1.0))
+    _draw_roads(axes, positions, tails[~coloured], heads[~coloured], width=width, color="0.75")
     tails, heads = tails[coloured], heads[coloured]
-    drawn = _draw_bands(axes, graph, tails, heads, (values[tails] + values[heads]) / 2)
+    means = (values[tails] + values[heads]) / 2
+    norm = BoundaryNorm(band_limits(means), LIGHT_TO_DARK.N)
+    look = {"array": means, "cmap": LIGHT_TO_DARK, "norm": norm}
+    drawn = _draw_roads(axes, positions, tails, heads, width=width, **look)
     figure.colorbar(
         drawn,
         ax=axes,
         label=label,
-        ticks=drawn.norm.boundaries,
+        ticks=norm.boundaries,
         format=lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.2g}",
         shrink=0.8,
         pad=0.02,
     )
-    _finish(axes, graph, marks)
+    for mark, inside, edge in zip(marks, ("black", "white"), ("white", "black"), strict=False):
+        axes.plot(*positions[mark], marker="*", markersize=13, color=inside, markeredgecolor=edge)
+    axes.use_sticky_edges = False
+    axes.autoscale_view()
+    axes.set_aspect(1 / parallel)
+    _label(axes, graph)
     return figure
 
 
 def readable_unit(graph: Graph) -> tuple[float, str]:
-    """Return the factor from the graph's weights to the unit in which its map is read, and that unit."""
+    """Return the factor from the graph's weights to the unit of its map, and that unit."""
     unit = graph.metadata.get("weight_unit", "no unit")
     return READABLE_UNITS.get(unit, (1.0, unit))
 
 
 def roads(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Return both ends of every road; a pair of opposite arcs is one road."""
+    """Return both ends of every road, which a pair of opposite arcs shares."""
     tails, heads = graph.tails, graph.targets
     if graph.metadata.get("directed", True):
         pairs = np.minimum(tails, heads).astype(np.uint64) << np.uint64(32) | np.maximum(tails, heads)
@@ -156,17 +161,18 @@ def roads(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
 
 
 def _draw_roads(
-    axes: Axes, graph: Graph, tails: npt.NDArray[Any], heads: npt.NDArray[Any], **look: Any
+    axes: Axes,
+    positions: npt.NDArray[np.float64],
+    tails: npt.NDArray[Any],
+    heads: npt.NDArray[Any],
+    *,
+    width: float,
+    **look: Any,
 ) -> Any:
     """Draw roads as straight lines between their ends."""
-    assert graph.lon is not None
-    assert graph.lat is not None
-    positions = np.column_stack([graph.lon, graph.lat])
     if len(tails) > MAX_LINES:
         return _draw_pixels(axes, positions, tails, heads, **look)
     segments = np.stack([positions[tails], positions[heads]], axis=1)
-    # Lines of a denser map are thinner, so that they do not merge.
-    width = float(np.clip(120 / np.sqrt(graph.n_arcs), 0.1, 1.0))
     return axes.add_collection(LineCollection(list(segments), linewidths=width, **look))
 
 
@@ -182,7 +188,7 @@ def _draw_pixels(
     norm: Any = None,
 ) -> Any:
     """Draw roads as an image on a transparent ground."""
-    # Numba takes longer to import than all the rest, and Snakemake imports this module for its records.
+    # Imported late: Numba takes longer than all the rest, and Snakemake imports this module for its records.
     from relaxometer.report.pixels import fill_pixels
 
     (west, south), (east, north) = positions.min(axis=0), positions.max(axis=0)
@@ -204,28 +210,11 @@ def _draw_pixels(
     )
 
 
-def _draw_bands(
-    axes: Axes, graph: Graph, tails: npt.NDArray[Any], heads: npt.NDArray[Any], values: npt.NDArray[Any]
-) -> Any:
-    """Draw roads in about `BANDS` colours."""
-    limits = band_limits(values)
-    colours = LIGHT_TO_DARK
-    norm = BoundaryNorm(limits, colours.N)
-    return _draw_roads(axes, graph, tails, heads, array=values, cmap=colours, norm=norm)
-
-
 def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return where the colours of a map change.
+    """Return the limits between the colours of a map.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_roads,), float
-
-    Returns
-    -------
-    ndarray
-        Round numbers at equal steps. If these would give more than half of the roads one colour or two
-        neighbouring ones, as a few far vertices do, limits with about equally many roads between them.
+    They are round numbers at equal steps, unless these would give more than half of the roads two
+    neighbouring colours, as a few far vertices do; then about equally many roads lie between two limits.
     """
     furthest = max(float(values.max(initial=0)), 1e-9)
     equal = np.asarray(MaxNLocator(BANDS).tick_values(0, furthest))
@@ -237,43 +226,19 @@ def band_limits(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.unique([0, *(value for value in rounded if value < furthest), equal[-1]])
 
 
-def _height(graph: Graph) -> float:
-    """Return the figure's height at which the map fills its width."""
-    assert graph.lon is not None
-    assert graph.lat is not None
-    ratio = np.ptp(graph.lat) / max(np.ptp(graph.lon) * np.cos(np.radians(graph.lat.mean())), 1e-9)
-    return float(np.clip(5.4 * ratio + 1.2, 3.5, 9))
-
-
-def _finish(axes: Axes, graph: Graph, marks: Sequence[int]) -> None:
-    """Put stars on vertices, set the aspect for the latitude, label the axes and credit the data."""
-    assert graph.lon is not None
-    assert graph.lat is not None
-    for mark, inside, edge in zip(marks, ("black", "white"), ("white", "black"), strict=False):
-        axes.plot(
-            graph.lon[mark],
-            graph.lat[mark],
-            marker="*",
-            markersize=13,
-            color=inside,
-            markeredgecolor=edge,
-        )
-    axes.use_sticky_edges = False
-    axes.autoscale_view()
-    axes.set_aspect(1 / np.cos(np.radians(graph.lat.mean())))
+def _label(axes: Axes, graph: Graph) -> None:
+    """Label the axes and credit the data."""
     axes.set(xlabel="Longitude [° east]", ylabel="Latitude [° north]")
     axes.grid(visible=False)
     terms = [graph.metadata[key] for key in ("attribution", "license") if graph.metadata.get(key)]
-    axes.text(
-        0.995,
-        0.01,
-        ", ".join(terms),
-        transform=axes.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=7,
-        color=GREY,
-    )
+    options: dict[str, Any] = {
+        "transform": axes.transAxes,
+        "ha": "right",
+        "va": "bottom",
+        "fontsize": 7,
+        "color": GREY,
+    }
+    axes.text(0.995, 0.01, ", ".join(terms), **options)
 
 
 def _draw(inputs: Inputs) -> Figure:

@@ -22,32 +22,16 @@ MIN_GAIN = 0.01
 def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, other_search_ms: float) -> str:
     """Return the number of searches after which a variant is no slower than another, preparation included.
 
-    Parameters
-    ----------
-    prepare_ms, search_ms : float
-        Of the variant.
-    other_prepare_ms, other_search_ms : float
-        Of the other variant, which is the fastest for a single search.
-
-    Returns
-    -------
-    str
-        A number, or :data:`NEVER` if a search gains less than :data:`MIN_GAIN`.
+    The other is the fastest for a single search. :data:`NEVER` if a search gains less than :data:`MIN_GAIN`.
     """
     gained = other_search_ms - search_ms
-    owed = prepare_ms - other_prepare_ms
     if gained < MIN_GAIN * other_search_ms or gained <= 0:
         return NEVER
-    return f"{max(1, ceil(owed / gained)):,}"
+    return f"{max(1, ceil((prepare_ms - other_prepare_ms) / gained)):,}"
 
 
 def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the times of preparation, of a search and of both for every variant on every graph.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
 
     Returns
     -------

@@ -1,5 +1,7 @@
 """Figures 9, 10 and 12 of Hirakushi and Takahashi over ranks, and the scaling of series of runs.
 
+All are drawn from the table of :func:`relaxometer.results.scaling.scaling_table`.
+
 References
 ----------
 "Breadth-first search on a GPU cluster".
@@ -14,39 +16,34 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from relaxometer.report.catalogue import Exhibit, Inputs, View
 from relaxometer.report.figures.style import (
     GREY,
     LOOKS,
+    NOT_GPU_TIMES,
     Look,
     empty_figure,
     emulated_note,
     entitle,
     new_figure,
+    plain_log,
 )
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
 
 NOTHING_PROVEN = "No breadth-first search over several ranks here was proven right and finished."
 PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (3, 2))}
-NO_TIMES = "Emulated device: these are not GPU times"
 WAYS = {"nccl": "NCCL", "mpi": "MPI", "peers": "each other's memory"}
 """Names of the transports between ranks."""
 
 SERIES = ("top-down", "bottom-up", "adaptive", "dijkstra-cpu", "cooperative", "level-array")
-"""Variants whose looks the series of a panel take, each of another colour."""
+"""Variants whose looks the series of a panel take in turn."""
 
 
 def rates(table: pd.DataFrame) -> Figure:
-    """Draw figure 9: the median rate of a search over the number of ranks.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`relaxometer.results.scaling.scaling_table` returns it.
-    """
-    title = "Figure 9: rate of a search over ranks"
+    """Draw figure 9: the median rate of a search over the number of ranks."""
+    title = "Figure 9: rate of breadth-first search over the number of ranks"
     shown = _searches(table)
     if shown.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -55,11 +52,10 @@ def rates(table: pd.DataFrame) -> Figure:
         _lines(axes, rows, "median_gteps", "gteps_low", "gteps_high")
         for series, style in _looks(rows).items():
             of_series = rows[rows["series"] == series]
-            axes.plot(
-                of_series["ranks"], of_series["model_gteps"], color=style.colour, linestyle=":", linewidth=1
-            )
+            ranks, model = of_series["ranks"], of_series["model_gteps"]
+            axes.plot(ranks, model, color=style.colour, linestyle=":", linewidth=1)
         axes.set(yscale="log", ylabel=f"Median rate [10⁹ edges/s{_note(rows)}]")
-        _plain(axes)
+        plain_log(axes.yaxis)
 
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
     best = f"fastest: {fastest['variant']} with {fastest['median_gteps']:,.3g} on {fastest['ranks']} ranks"
@@ -69,37 +65,25 @@ def rates(table: pd.DataFrame) -> Figure:
 
 
 def computing(table: pd.DataFrame) -> Figure:
-    """Draw figure 10: the computing time of the slowest rank in a search over the number of ranks.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`relaxometer.results.scaling.scaling_table` returns it.
-    """
-    return _part(table, "computing_ms", "Figure 10: computing time of a search over ranks", "Computing")
+    """Draw figure 10: the computing time of the slowest rank in a search over the number of ranks."""
+    return _part(table, "computing_ms", "10", "Computing")
 
 
 def communication(table: pd.DataFrame) -> Figure:
-    """Draw figure 12: the communication time of a search over the number of ranks.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`relaxometer.results.scaling.scaling_table` returns it.
-    """
-    title = "Figure 12: communication time of a search over ranks"
-    return _part(table[table["ranks"] > 1], "communication_ms", title, "Communication")
+    """Draw figure 12: the communication time of a search over the number of ranks."""
+    return _part(table[table["ranks"] > 1], "communication_ms", "12", "Communication")
 
 
-def _part(table: pd.DataFrame, column: str, title: str, what: str) -> Figure:
+def _part(table: pd.DataFrame, column: str, number: str, part: str) -> Figure:
+    title = f"Figure {number}: {part.lower()} time of breadth-first search over the number of ranks"
     shown = _searches(table)
     if shown.empty:
         return empty_figure(title, NOTHING_PROVEN)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         _lines(axes, rows, column)
-        axes.set(yscale="log", ylabel=f"{what} [ms{_note(rows)}]")
-        _plain(axes)
+        axes.set(yscale="log", ylabel=f"{part} time [ms{_note(rows)}]")
+        plain_log(axes.yaxis)
 
     share = shown[column] / (shown["computing_ms"] + shown["communication_ms"])
     widest = shown.iloc[int(share.to_numpy().argmax())]
@@ -108,17 +92,10 @@ def _part(table: pd.DataFrame, column: str, title: str, what: str) -> Figure:
 
 
 def scaling(table: pd.DataFrame) -> Figure:
-    """Draw the efficiency of weak scaling and the speed-up of strong scaling over the number of ranks.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`relaxometer.results.scaling.scaling_table` returns it.
-    """
-    title = "Weak and strong scaling"
+    """Draw the efficiency of weak scaling and the speed-up of strong scaling over the number of ranks."""
+    title = "Weak and strong scaling over the number of ranks"
     shown = _shown(table)
-    several = shown.groupby("series")["ranks"].transform("nunique") > 1
-    shown = shown[several]
+    shown = shown[shown.groupby("series")["ranks"].transform("nunique") > 1]
     if shown.empty:
         return empty_figure(title, "No series here has proven runs of different numbers of ranks.")
     fewest = shown.groupby("series")["ranks"].transform("min")
@@ -135,7 +112,7 @@ def scaling(table: pd.DataFrame) -> Figure:
 
 
 def _draw_weak(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw the rate per rank, relative to that with the fewest ranks."""
+    """Draw the rate per rank, relative to the fewest ranks."""
     _lines(axes, rows, "efficiency")
     axes.axhline(1, **PERFECT)
     axes.set_ylim(0, 1.1 * max(1.0, rows["efficiency"].max()))
@@ -144,7 +121,7 @@ def _draw_weak(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _draw_strong(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw the rate relative to that with the fewest ranks."""
+    """Draw the rate, relative to the fewest ranks."""
     _lines(axes, rows, "speed_up")
     ranks = sorted(set(rows["ranks"]))
     axes.plot(ranks, [count / ranks[0] for count in ranks], **PERFECT)
@@ -164,7 +141,8 @@ def _panels(
         draw(axes, rows)
         axes.set_title(name, loc="left", fontsize=9.5)
         _over_ranks(axes, rows)
-    entitle(figure, title, NO_TIMES if _is_emulated(shown) else finding)
+    emulated = (shown["device_kind"] == EMULATED).any()
+    entitle(figure, title, f"{in_words(shown, 'device')}; {NOT_GPU_TIMES}" if emulated else finding)
     return figure
 
 
@@ -174,12 +152,8 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _searches(table: pd.DataFrame) -> pd.DataFrame:
-    """Return those that are breadth-first searches, the subject of the paper's figures."""
+    """Return the shown breadth-first searches, the subject of the paper's figures."""
     return _shown(table[table["problem"] == "bfs"])
-
-
-def _is_emulated(rows: pd.DataFrame) -> bool:
-    return bool((rows["device_kind"] == EMULATED).any())
 
 
 def _note(rows: pd.DataFrame) -> str:
@@ -205,12 +179,10 @@ def _lines(axes: Axes, rows: pd.DataFrame, column: str, low: str = "", high: str
             of_series["ranks"],
             middle,
             yerr=(middle - of_series[low], of_series[high] - middle) if low else None,
-            color=style.colour,
-            linestyle="-",
-            marker=style.marker,
             markersize=5,
             capsize=2.5,
             label=series,
+            **style.line | {"linestyle": "-"},
         )
 
 
@@ -221,13 +193,6 @@ def _over_ranks(axes: Axes, rows: pd.DataFrame) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _: f"{ranks:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.2, handlelength=2.6)
-
-
-def _plain(axes: Axes) -> None:
-    """Write plain numbers on a logarithmic axis of values."""
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw(inputs: Inputs) -> dict[str, Figure]:

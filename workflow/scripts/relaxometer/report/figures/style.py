@@ -10,7 +10,9 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from PIL import Image
 
 from relaxometer.core.files import replacing
@@ -24,6 +26,8 @@ LETTERS_PER_INCH = 15
 
 GREY = "0.35"
 FAINT = "0.80"
+
+NOT_GPU_TIMES = "emulated device: these are not GPU times"
 
 PALETTE = 128
 """Colours in a PNG file."""
@@ -44,6 +48,11 @@ class Look:
     colour: str
     dash: Any
     marker: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The options of a Matplotlib line."""
+        return {"color": self.colour, "linestyle": self.dash, "marker": self.marker}
 
 
 LOOKS = {
@@ -79,7 +88,7 @@ def look(variant: str) -> Look:
 
 def use_theme() -> None:
     """Set the theme; text in SVG files stays text, in a font with equivalents in every viewer."""
-    # Seaborn takes longer to import than all the rest, and Snakemake imports the records of all figures.
+    # Imported late: it takes longer than all the rest, and Snakemake imports the records of all figures.
     import seaborn as sns
 
     sns.set_theme(
@@ -149,8 +158,20 @@ def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
     )
 
 
+def plain_log(axis: Axis, form: str = "{x:g}", subs: tuple[int, ...] = (1, 2, 5)) -> None:
+    """Label 1, 2, 5, 10, ... on a logarithmic axis, as plain numbers of a format."""
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(StrMethodFormatter(form))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def annotate(axes: Axes, text: str, at: tuple[Any, Any], offset: tuple[float, float], **options: Any) -> None:
+    """Write small text at a point, moved by an offset in points."""
+    axes.annotate(text, at, xytext=offset, textcoords="offset points", **{"fontsize": 8, **options})
+
+
 def emulated_note(device_kind: str) -> str:
-    """Return the note that times of this device kind need, if any."""
+    """Return ", emulated" for the emulated device, to follow the unit on an axis."""
     return ", emulated" if device_kind == EMULATED else ""
 
 
@@ -175,7 +196,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
 
 
 def _reduce_colours(png: Path) -> None:
-    """Rewrite an image with a palette, which shrinks the file to a third."""
+    """Rewrite an image with a palette, which shrinks it to a third."""
     with Image.open(png) as image:
         reduced = image.convert("RGB").quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     reduced.save(png, format="png", optimize=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
-from relaxometer.report.figures.style import GREY, WIDTH, empty_figure, entitle, look, new_figure
+from relaxometer.report.figures.style import (
+    GREY,
+    WIDTH,
+    annotate,
+    empty_figure,
+    entitle,
+    look,
+    new_figure,
+    plain_log,
+)
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
@@ -32,12 +38,7 @@ CLOSE = 300
 def median_times(summary: pd.DataFrame) -> Figure:
     """Draw the median time of every variant with its 95% interval, a panel for each problem and graph.
 
-    Real and emulated seconds never share a panel.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Lines of ``summary.csv``. Those without a time are named, not drawn.
+    Real and emulated times never share a panel. Lines of ``summary.csv`` without a time are named, not drawn.
     """
     title = "Median time of a search"
     timed = summary.dropna(subset=["median_ms"])
@@ -91,14 +92,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
         axes.errorbar(
             line["median_ms"], y, xerr=span, fmt=style.marker, color=style.colour, capsize=2.5, markersize=5
         )
-        axes.annotate(
-            rounded(line["median_ms"]),
-            (line["ci95_high_ms"], y),
-            xytext=(7, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-        )
+        annotate(axes, rounded(line["median_ms"]), (line["ci95_high_ms"], y), (7, 0), va="center")
     names = ordered["variant"] + np.where(ordered["device_kind"] == "cpu", " (CPU)", "")
     axes.set_yticks(range(len(ordered)), names)
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
@@ -109,9 +103,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
 def _set_ticks(axes: Axes) -> None:
     """Label 1, 2, 5, 10, ..., or only powers of ten if there would be too many labels."""
     least, most = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if most < CLOSE * least else (1,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    plain_log(axes.xaxis, "{x:,g}", subs=(1, 2, 5) if most < CLOSE * least else (1,))
 
 
 def _time_axis(rows: pd.DataFrame) -> str:
@@ -122,19 +114,14 @@ def _time_axis(rows: pd.DataFrame) -> str:
 
 def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:
     """Explain the intervals, and name the missing variants and emulated times."""
-    lines = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; less is better"]
+    lines = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; lower is better"]
     if emulated:
-        lines.append("Emulated device: CUDA kernels run by this machine's processor; these are not GPU times")
+        lines.append("Emulated device: a CPU ran the CUDA kernels; these are not GPU times")
     missing = summary[summary["median_ms"].isna()]
     if len(missing):
         named = ", ".join(f"{row.variant} on {row.graph} ({row.status})" for row in missing.itertuples())
         lines.append(f"Not shown: {named}")
     return "\n".join(lines)
-
-
-def without(frame: pd.DataFrame, variants: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of all variants but these."""
-    return frame[~frame["variant"].isin(variants)]
 
 
 def ranks(timings: pd.DataFrame) -> pd.Series:
@@ -143,11 +130,6 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     A variant's rank is one more than the number of variants proven faster, so variants that do not differ
     share a rank. Wrong and emulated runs have no rank, nor has a variant without rivals or with too few
     sources for the test.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
 
     Returns
     -------
@@ -167,15 +149,7 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
 
 
 def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the report's landing page, ranked and rounded.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Lines of ``summary.csv``.
-    timings : DataFrame
-        The searches behind them.
-    """
+    """Return the table of the report's landing page: the lines of ``summary.csv``, ranked and rounded."""
     lines = summary.join(ranks(timings), on=KEY)
     place = lines.groupby(["problem", "graph"], sort=False).ngroup()
     lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
@@ -183,20 +157,20 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
         {
             "Problem": lines["problem"].map(label),
             "Graph": lines["graph"],
-            "Rank": [_whole(rank) for rank in lines["rank"]],
+            "Rank": lines["rank"].map(whole),
             "Variant": lines["variant"],
             "Clock": lines["device_kind"].map(CLOCKS),
-            "Median [ms]": [rounded(value) for value in lines["median_ms"]],
+            "Median [ms]": lines["median_ms"].map(rounded),
             "95% interval": [
                 f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
                 for low, high, sources in zip(
                     lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True
                 )
             ],
-            "Million arcs/s": [rounded(value) for value in lines["mteps"]],
-            "Phases": [_whole(phases) for phases in lines["phases"]],
+            "Million arcs/s": lines["mteps"].map(rounded),
+            "Phases": lines["phases"].map(whole),
             "Sources": lines["sources"],
-            "Proven": [f"{share:.0%}" for share in lines["certified"]],
+            "Proven": lines["certified"].map("{:.0%}".format),
             "Status": lines["status"],
         }
     )
@@ -207,13 +181,14 @@ def rounded(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
 
 
-def _whole(value: float) -> str:
+def whole(value: float) -> str:
+    """Format a count, or nothing if it is missing."""
     return f"{value:,.0f}" if np.isfinite(value) else ""
 
 
 def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
-    hidden = inputs.params["swept"]
-    lines = without(inputs.table("summary"), hidden)
+    hidden, lines = inputs.params["swept"], inputs.table("summary")
+    lines = lines[~lines["variant"].isin(hidden)]
     return {
         "median-times": median_times(lines),
         "ranking": ranked_table(lines, inputs.searches(without=hidden)),

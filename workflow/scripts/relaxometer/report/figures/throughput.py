@@ -1,4 +1,4 @@
-"""Searches per second: many sources at once, compared with single searches."""
+"""Searches per second: many sources in one launch, compared with single searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View
-from relaxometer.report.figures.style import GREY, empty_figure, emulated_note, entitle, look, new_figure
+from relaxometer.report.figures.style import (
+    GREY,
+    NOT_GPU_TIMES,
+    annotate,
+    empty_figure,
+    emulated_note,
+    entitle,
+    look,
+    new_figure,
+)
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED, source_times
 
@@ -18,10 +27,10 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 MANY_SOURCES = "many-sources"
-"""The variant that makes many searches at once."""
+"""The variant that searches from many sources in one launch."""
 
-BESIDE_EACH_OTHER = 1.5
-"""Ratio of two rates below which their lines share a label."""
+CLOSE = 1.5
+"""Lines share a label if their rates differ by a smaller factor."""
 
 ONE_BY_ONE = ", one after the other"
 
@@ -42,10 +51,10 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns ``graph, variant, together`` (whether the rate is that of a launch), ``device_kind``,
-        ``searches`` (at once), ``time_ms`` (the median of a launch, or of a search), ``rate`` (searches a
-        second), ``proven`` (share of the answers) and ``status``. A number of searches of which any launch
-        failed has no rate.
+        With the columns ``graph, variant, together`` (whether one launch made all searches), ``device_kind``,
+        ``searches`` (simultaneous), ``time_ms`` (median of a launch or a search), ``rate`` (searches per
+        second), ``proven`` (share of the answers) and ``status``. If any launch of a number of searches
+        failed, that number has no rate.
     """
     worst = launches.sort_values("status", key=lambda status: status == "ok")
     many = launches.groupby(["graph", "searches", "device_kind"], sort=False).agg(
@@ -64,18 +73,12 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Figure:
-    """Draw searches per second on a graph against the number of simultaneous searches.
+    """Draw searches per second on a graph over the number of simultaneous searches.
 
-    Parameters
-    ----------
-    launches : DataFrame
-        As :data:`relaxometer.measure.throughput.TABLE`, of that graph.
-    timings : DataFrame
-        The gathered searches, whose variants are drawn as level lines: one search after the other. Emulated
-        and real times are never drawn together.
-    graph : str
+    Level lines show the variants that search from one source after another. Emulated and real times are
+    never drawn together.
     """
-    title = f"Many searches at once: {graph}"
+    title = f"Throughput of simultaneous searches, {graph}"
     table = rates(launches, timings).dropna(subset=["rate"])
     many = table[table["together"]].sort_values("searches")
     if many.empty:
@@ -86,12 +89,12 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     figure, axes = new_figure(4.0)
     style = look(MANY_SOURCES)
     axes.plot(many["searches"], many["rate"], color=style.colour, marker=style.marker, label=MANY_SOURCES)
-    axes.annotate(MANY_SOURCES, (many["searches"].iloc[-1], many["rate"].iloc[-1]), xytext=(6, 0), **BESIDE)
+    annotate(axes, MANY_SOURCES, (many["searches"].iloc[-1], many["rate"].iloc[-1]), (6, 0), **AT_END)
     for row in others.itertuples():
         colour = look(str(row.variant)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
     for rate, names in _labels(others):
-        axes.annotate(names, (1, rate), xycoords=("axes fraction", "data"), xytext=(4, 0), **BESIDE)
+        annotate(axes, names, (1, rate), (4, 0), xycoords=("axes fraction", "data"), **AT_END)
     axes.set(
         xscale="log",
         yscale="log",
@@ -105,13 +108,7 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     return figure
 
 
-BESIDE = {
-    "textcoords": "offset points",
-    "va": "center",
-    "fontsize": 8,
-    "color": GREY,
-    "annotation_clip": False,
-}
+AT_END = {"va": "center", "color": GREY, "annotation_clip": False}
 """How the name of a line is written at its end."""
 
 
@@ -120,7 +117,7 @@ def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
     groups: list[dict[str, float]] = []
     previous = np.inf
     for name, rate in others.set_index("variant")["rate"].items():
-        if previous > BESIDE_EACH_OTHER * rate:
+        if previous > CLOSE * rate:
             groups.append({})
         groups[-1][str(name)] = previous = float(rate)
     return [
@@ -130,7 +127,7 @@ def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
 
 
 def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, kind: str) -> str:
-    """Say how many searches a second there are at best, and against single ones."""
+    """Give the best rate, and compare it with the fastest variant for single searches."""
     best = many.nlargest(1, "rate").iloc[0]
     proven = int(launches["proven"].sum())
     finding = (
@@ -138,7 +135,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
         f"{best['searches']:,} at once; all {proven:,} answers proven"
     )
     if kind == EMULATED:
-        return f"{finding}; emulated device: these are not GPU times"
+        return f"{finding}; {NOT_GPU_TIMES}"
     if others.empty:
         return finding
     single = others.iloc[0]
@@ -147,7 +144,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
 
 
 def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the searches per second of every variant, in words, the fastest of each graph first."""
+    """Return the searches per second of every variant as text, the fastest of each graph first."""
     table = rates(launches, timings)
     places = {graph: place for place, graph in enumerate(table["graph"].unique())}
     table = table.assign(place=table["graph"].map(places)).sort_values(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.summary import CLOCKS, ranks, rounded
+from relaxometer.report.figures.summary import CLOCKS, ranks, rounded, whole
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import FAILURES, KEY
 from relaxometer.results.samples import proven, source_times
@@ -16,11 +16,6 @@ def relaxations(timings: pd.DataFrame) -> pd.Series:
 
     Dijkstra's algorithm relaxes each arc once. `phast` relaxes each arc of its hierarchy once; that of a road
     map has 1.5 to 2 times as many arcs as the map.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
 
     Returns
     -------
@@ -33,18 +28,7 @@ def relaxations(timings: pd.DataFrame) -> pd.Series:
 
 
 def work_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return rank, time, phases and work of every variant of shortest paths on every graph.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of all problems.
-
-    Returns
-    -------
-    DataFrame
-        Text, ordered by graph and rank.
-    """
+    """Return rank, time, phases and work of every variant of shortest paths as text, by graph and rank."""
     ours = timings[timings["problem"] == "sssp"]
     good = proven(ours, ours).query("status == 'ok'")
     lines = ours.groupby(KEY, sort=False).agg(clock=("device_kind", "first"), status=("status", _worst))
@@ -56,12 +40,12 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Graph": lines["graph"],
-            "Rank": lines["rank"].map(_whole),
+            "Rank": lines["rank"].map(whole),
             "Variant": lines["variant"],
             "Clock": lines["clock"].map(CLOCKS),
             "Median [ms]": lines["time_ms"].map(rounded),
             "Relaxations per arc": lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
-            "Phases": lines["phases"].map(_whole),
+            "Phases": lines["phases"].map(whole),
             "Status": lines["status"],
         }
     )
@@ -72,10 +56,6 @@ def _worst(statuses: pd.Series) -> str:
     failed = statuses[statuses.isin(FAILURES)]
     others = statuses[statuses != "ok"]
     return str([*failed, *others, "ok"][0])
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}" if pd.notna(value) else ""
 
 
 EXHIBITS = (

@@ -17,18 +17,12 @@ def names() -> list[str]:
 
 
 def check(chosen: Iterable[str], origin: str) -> None:
-    """Check the papers that a configuration names.
-
-    Parameters
-    ----------
-    chosen : iterable of str
-    origin : str
-        Which files the configuration came from, for messages.
+    """Check the papers that a configuration names; `origin` names its files in messages.
 
     Raises
     ------
     UserError
-        If one is unknown; names the nearest known one.
+        If a paper is unknown; names the nearest known one.
     """
     known = names()
     for name in chosen:
@@ -41,13 +35,6 @@ def check(chosen: Iterable[str], origin: str) -> None:
 
 
 def claims(chosen: Iterable[str], folder: Path) -> list[str]:
-    """Return the files with the claims of some papers, relative to the working directory.
-
-    Parameters
-    ----------
-    chosen : iterable of str
-    folder : Path
-        Holds a file for each paper that has claims.
-    """
+    """Return the files in `folder` with the claims of some papers, relative to the working directory."""
     files = (folder / f"{name}.yaml" for name in chosen)
     return [os.path.relpath(file) for file in files if file.is_file()]

@@ -1,5 +1,7 @@
 """Figures 4 to 8 of Suzuki, Kan, Hayashi and Yoshikawa.
 
+``phases`` are the gathered phases of the proven phase-synchronous variants on a graph.
+
 References
 ----------
 "Accelerating SSSP Algorithm on GPU with Adaptive Thread Creation".
@@ -16,17 +18,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     FAINT,
+    NOT_GPU_TIMES,
+    annotate,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
     look,
     new_figure,
+    plain_log,
 )
 from relaxometer.report.targets import folder, is_swept, names, runs_of
 from relaxometer.results.samples import (
@@ -54,14 +59,7 @@ NOTHING_PROVEN = "No run of conventional, selection or adaptive on this graph wa
 
 
 def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw figure 4: the vertices that each phase updates, for five sources.
-
-    Parameters
-    ----------
-    phases : DataFrame
-        The gathered phases of the proven phase-synchronous variants on `graph`.
-    graph : str
-    """
+    """Draw figure 4: the vertices that each phase updates, for five sources."""
     import seaborn as sns
 
     title = f"Figure 4: updated vertices per phase, {graph}"
@@ -88,15 +86,8 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
 
 
 def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw figure 5: the cumulative distribution of updated vertices over all phases and sources.
-
-    Parameters
-    ----------
-    phases : DataFrame
-        As for :func:`updated_per_phase`.
-    graph : str
-    """
-    title = f"Figure 5: updated vertices over all phases, {graph}"
+    """Draw figure 5: the cumulative distribution of updated vertices over all phases and sources."""
+    title = f"Figure 5: phases by number of updated vertices, {graph}"
     counts = updated_counts(phases)
     if counts.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -112,17 +103,11 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
     for limit, name in marks.items():
         share = float(share_at_or_under(updated, limit))
         axes.plot(limit, share, "o", color=colour)
-        axes.annotate(
-            f"{share:.0%} at or under {name}",
-            (limit, share),
-            xytext=(-8, 5),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-        )
+        annotate(axes, f"{share:.0%} at or under {name}", (limit, share), (-8, 5), ha="right", fontsize=8.5)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
+    axes.set_ylabel("Share of phases with at most that many")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    _share_axis(axes, "Share of phases at or under")
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
     finding = (
         f"{len(updated):,} phases of {counts['source'].nunique():,} sources; peak {peak:,} "
         "(in the paper: 59% at or under 10,000, peak over 500,000)"
@@ -132,14 +117,7 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
 
 
 def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw figure 6: the time of each phase for one source, in front of the updated vertices.
-
-    Parameters
-    ----------
-    phases : DataFrame
-        As for :func:`updated_per_phase`.
-    graph : str
-    """
+    """Draw figure 6: the time of each phase for one source, in front of the updated vertices."""
     title = f"Figure 6: time of each phase, {graph}"
     if phases.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -150,22 +128,13 @@ def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
     counts = _updated_behind(axes, updated_counts(of_source))
     for variant, rows in of_source.groupby("variant", sort=False):
         style = look(str(variant))
-        axes.plot(
-            rows["phase"],
-            rows["time_ms"],
-            color=style.colour,
-            linestyle=style.dash,
-            linewidth=1.3,
-            label=variant,
-        )
+        axes.plot(rows["phase"], rows["time_ms"], linewidth=1.3, label=variant, **style.line | {"marker": ""})
     switching = of_source[of_source["kernel"] == "adaptive"]
     marks = _mark_all_vertex_phases(axes, switching) if len(switching) else []
     axes.set(
         yscale="log", xlabel="Phase", ylabel=f"Time of the phase [ms{emulated_note(kind)}]", xlim=(0, None)
     )
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    plain_log(axes.yaxis)
     handles = [*axes.get_legend_handles_labels()[0], counts, *marks]
     legend_above(axes, 4 if len(handles) == 4 else 3, handles)
     entitle(figure, title, _phase_finding(of_source, source, kind))
@@ -186,7 +155,7 @@ def _updated_behind(axes: Axes, counts: pd.DataFrame) -> Patch:
 
 
 def _mark_all_vertex_phases(axes: Axes, rows: pd.DataFrame) -> list[Patch]:
-    """Mark the phases in which the adaptive variant ran one thread per vertex, by a band at the bottom."""
+    """Mark the phases that adaptive ran with one thread per vertex, by a band at the bottom."""
     colour = look("adaptive").colour
     phases = rows.loc[rows["mode"] == "all", "phase"].to_numpy()
     if not len(phases):
@@ -205,20 +174,12 @@ def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
         of_all = int((adaptive["mode"] == "all").sum())
         parts.append(f"adaptive ran {of_all} of {len(adaptive)} phases over all vertices")
     if kind == EMULATED:
-        parts.append("emulated device, so these are not GPU times")
+        parts.append(NOT_GPU_TIMES)
     return "; ".join(parts)
 
 
 def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 7: the mean time of a search on each graph.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of the paper's variants.
-    graphs : sequence of dict
-        Contents of ``graph.json``, of the graphs to show.
-    """
+    """Draw figure 7: the mean time of a search on each graph."""
     import seaborn as sns
 
     title = "Figure 7: mean time of a search"
@@ -262,24 +223,16 @@ def _label_bars(axes: Axes) -> None:
     for bar in (bar for bars in axes.containers for bar in bars):
         centre = bar.get_x() + bar.get_width() / 2
         top = max([bar.get_height(), *(y for x, y in tops if abs(x - centre) < bar.get_width() / 4)])
-        axes.annotate(
-            f"{bar.get_height():.3g}",
-            (centre, top),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-        )
+        annotate(axes, f"{bar.get_height():.3g}", (centre, top), (0, 3), ha="center")
 
 
 def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -> list[str]:
     """Compare adaptive with conventional on each graph."""
     device = in_words(times, "device")
     sources = times.groupby(["graph", "variant"])["source"].size()
-    over = f"{_range(sources.min(), sources.max())} sources"
+    lines = [f"{device}, {_range(sources.min(), sources.max())} sources; whiskers: 95% intervals"]
     if kind == EMULATED:
-        return [f"{device}, {over}; 95% intervals. Emulated device: not GPU times, so no speed-up is given"]
-    lines = [f"{device}, {over}; 95% intervals"]
+        return [f"{lines[0]}; {NOT_GPU_TIMES}"]
     for graph in graphs:
         of_graph = times[times["graph"] == graph].set_index("variant", drop=False)
         if {"adaptive", "conventional"} <= set(of_graph.index):
@@ -289,19 +242,10 @@ def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -
 
 
 def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
-    """Draw figure 8: the mean time of the adaptive variant over its threshold.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of the paper's variants on `graph`, the swept ones included.
-    swept : sequence of str
-        The variants that differ only in the threshold.
-    graph : str
-    """
+    """Draw figure 8: the mean time of adaptive over its threshold, in which the `swept` variants differ."""
     import seaborn as sns
 
-    title = f"Figure 8: mean time against the threshold, {graph}"
+    title = f"Figure 8: mean time of a search over the threshold of adaptive, {graph}"
     of_variant = timings.groupby("variant")["parameter_to_all_us"].first()
     times = on_one_clock(source_times(timings)).assign(to_all_us=lambda rows: rows["variant"].map(of_variant))
     sweep = times[times["variant"].isin(swept)]
@@ -320,7 +264,7 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
         seed=0,
         marker=style.marker,
         color=style.colour,
-        label="adaptive, threshold given",
+        label="adaptive, fixed threshold",
         ax=axes,
     )
     for variant in ("conventional", "selection"):
@@ -328,12 +272,10 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
     _mark_tuned(axes, same_sources[same_sources["variant"] == "adaptive"])
     axes.set(
         xscale="log",
-        xlabel="Threshold above which a phase makes the search switch to all vertices [µs]",
+        xlabel="Threshold: time of a phase after which the search runs all vertices [µs]",
         ylabel=f"Mean time over sources [ms{emulated_note(kind)}]",
     )
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    plain_log(axes.xaxis, "{x:,.0f}")
     legend_above(axes, 2)
     entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
     return figure
@@ -347,7 +289,7 @@ def _mean_line(axes: Axes, rows: pd.DataFrame, variant: str) -> None:
 
 
 def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
-    """Mark the threshold that the variant found by itself, if it is finite."""
+    """Mark the threshold that adaptive found by itself, if it is finite."""
     if len(rows) and np.isfinite(rows["to_all_us"].iloc[0]):
         axes.plot(
             rows["to_all_us"].iloc[0],
@@ -357,7 +299,7 @@ def _mark_tuned(axes: Axes, rows: pd.DataFrame) -> None:
             markersize=12,
             color="black",
             markerfacecolor=look("adaptive").colour,
-            label="adaptive, tuned by itself",
+            label="adaptive, self-tuned threshold",
         )
 
 
@@ -366,17 +308,12 @@ def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> s
     means = sweep.groupby("to_all_us")["time_ms"].mean()
     over = f"{sweep['source'].nunique():,} sources"
     if kind == EMULATED:
-        return f"{over}; emulated device, so these are not GPU times"
+        return f"{over}; {NOT_GPU_TIMES}"
     finding = f"{in_words(times, 'device')}, {over}; best at {means.idxmin():g} µs"
     band = gaining_band(sweep, times[times["variant"] == "conventional"])
     if band is None:
         return f"{finding}; no threshold is shown to be faster than conventional"
     return f"{finding}; faster than conventional from {band[0]:g} to {band[1]:g} µs"
-
-
-def _share_axis(axes: Axes, label: str) -> None:
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
-    axes.set_ylabel(label)
 
 
 def _range(low: float, high: float) -> str:
@@ -392,12 +329,8 @@ def compared_runs(plan: Plan, graph: str) -> list[Run]:
 
 def threshold_runs(plan: Plan, graph: str) -> list[Run]:
     """Return the runs on a graph that are points of figure 8."""
-    runs = runs_of(plan, "sssp", graph)
-    return [
-        run
-        for run in runs
-        if run.solver == "adaptive" and "to_all_us" in run.parameters and is_swept(plan, run)
-    ]
+    runs = [run for run in runs_of(plan, "sssp", graph) if run.solver == "adaptive"]
+    return [run for run in runs if "to_all_us" in run.parameters and is_swept(plan, run)]
 
 
 def _graphs(plan: Plan) -> list[str]:

@@ -19,7 +19,9 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     GREY,
+    NOT_GPU_TIMES,
     Look,
+    annotate,
     empty_figure,
     emulated_note,
     entitle,
@@ -53,16 +55,16 @@ STEPS = {
     "prepare": ("Preparing the graph", 0.849),
     "initialize": ("First kernel: sets and labels", 0.047),
     "persistent": ("Persistent kernel", 0.031),
-    "total": ("In all", 1.097),
+    "total": ("Total", 1.097),
 }
-"""By mode of the phase: the step's name in the paper, and its milliseconds there."""
+"""By mode of the phase: the step, and its milliseconds in the paper."""
 
 CHANGE_LOOKS = {"removed": Look("#D55E00", "-", "s"), "added": Look("#0072B2", "-", "o")}
 
 FULL_SOLVE = (0, (4, 2))
 """Line style of full solves, in the colour of the change."""
 
-UPDATES_TITLE = "Dominators of a graph that changes"
+UPDATES_TITLE = "Dominators: time to update them after arcs change"
 
 NOTHING_PROVEN = "No run on graphs of this kind was proven right and finished."
 
@@ -71,32 +73,16 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     """Draw the median time of every variant over the size of one family of graphs.
 
     CPU times are shown with GPU times, but not with those of the emulated device.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
-    graphs : sequence of dict
-        Contents of ``graph.json``, of the graphs to show.
     """
-    title = "Dominators: time over the size of a flow graph"
+    title = "Dominators: time over the size of the flow graph"
     medians = median_times(timings, {graph["name"]: graph["vertices"] for graph in graphs})
     if medians.empty:
         return empty_figure(title, NOTHING_PROVEN)
     figure, axes = new_figure(4.6)
     for variant, rows in medians.groupby("variant", sort=False):
-        style = LOOKS.get(str(variant), OTHER)
-        axes.plot(
-            rows["size"],
-            rows["time_ms"],
-            color=style.colour,
-            linestyle=style.dash,
-            marker=style.marker,
-            markersize=5,
-            label=variant,
-            # Where marks overlap, those of kernels are in front.
-            zorder=2 if (rows["device_kind"] == "cpu").all() else 3,
-        )
+        style = LOOKS.get(str(variant), OTHER).line
+        in_front = 2 if (rows["device_kind"] == "cpu").all() else 3
+        axes.plot(rows["size"], rows["time_ms"], markersize=5, label=variant, zorder=in_front, **style)
     kind = _kernel_kind(medians)
     axes.set(xscale="log", yscale="log", xlabel="Vertices")
     axes.set_ylabel(f"Median time of a search [ms{emulated_note(kind)}]")
@@ -111,32 +97,21 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
 def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
     """Return the median time of each variant on each graph, with the column ``size``, ordered by size.
 
-    Only the roots that all variants of a graph share are counted.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
-    sizes : mapping of str to int
-        By name of the graph or batch.
+    Only roots that all variants of a graph share are counted. `sizes` are by name of the graph or batch.
     """
     searches = timings[(timings["problem"] == "dominators") & timings["graph"].isin(list(sizes))]
     times = source_times(searches)
     emulated = times["device_kind"] == EMULATED
-    times = _from_common_roots(times[emulated] if emulated.any() else times)
+    times = times[emulated] if emulated.any() else times
+    runs = times.groupby(["graph", "source"])["variant"].transform("nunique")
+    times = times[runs == times.groupby("graph")["variant"].transform("nunique")]
     key = ["variant", "graph", "kernel", "device_kind", "device"]
     medians = times.groupby(key, sort=False)["time_ms"].median().reset_index()
     return medians.assign(size=medians["graph"].map(sizes)).sort_values("size", kind="stable")
 
 
-def _from_common_roots(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the times from the roots that all variants of a graph share."""
-    runs = times.groupby(["graph", "source"])["variant"].transform("nunique")
-    return times[runs == times.groupby("graph")["variant"].transform("nunique")]
-
-
 def crossing(medians: pd.DataFrame) -> int | None:
-    """Return the size from which the fastest kernel on a GPU is always faster than the fastest on a CPU.
+    """Return the smallest size above which some GPU kernel always beats every CPU program, if there is one.
 
     Parameters
     ----------
@@ -153,31 +128,23 @@ def crossing(medians: pd.DataFrame) -> int | None:
 
 
 def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> str:
-    """Give the size from which a GPU wins."""
+    """Give the smallest size at which the GPU wins, and the largest at which it loses."""
     devices = in_words(medians, "device")
     if kind == EMULATED:
-        return f"{devices}; emulated device: these are not GPU times, so nothing is compared with a CPU"
+        return f"{devices}; {NOT_GPU_TIMES}"
     if not {"cuda", "cpu"} <= set(medians["device_kind"]):
         return devices
     if crossover is None:
         return f"{devices}; on the largest graph a CPU is faster"
     smaller = medians.loc[medians["size"] < crossover, "size"]
     below = f"; at {smaller.max():,} it does not" if len(smaller) else ""
-    above = f"from {crossover:,} vertices on the fastest kernel beats every program on the CPU"
+    above = f"from {crossover:,} vertices on the fastest kernel beats every CPU program"
     return f"{devices}; {above}{below}"
 
 
 def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw how many graphs of each batch every variant solves per second.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches.
-    batches : sequence of dict
-        Contents of ``batch.json``.
-    """
-    title = "Dominators: functions per second"
+    """Draw how many graphs of each batch every variant solves per second."""
+    title = "Dominators: functions solved per second in batches"
     sizes = {batch["name"]: batch["graphs"] for batch in batches}
     medians = median_times(timings, sizes)
     if medians.empty:
@@ -191,14 +158,14 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
         _bars(axes, of_batch, moving)
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
-    panels[-1, 0].set_xlabel(f"Graphs per second [1/s{emulated_note(kind)}]")
-    note = "; emulated device: these are not GPU rates" if kind == EMULATED else _gains(timings, names)
+    panels[-1, 0].set_xlabel(f"Functions per second{emulated_note(kind)}")
+    note = f"; {NOT_GPU_TIMES}" if kind == EMULATED else _gains(timings, names)
     entitle(figure, title, in_words(rates, "device") + note)
     return figure
 
 
 def _moving(timings: pd.DataFrame) -> set[str]:
-    """Return the variants whose time includes the transfers of the batch and of its answer."""
+    """Return the variants whose time includes transfers between host and device."""
     if "parameter_streams" not in timings:
         return set()
     return set(timings.loc[timings["parameter_streams"] > 0, "variant"])
@@ -214,12 +181,7 @@ def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
 
 
 def winners(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the fastest kernel and the fastest program on a CPU of every graph and batch.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches. Emulated times are left out.
+    """Return the fastest kernel and the fastest CPU program of every graph and batch, in real time.
 
     Returns
     -------
@@ -264,24 +226,12 @@ def _bars(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
     axes.margins(x=0.12)
     for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
         figures = f"{rate / 1e6:,.3g} million" if rate >= 1e6 else f"{rate:,.0f}"
-        axes.annotate(
-            figures + (", with transfers" if variant in moving else ""),
-            (rate, place),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-        )
+        text = figures + (", with transfers" if variant in moving else "")
+        annotate(axes, text, (rate, place), (3, 0), va="center")
 
 
 def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
-    """Return the paper's table of steps, with the measured times.
-
-    Parameters
-    ----------
-    phases : DataFrame
-        The gathered phases of runs of the paper's method on its example.
-    """
+    """Return the paper's table of steps, with times from the phases of its method on its example."""
     table = pd.DataFrame({"Step": [name for name, _ in STEPS.values()]})
     table["Paper [ms]"] = [f"{value:.3f}" for _, value in STEPS.values()]
     for device, rows in phases.groupby("device", sort=False):
@@ -303,7 +253,7 @@ def update_medians(updates: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     updates : DataFrame
-        As :data:`relaxometer.measure.updates.TABLE`, of any graphs.
+        As :data:`relaxometer.measure.updates.TABLE`.
 
     Returns
     -------
@@ -320,13 +270,7 @@ def update_medians(updates: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_arcs(updates: pd.DataFrame) -> Figure:
-    """Draw the time of updates over the number of arcs, a panel for each graph.
-
-    Parameters
-    ----------
-    updates : DataFrame
-        As :data:`relaxometer.measure.updates.TABLE`.
-    """
+    """Draw the time of updates over the number of arcs, a panel for each graph."""
     table = update_medians(updates).dropna(subset=["time_ms"])
     if table.empty:
         return empty_figure(UPDATES_TITLE, "No update was proven right and finished.")
@@ -337,7 +281,7 @@ def over_arcs(updates: pd.DataFrame) -> Figure:
         _update_panel(axes, table[table["graph"] == name])
         axes.set_title(name, loc="right", fontsize=9)
         axes.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
-    panels[-1, 0].set_xlabel("Arcs per update")
+    panels[-1, 0].set_xlabel("Arcs removed or added per update")
     legend_above(panels[0, 0], 2)
     entitle(figure, UPDATES_TITLE, _update_finding(table, kind))
     return figure
@@ -347,8 +291,7 @@ def _update_panel(axes: Axes, table: pd.DataFrame) -> None:
     """Draw both changes of one graph, and full solves of the same states."""
     for change, rows in table.groupby("change", sort=False):
         style, ordered = CHANGE_LOOKS[str(change)], rows.sort_values("arcs")
-        options = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, "markersize": 5}
-        axes.plot(ordered["arcs"], ordered["time_ms"], label=f"arcs {change}", **options)
+        axes.plot(ordered["arcs"], ordered["time_ms"], markersize=5, label=f"arcs {change}", **style.line)
         label = f"full solve, {change}"
         axes.plot(ordered["arcs"], ordered["full_ms"], color=style.colour, linestyle=FULL_SOLVE, label=label)
     axes.set(xscale="log", yscale="log")
@@ -363,7 +306,7 @@ def _update_finding(table: pd.DataFrame, kind: str) -> str:
     """Give the range of gains over a full solve for each change."""
     devices = in_words(table, "device")
     if kind == EMULATED:
-        return f"{devices}; emulated device, so these are not GPU times"
+        return f"{devices}; {NOT_GPU_TIMES}"
     ranges = [
         f"{change}: {rows['gain'].min():.2g} to {rows['gain'].max():.2g} times as fast as a full solve"
         for change, rows in table.groupby("change", sort=False)
@@ -390,7 +333,7 @@ def updates_table(updates: pd.DataFrame) -> pd.DataFrame:
 
 
 def _family(plan: Plan) -> list[str]:
-    """Return the random flow graphs, which differ only in size; others differ in shape."""
+    """Return the random flow graphs, which differ only in size."""
     return [graph for graph in graphs_of(plan, "dominators") if graph.startswith("flow-random")]
 
 

@@ -14,17 +14,19 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.style import (
     GREY,
+    NOT_GPU_TIMES,
     Look,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
     new_figure,
+    plain_log,
 )
 from relaxometer.report.targets import is_swept, names, runs_of, swept
 from relaxometer.results.gather import KEY
@@ -58,7 +60,7 @@ OTHER_LOOKS = (
     Look("#7F3C8D", (0, (1.5, 1)), "<"),
     Look("#A5642A", (0, (4, 1, 1, 1)), ">"),
 )
-"""For variants that the paper does not have, in the order of the runs."""
+"""For variants that the paper lacks, in the order of the runs."""
 
 GAINS = {
     "cache, edges sorted": ("cache and order", "order only"),
@@ -67,16 +69,16 @@ GAINS = {
     "order, cache off": ("order only", "neither"),
     "both": ("cache and order", "neither"),
 }
-"""By gain: the variant with the optimisation and the one without it."""
+"""The variant with each optimisation and the one without it."""
 
 CLAIMED_RATE, CLAIMED_SPEEDUP, CLAIMED_AT = 100, 40, (2**20, 2**22)
-"""Values in the paper: million arcs per second, the gain over its CPU, and the vertices of that gain."""
+"""Values in the paper: million arcs per second, the speed-up over its CPU, and the vertices of that."""
 
 EDGE_BYTES, DISTANCE_BYTES = 16, 8
 """Sizes in the paper of an edge (two vertices and a weight) and of a distance."""
 
 NOTHING_PROVEN = "No run of edge-bf on an R-MAT graph was proven right and finished."
-NO_GPU_TIME = "Emulated device: these are not GPU times, so nothing is compared."
+NO_GPU_TIME = f"Not compared: {NOT_GPU_TIMES}."
 
 
 def label(run: Mapping[Any, Any]) -> str | None:
@@ -101,11 +103,9 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Seq
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches.
     graphs : sequence of dict
-        Contents of ``graph.json``, of the graphs to show.
     swept : sequence of str
-        Variants that are points of a sweep.
+        Variants that are points of a sweep, which are left out.
 
     Returns
     -------
@@ -129,14 +129,8 @@ def rates(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]], swept: Seq
 
 
 def performance(measured: pd.DataFrame) -> Figure:
-    """Draw the paper's first figure: arcs per second over the size of the graph.
-
-    Parameters
-    ----------
-    measured : DataFrame
-        From :func:`rates`.
-    """
-    title = "Arcs per second: Bellman-Ford over edges"
+    """Draw the paper's first figure from :func:`rates`: arcs per second over the size of the graph."""
+    title = "Bellman-Ford over edges: arcs per second over the size of the graph"
     kernels = measured[measured["label"] != CPU]
     if kernels.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -147,7 +141,8 @@ def performance(measured: pd.DataFrame) -> Figure:
     figure, axes = new_figure(3.4 * len(panels) + 0.6, 1, len(panels), squeeze=False)
     for panel, (name, labels) in zip(axes[:, 0], panels, strict=True):
         _lines(panel, measured[measured["label"].isin(labels)], "mega_arcs_per_s", ours)
-        _log_axis(panel, f"Million arcs per second{emulated_note(kind)}")
+        panel.set(yscale="log", ylabel=f"Million arcs per second{emulated_note(kind)}")
+        plain_log(panel.yaxis, "{x:,.6g}")
         legend_above(panel, 4)
         panel.get_legend().set(title=name, alignment="left")
     entitle(figure, title, _best_rate(kernels, kind))
@@ -155,7 +150,7 @@ def performance(measured: pd.DataFrame) -> Figure:
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, column: str, others: Sequence[str]) -> None:
-    """Draw the mean over sources for each label, with whiskers from the least to the largest."""
+    """Draw the mean over sources for each label, with whiskers from the smallest to the largest."""
     for name, of_label in rows.groupby("label", sort=False):
         found = of_label.groupby("vertices")[column].agg(["mean", "min", "max"])
         style = LOOKS.get(str(name)) or OTHER_LOOKS[others.index(str(name)) % len(OTHER_LOOKS)]
@@ -163,28 +158,18 @@ def _lines(axes: Axes, rows: pd.DataFrame, column: str, others: Sequence[str]) -
             found.index,
             found["mean"],
             yerr=[found["mean"] - found["min"], found["max"] - found["mean"]],
-            color=style.colour,
-            linestyle=style.dash,
-            marker=style.marker,
             markersize=4,
             linewidth=1.3,
             elinewidth=0.8,
             capsize=2,
             label=name,
+            **style.line,
         )
     _vertices_axis(axes, rows["vertices"])
 
 
-def _log_axis(axes: Axes, name: str) -> None:
-    """Give the vertical axis a name and a log scale with plain numbers."""
-    axes.set(yscale="log", ylabel=name)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
 def _vertices_axis(axes: Axes, sizes: pd.Series) -> None:
-    """Mark the sizes that were measured as powers of two."""
+    """Label the measured sizes as powers of two."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(sorted(sizes.unique()))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -194,9 +179,9 @@ def _vertices_axis(axes: Axes, sizes: pd.Series) -> None:
 
 def _best_rate(kernels: pd.DataFrame, kind: str) -> str:
     """Name the best mean rate of the paper's four variants and of all, with its graph."""
-    over = f"{in_words(kernels, 'device')}; mean, least and largest over sources"
+    over = f"{in_words(kernels, 'device')}; mean and range over sources"
     if kind == EMULATED:
-        return f"{over}. Emulated device: these are not GPU times"
+        return f"{over}; {NOT_GPU_TIMES}"
     corners = kernels[kernels["label"].isin(CORNERS.values())]
     found = [("best of the paper's four variants", corners), ("best of all", kernels)]
     said = [f"{what} {_best(rows, 'mega_arcs_per_s')}" for what, rows in found if len(rows)]
@@ -212,14 +197,8 @@ def _best(rows: pd.DataFrame, column: str) -> str:
 
 
 def speedup(measured: pd.DataFrame) -> Figure:
-    """Draw the paper's second figure: the gain over Dijkstra's algorithm on a CPU.
-
-    Parameters
-    ----------
-    measured : DataFrame
-        From :func:`rates`.
-    """
-    title = "Gain over Dijkstra's algorithm on one CPU core"
+    """Draw the paper's second figure from :func:`rates`: the speed-up over Dijkstra's algorithm on a CPU."""
+    title = "Bellman-Ford over edges: speed-up over Dijkstra's algorithm on one CPU core"
     kernels, cpu = measured[measured["label"] != CPU], measured[measured["label"] == CPU]
     if (kernels["device_kind"] == EMULATED).any():
         return empty_figure(title, NO_GPU_TIME)
@@ -231,26 +210,20 @@ def speedup(measured: pd.DataFrame) -> Figure:
     figure, axes = new_figure(4.6)
     _lines(axes, both, "gain", [name for name in both["label"].unique() if name not in LOOKS])
     axes.hlines(CLAIMED_SPEEDUP, *CLAIMED_AT, color=GREY, linewidth=4, alpha=0.5, label="mean in the paper")
-    _log_axis(axes, "Time of the CPU over time of the GPU")
+    axes.set(yscale="log", ylabel="CPU time / GPU time")
+    plain_log(axes.yaxis, "{x:,.6g}")
     legend_above(axes, 4)
     finding = (
-        f"{in_words(both, 'device')} against {in_words(both, 'device_cpu')}; mean, least and largest over "
-        f"sources; best mean {_best(both, 'gain')}; in the paper "
-        f"about {CLAIMED_SPEEDUP} from 2^20 to 2^22 vertices"
+        f"{in_words(both, 'device')} against {in_words(both, 'device_cpu')}; mean and range over sources; "
+        f"best mean {_best(both, 'gain')}; in the paper about {CLAIMED_SPEEDUP} from 2^20 to 2^22 vertices"
     )
     entitle(figure, title, finding)
     return figure
 
 
 def gains(measured: pd.DataFrame) -> Figure:
-    """Draw the gain of each of the paper's optimisations over the size of the graph.
-
-    Parameters
-    ----------
-    measured : DataFrame
-        From :func:`rates`.
-    """
-    title = "Gain of each optimisation"
+    """Draw the speed-up by each of the paper's optimisations over the size, from :func:`rates`."""
+    title = "Bellman-Ford over edges: speed-up by the read-only cache and by sorted edges"
     kernels = measured[measured["label"].isin(CORNERS.values())]
     if kernels.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -261,12 +234,10 @@ def gains(measured: pd.DataFrame) -> Figure:
     for (name, (candidate, baseline)), style in zip(GAINS.items(), LOOKS.values(), strict=True):
         if {candidate, baseline} <= set(kernels["label"]):
             gain = (means[baseline] / means[candidate]).dropna()
-            axes.plot(
-                gain.index, gain, color=style.colour, linestyle=style.dash, marker=style.marker, label=name
-            )
+            axes.plot(gain.index, gain, label=name, **style.line)
     axes.axhline(1, color=GREY, linewidth=0.9)
     _vertices_axis(axes, kernels["vertices"])
-    axes.set_ylabel("Mean time without over mean time with")
+    axes.set_ylabel("Mean time without / mean time with")
     legend_above(axes, 3)
     entitle(figure, title, f"{in_words(kernels, 'device')}; {_gains_on_largest(kernels)}")
     return figure
@@ -282,25 +253,14 @@ def _gains_on_largest(kernels: pd.DataFrame) -> str:
         for candidate, baseline in GAINS.values()
         if {candidate, baseline} <= of_label.keys()
     ]
-    return (
-        f"on {graph} {'; '.join(said)}"
-        if said
-        else "no two of the four variants were run on the largest graph"
-    )
+    if not said:
+        return "no two of the four variants were run on the largest graph"
+    return f"on {graph} {'; '.join(said)}"
 
 
 def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
-    """Draw the mean time over the number of vertices per block of the order of edges.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches on `graph`.
-    swept : sequence of str
-        The variants of edge-bf that differ only in the size of the block.
-    graph : str
-    """
-    title = f"Mean time against the size of a block, {graph}"
+    """Draw the mean time over the vertices per block of the edge order, in which `swept` variants differ."""
+    title = f"Bellman-Ford over edges: mean time over the size of the blocks, {graph}"
     times = source_times(timings)
     sizes = _parameter(timings, "block").groupby(timings["variant"]).first()
     sweep = times[times["variant"].isin(swept)].assign(block=lambda rows: rows["variant"].map(sizes))
@@ -314,13 +274,13 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
         style = LOOKS["cache only"]
         mean = unsorted["time_ms"].mean()
         axes.axhline(mean, color=style.colour, linestyle=style.dash, label="cache only (not sorted)")
-    axes.set(ylabel=f"Time of a search [ms{emulated_note(kind)}]", xlabel="Vertices in a block (P)")
+    axes.set(ylabel=f"Time of a search [ms{emulated_note(kind)}]", xlabel="Vertices per block (P)")
     axes.set_ylim(bottom=0)
     legend_above(axes, 2)
     means = sweep.groupby("block")["time_ms"].mean()
-    finding = f"{in_words(sweep, 'device')}, {sweep['source'].nunique()} sources: mean, least and largest"
+    finding = f"{in_words(sweep, 'device')}, {sweep['source'].nunique()} sources: mean and range"
     if kind == EMULATED:
-        finding += ". Emulated device: these are not GPU times"
+        finding += f"; {NOT_GPU_TIMES}"
     else:
         worst = means.max() / means.min()
         finding += f"; best at P = {means.idxmin():,.0f}, the worst takes {worst:.2f} times as long"
@@ -339,11 +299,7 @@ def _labelled(timings: pd.DataFrame, wanted: str, sources: pd.Series) -> pd.Data
 def graph_table(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the paper's table of graphs, with the numbers of the same graphs here.
 
-    Parameters
-    ----------
-    graphs : sequence of dict
-        Contents of ``graph.json``. Sizes are those of the paper's arrays in MB of 2**20 bytes: 8 bytes per
-        distance, 16 bytes per edge.
+    Sizes are those of the paper's arrays in MB of 2**20 bytes: 8 bytes per distance, 16 bytes per edge.
     """
     mega = 1 << 20
     return pd.DataFrame(
@@ -364,7 +320,6 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches.
     rate : dict
         From :func:`relaxometer.device.rates.copy_rate`.
 

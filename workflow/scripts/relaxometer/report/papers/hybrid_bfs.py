@@ -16,12 +16,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from relaxometer.graphs.describe import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
+from relaxometer.report.figures.graphs import draw_tails
 from relaxometer.report.figures.style import (
     GREY,
+    NOT_GPU_TIMES,
     Look,
     empty_figure,
     emulated_note,
@@ -29,6 +32,7 @@ from relaxometer.report.figures.style import (
     legend_above,
     look,
     new_figure,
+    plain_log,
 )
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
 from relaxometer.results.graph500_result import edges_per_second
@@ -46,9 +50,6 @@ from relaxometer.results.statistics import bootstrap_median, is_faster
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
-
-WARP = 32
-"""The paper assigns a whole warp to each row with more arcs."""
 
 CPU_ONLY, GPU_ONLY, BOTH = "hybrid-cpu", "hybrid", "cooperative"
 """Kernels of the paper's figures: CPU only, GPU only, CPU + GPU."""
@@ -71,23 +72,12 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
     graph : str
     """
     values, counts = np.unique(degrees, return_counts=True)
-    shares = counts / len(degrees)
-    above = 1 - np.cumsum(shares)
     figure, axes = new_figure(3.8)
-    colour = look(GPU_ONLY).colour
-    has_arcs = values > 0
-    options = {"linestyle": "none", "marker": ".", "markersize": 3, "color": GREY}
-    axes.plot(values[has_arcs], shares[has_arcs], **options, label="of exactly this degree")
-    axes.plot(values[has_arcs], above[has_arcs], color=colour, label="of a higher degree")
-    axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
-    axes.set(xscale="log", yscale="log", xlabel="Degree", ylabel="Share of vertices")
-    axes.set_ylim(0.5 / len(degrees), 1.2)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda degree, _: f"{degree:,.0f}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
-    legend_above(axes, 2)
+    draw_tails(axes, {"arcs": {"value": values.tolist(), "count": counts.tolist()}})
+    axes.set(xlabel="Degree", ylabel="Share of the vertices", ylim=(0.5 / len(degrees), 1.2))
     over_warp, isolated = (degrees > WARP).mean(), (degrees == 0).mean()
     finding = (
-        f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the paper: about 10% at "
+        f"{len(degrees):,} vertices; {over_warp:.1%} have more than {WARP} arcs (in the paper: about 10% of "
         f"2^22 vertices), {isolated:.0%} have none"
     )
     entitle(figure, f"Figure 11: vertices by degree, {graph}", finding)
@@ -95,16 +85,8 @@ def degree_shares(degrees: npt.NDArray[np.int64], graph: str) -> Figure:
 
 
 def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 9: the median rate of each variant over the size of the graph.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of BFS on Kronecker graphs.
-    graphs : sequence of dict
-        Contents of ``graph.json``, of the graphs to show.
-    """
-    title = "Figure 9: rate of a search over the size of the graph"
+    """Draw figure 9: the median rate of each variant of BFS over the size of the graph."""
+    title = "Figure 9: rate of breadth-first search over the size of the graph"
     rates = on_one_clock(_rates(timings, graphs))
     if rates.empty:
         return empty_figure(title, NOTHING_PROVEN)
@@ -113,10 +95,10 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
     best = _draw_over_scale(axes, rates, "gteps", graphs)
     axes.set_ylabel(f"Median rate [10⁹ edges/s{emulated_note(kind)}]")
     lines = [
-        f"{in_words(rates, 'device')}; input edges of the searched component over time, median of sources"
+        f"{in_words(rates, 'device')}; input edges of the searched component over time, median over sources"
     ]
     if kind == EMULATED:
-        lines.append("Emulated device: these are not GPU rates")
+        lines.append(NOT_GPU_TIMES)
     else:
         lines += [
             f"{graph}: {variant} is first with {value:,.3g}" for graph, (variant, value) in best.items()
@@ -126,16 +108,8 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
 
 
 def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 10 on one GPU: the time of a search on the CPU, the GPU and both, over the size.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of BFS on Kronecker graphs.
-    graphs : sequence of dict
-        Contents of ``graph.json``, of the graphs to show.
-    """
-    title = "Figure 10: time of a search on CPU and GPU"
+    """Draw figure 10 on one GPU: the time of BFS on the CPU, the GPU and both, over the size of the graph."""
+    title = "Figure 10: time of breadth-first search on CPU, GPU and both"
     compared = timings[timings["kernel"].isin((CPU_ONLY, GPU_ONLY, BOTH))]
     times = on_one_clock(source_times(compared))
     if times.empty:
@@ -172,42 +146,26 @@ def _draw_over_scale(
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
     for variant, of_variant in rows.groupby("variant", sort=False):
-        style = look(str(variant))
         points = []
         for graph in sorted(set(of_variant["graph"]), key=lambda name: sizes[name]):
             median, low, high = bootstrap_median(of_variant.loc[of_variant["graph"] == graph, value])
-            points.append((sizes[graph], median, median - low, high - median))
+            points.append((sizes[graph], median, low, high))
             best[graph] = max(best.get(graph, ("", 0.0)), (str(variant), median), key=lambda pair: pair[1])
-        at, medians, below, above = np.array(points).T
-        _error_line(axes, at, medians, (below, above), style, str(variant))
+        _error_line(axes, points, look(str(variant)), str(variant))
     axes.set(xscale="log", yscale="log", xlabel="Vertices")
     axes.set_xticks(sorted(set(sizes.values())))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"2^{np.log2(size):.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    _plain_log_axis(axes)
+    plain_log(axes.yaxis)
     legend_above(axes, 3)
     return best
 
 
-def _error_line(
-    axes: Axes,
-    at: npt.NDArray[np.float64],
-    medians: npt.NDArray[np.float64],
-    span: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
-    style: Look,
-    label: str,
-) -> None:
-    axes.errorbar(
-        at,
-        medians,
-        yerr=np.array(span),
-        color=style.colour,
-        linestyle=style.dash,
-        marker=style.marker,
-        markersize=5,
-        capsize=2.5,
-        label=label,
-    )
+def _error_line(axes: Axes, points: Sequence[tuple[float, ...]], style: Look, label: str) -> None:
+    """Draw points (x, median, low, high) as a line with whiskers."""
+    at, median, low, high = np.array(points).T
+    whiskers = (median - low, high - median)
+    axes.errorbar(at, median, yerr=whiskers, markersize=5, capsize=2.5, label=label, **style.line)
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:
@@ -223,15 +181,8 @@ def _against_cpu(times: pd.DataFrame, graph: str) -> str:
 
 
 def level_times(phases: pd.DataFrame, graph: str) -> Figure:
-    """Draw the direction, the time and the new vertices of each level for one source.
-
-    Parameters
-    ----------
-    phases : DataFrame
-        The gathered phases of the proven variants of BFS on `graph`.
-    graph : str
-    """
-    title = f"Direction and time of each level, {graph}"
+    """Draw the direction, the time and the new vertices of each level of BFS from one source."""
+    title = f"Direction and time of each level of breadth-first search, {graph}"
     if phases.empty:
         return empty_figure(title, NOTHING_PROVEN)
     source = phases["source"].iloc[0]
@@ -247,10 +198,10 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
             upper.plot(level[these], rows.loc[these, "time_ms"], marker, color=style.colour, markersize=5)
     first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
     lower.step(first["phase"] - 1, first["updated"].clip(lower=0.5), where="mid", color=GREY)
-    lower.set(yscale="log", xlabel="Level that is expanded", ylabel="New vertices")
+    lower.set(yscale="log", xlabel="Expanded level", ylabel="New vertices")
     lower.xaxis.set_major_locator(MaxNLocator(integer=True))
     upper.set(yscale="log", ylabel=f"Time of the level [ms{emulated_note(kind)}]")
-    _plain_log_axis(upper)
+    plain_log(upper.yaxis)
     marks = [
         Line2D([], [], linestyle="none", marker=marker, color="black", markersize=5, label=mode)
         for mode, marker in MODES.items()
@@ -279,22 +230,21 @@ def _level_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
         if plain:
             parts.append(f"it examines {examined / plain:.1%} of the arcs that top-down examines")
     if kind == EMULATED:
-        parts.append("emulated device, so these are not GPU times")
+        parts.append(NOT_GPU_TIMES)
     return "; ".join(parts)
 
 
 def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str) -> Figure:
-    """Draw the median time of the hybrid search over each parameter that is swept.
+    """Draw the median time of the hybrid search over each parameter.
 
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches of BFS on `graph`, the swept variants included.
     swept : mapping of str to sequence of str
         By parameter, the variants that differ only in it.
     graph : str
     """
-    title = f"Time of the hybrid search against its parameters, {graph}"
+    title = f"Time of hybrid breadth-first search over its parameters, {graph}"
     times = on_one_clock(source_times(timings))
     chosen = {name: times[times["variant"].isin(names)] for name, names in swept.items()}
     chosen = {name: rows for name, rows in chosen.items() if len(rows)}
@@ -306,29 +256,21 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
     findings = [f"{in_words(times, 'device')}, {next(iter(chosen.values()))['source'].nunique()} sources"]
     for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
-        medians = [(at, *bootstrap_median(part["time_ms"])) for at, part in rows.groupby(value)]
-        at, median, low, high = np.array(medians).T
-        _error_line(axes, at, median, (median - low, high - median), look(GPU_ONLY), "value given")
+        points = [(at, *bootstrap_median(part["time_ms"])) for at, part in rows.groupby(value)]
+        _error_line(axes, points, look(GPU_ONLY), "fixed value")
         if len(plain):
             same = plain[plain["source"].isin(rows["source"])]
-            axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="default")
+            axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="defaults")
         axes.set(xscale="log", xlabel=name)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        findings.append(f"{name}: best at {at[median.argmin()]:g}")
+        findings.append(f"{name}: best at {min(points, key=lambda point: point[1])[0]:g}")
     panels[0][0].set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
     legend_above(panels[0][0], 2)
     if kind == EMULATED:
-        findings = ["Emulated device: these are not GPU times"]
+        findings[1:] = [NOT_GPU_TIMES]
     entitle(figure, title, "; ".join(findings))
     return figure
-
-
-def _plain_log_axis(axes: Axes) -> None:
-    """Write plain numbers on a logarithmic axis of values."""
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def plain_runs(plan: Plan, graph: str) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Table 1 of the survey, and its queues and buckets, on which its own results are lost.
+"""Table 1 of the survey, and its queues and buckets, whose published results are lost.
 
 References
 ----------
@@ -14,19 +14,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.style import (
     GREY,
+    NOT_GPU_TIMES,
     OTHER_COLOURS,
     Look,
+    annotate,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
     look,
     new_figure,
+    plain_log,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
@@ -66,41 +69,37 @@ CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
 """Gains over the plain queue on a CPU that the survey cites."""
 
 CLOSE = 0.1
-"""Rules whose widths differ by less than this share of the axis have one label."""
+"""Rules share a label if their widths differ by less than this share of the axis."""
 
 NOTHING_PROVEN = "No run of {} on this graph was proven right and finished."
-NO_GPU_TIME = "emulated device, so these are not GPU times"
 
 ARC_BYTES = 8
 """Size of a relaxed arc: its head and its weight."""
 
 
 def extract_min(trials: pd.DataFrame) -> Figure:
-    """Draw table 1: the time of ExtractMin over the number of values.
+    """Draw table 1: the time of ExtractMin over the number of values, without emulated times.
 
     Parameters
     ----------
     trials : DataFrame
-        As :data:`relaxometer.measure.extract_min.TABLE`. Emulated times are not drawn.
+        As :data:`relaxometer.measure.extract_min.TABLE`.
     """
     shown = on_one_clock(median_extract_min(trials))
     figure, axes = new_figure(4.4)
     for method, style in METHODS.items():
         rows = shown[shown["method"] == method].sort_values("values")
         if len(rows):
-            axes.plot(
-                rows["values"],
-                rows["time_us"],
-                color=style.colour,
-                linestyle=style.dash,
-                marker=style.marker,
-                markersize=4.5,
-                label=_method_label(method),
-            )
-    axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of an ExtractMin [µs]")
+            label = _method_label(method)
+            axes.plot(rows["values"], rows["time_us"], markersize=4.5, label=label, **style.line)
+    axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of one ExtractMin [µs]")
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     legend_above(axes, 3)
-    entitle(figure, "Table 1 of the survey: ExtractMin", _extract_min_finding(shown))
+    entitle(
+        figure,
+        "Table 1 of the survey: time to extract the smallest of many values",
+        _extract_min_finding(shown),
+    )
     return figure
 
 
@@ -146,15 +145,8 @@ def _microseconds(value: float) -> str:
 
 
 def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
-    """Draw the time and the relaxed arcs of each order of the queues.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of ``bellman-ford-queue`` on `graph`, which differ only in the order.
-    graph : str
-    """
-    title = f"Bellman-Ford with queues: the order of the queues, {graph}"
+    """Draw the time and the relaxed arcs of ``bellman-ford-queue`` for each order of its queues."""
+    title = f"Bellman-Ford with queues: time and work by order of the queues, {graph}"
     order_of = timings.groupby("variant")["parameter_order"].first()
     times = on_one_clock(source_times(timings)).assign(order=lambda rows: rows["variant"].map(order_of))
     if times.empty:
@@ -166,9 +158,9 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
     medians = times.groupby("order")["time_ms"].median()
     figure, (left, right) = new_figure(3.2, 2)
     _bars(left, orders, [medians[order] for order in orders])
-    left.set_ylabel(f"Median time [ms{emulated_note(kind)}]")
+    left.set_ylabel(f"Median time of a search [ms{emulated_note(kind)}]")
     _bars(right, orders, [relaxed.get(order, np.nan) for order in orders])
-    right.set_ylabel("Relaxations per arc")
+    right.set_ylabel("Relaxations per reachable arc")
     entitle(figure, title, _order_finding(times, orders, kind))
     return figure
 
@@ -186,13 +178,12 @@ def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
     """Compare each order with the plain queue, and give the gain that the survey cites."""
     over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
     if kind == EMULATED:
-        return f"{over}; {NO_GPU_TIME}"
+        return f"{over}; {NOT_GPU_TIMES}"
     of_order = {order: times[times["order"] == order] for order in orders}
-    plain = of_order.get("fifo")
-    if plain is None:
+    if "fifo" not in of_order:
         return over
     found = [
-        f"{order} {compare(of_order[order], plain)} fifo"
+        f"{order} {compare(of_order[order], of_order['fifo'])} fifo"
         + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
         for order in orders
         if order != "fifo"
@@ -201,15 +192,8 @@ def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
 
 
 def widths(timings: pd.DataFrame, graph: str) -> Figure:
-    """Draw time, phases and relaxed arcs of delta-stepping over the width of a bucket.
-
-    Parameters
-    ----------
-    timings : DataFrame
-        The gathered searches of ``delta-stepping`` on `graph`.
-    graph : str
-    """
-    title = f"Delta-stepping: the width of a bucket, {graph}"
+    """Draw time, phases and relaxed arcs of ``delta-stepping`` over the width of a bucket."""
+    title = f"Delta-stepping: time and work over the width of a bucket, {graph}"
     times = on_one_clock(source_times(timings))
     if times.empty:
         return empty_figure(title, NOTHING_PROVEN.format("delta-stepping"))
@@ -220,15 +204,14 @@ def widths(timings: pd.DataFrame, graph: str) -> Figure:
     columns = {
         "time_ms": f"Median time\n[ms{emulated_note(kind)}]",
         "phases": "Phases",
-        "relaxations": "Relaxations\nper arc",
+        "relaxations": "Relaxations per\nreachable arc",
     }
     for axes, (column, label) in zip(panels, columns.items(), strict=True):
         axes.plot(points["delta"], points[column], color=style.colour, marker="o", markersize=4)
         axes.set(xscale="log", yscale="log", ylabel=label)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        _mark_rules(axes, points)
+        plain_log(axes.yaxis)
+        for delta in points.loc[points["rule"] != "given", "delta"]:
+            axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     _name_rules(panels[0], points)
     panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
     panels[-1].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -248,12 +231,6 @@ def _points(timings: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     return points.sort_values("delta").reset_index()
 
 
-def _mark_rules(axes: Axes, points: pd.DataFrame) -> None:
-    """Mark the widths that a rule gives."""
-    for delta in points.loc[points["rule"] != "given", "delta"]:
-        axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
-
-
 def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
     """Write the names of the rules above a panel; rules with close widths share a label."""
     ruled = points[points["rule"] != "given"]
@@ -261,24 +238,15 @@ def _name_rules(axes: Axes, points: pd.DataFrame) -> None:
     place = np.log10(ruled["delta"])
     for _, group in ruled.groupby((place.diff() > close).cumsum()):
         middle = np.sqrt(group["delta"].iloc[0] * group["delta"].iloc[-1])
-        axes.annotate(
-            ", ".join(group["rule"]),
-            (middle, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            color=GREY,
-            fontsize=8,
-        )
+        options = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom", "color": GREY}
+        annotate(axes, ", ".join(group["rule"]), (middle, 1.0), (0, 2), **options)
 
 
 def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
     """Name the fastest width and the best of the survey's three rules."""
     over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
     if kind == EMULATED:
-        return f"{over}; {NO_GPU_TIME}"
+        return f"{over}; {NOT_GPU_TIMES}"
     best = points.nsmallest(1, "time_ms").iloc[0]
     ends = {points["delta"].min(): "the narrowest tried", points["delta"].max(): "the widest tried"}
     end = f", {ends[best['delta']]}" if len(points) > 1 and best["delta"] in ends else ""
@@ -298,7 +266,6 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     Parameters
     ----------
     timings : DataFrame
-        The gathered searches of shortest paths.
     rate : dict
         From :func:`relaxometer.device.rates.copy_rate`.
 
