@@ -70,7 +70,7 @@ def test_the_first_vertex_is_named(device):
 
 
 def test_a_rule_over_every_arc_is_not_enough(device):
-    """In this flat tree every parent is where the predecessors meet, but vertex 1 is nearer."""
+    """Every parent of the flat tree is the intersection of the predecessors, but vertex 1 is nearer."""
     graph = graph_of("knot", 4, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 2)])
     assert check(device, graph, 0, [0, 0, 1, 1]).holds
     assert broken(check(device, graph, 0, [0, 0, 0, 0])) == {"immediate"}

@@ -1,4 +1,4 @@
-"""Every dominators variant on every sample, on every device, against two references and the certificate."""
+"""Every dominators variant on every sample and device, against two references and the certificate."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answer_of(solver, device, source=None, phases=None):
     return device.asnumpy(device.asarray(solver.solve(source, phases).idom))
 
 
-def test_the_variants_are_there():
+def test_the_variants_exist():
     assert set(OF_GRAPHS) >= {"persistent-warp", "multiword", "iterative-tree"}
     assert set(OF_BATCHES) >= {"batch-warp", "batch-block"}
     assert set(OF_GRAPHS) & set(OF_BATCHES) >= {"semi-nca", "lengauer-tarjan", "cooper-harvey-kennedy"}

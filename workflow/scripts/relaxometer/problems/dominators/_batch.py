@@ -1,9 +1,9 @@
-"""The frame of the variants for batches: one launch, or parts that are moved and solved in streams."""
+"""Common to the variants for batches: one launch, or parts uploaded and solved in streams."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -53,13 +53,7 @@ class Parameters(variants.Parameters):
 
 
 class BatchSolver:
-    """All graphs of a resident batch in one launch of persistent blocks.
-
-    Parameters
-    ----------
-    graph : ResidentBatch
-    parameters : Parameters
-    """
+    """All graphs of a resident batch in one launch of persistent blocks."""
 
     runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["batch"]] = "batch"
@@ -93,7 +87,7 @@ class BatchSolver:
         return (np.uint32(part.n_graphs),)
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators of all graphs; see `relaxometer.problems.dominators.Solver`."""
+        """Find the immediate dominators of all graphs."""
         if self._streams:
             self._overlap(self._streams)
         elif self._recorded:
@@ -107,7 +101,6 @@ class BatchSolver:
         return Answer(self._streams.answer if self._streams else self._idom.copy(), None)
 
     def _launch(self) -> None:
-        """Solve every part of the resident batch."""
         for part in self._parts:
             self._solve(part, self._batch.first_vertex, self._batch.offsets, self._batch.targets)
 
@@ -121,7 +114,6 @@ class BatchSolver:
         self._kernel(grid, THREADS, arguments, shared_mem=self._shared_bytes)
 
     def _overlap(self, streams: _Streams) -> None:
-        """Move and solve each part in a stream of its own; wait for all."""
         with streams.all_begin_and_end():
             for part, stream in zip(self._parts, streams, strict=True):
                 with stream:
@@ -132,15 +124,7 @@ class BatchSolver:
 
 
 class _Part:
-    """Consecutive graphs of a batch.
-
-    Parameters
-    ----------
-    device : Device
-    batch : Batch
-    first, last : int
-        The graphs are `first` to `last` - 1.
-    """
+    """Graphs `first` to `last` - 1 of a batch."""
 
     def __init__(self, device: Device, batch: Batch, first: int, last: int) -> None:
         sizes = batch.sizes[first:last]
@@ -163,19 +147,7 @@ def _parts(batch: Batch, count: int) -> Sequence[tuple[int, int]]:
 
 
 class _Streams:
-    """One stream per part, the batch and its answer in pinned memory, and arrays to upload to.
-
-    Parameters
-    ----------
-    device : Device
-    batch : Batch
-    count : int
-
-    Attributes
-    ----------
-    answer : ndarray of shape (n_vertices,), uint32
-        In host memory.
-    """
+    """One stream per part, the batch and its `answer` in pinned memory, and arrays to upload to."""
 
     def __init__(self, device: Device, batch: Batch, count: int) -> None:
         self._device = device
@@ -187,12 +159,11 @@ class _Streams:
         self.answer = self._host_array(batch.n_vertices, np.uint32)
         cuda = device.xp.cuda if self._on_gpu else None
         self._streams: list[Any] = [
-            cuda.Stream(non_blocking=True) if cuda else _no_stream() for _ in range(count)
+            cuda.Stream(non_blocking=True) if cuda else nullcontext() for _ in range(count)
         ]
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the streams as context managers."""
-        return iter(self._streams if self._on_gpu else (_no_stream() for _ in self._streams))
+        return iter(self._streams)
 
     def _host_array(self, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return an array in host memory, pinned for a GPU."""
@@ -208,7 +179,7 @@ class _Streams:
 
     @contextmanager
     def all_begin_and_end(self) -> Iterator[None]:
-        """Start the streams after the caller's earlier work; delay its later work until all have finished."""
+        """Start the streams after the caller's earlier work; its later work waits for all of them."""
         if not self._on_gpu:
             yield
             return
@@ -221,7 +192,7 @@ class _Streams:
             main.wait_event(stream.record())
 
     def upload(self, part: _Part) -> list[Any]:
-        """Upload a part; return the arrays of first vertices, offsets and targets, filled for that part."""
+        """Upload a part into the arrays of first vertices, offsets and targets; return these."""
         (first, last), (first_vertex, end_vertex) = part.graphs, part.vertices
         bounds = ((first, last + 1), (first_vertex, end_vertex + 1), part.arcs)
         for array, pinned, (begin, end) in zip(self._arrays, self._pinned, bounds, strict=True):
@@ -232,16 +203,10 @@ class _Streams:
         return self._arrays
 
     def download(self, values: Any, begin: int, end: int) -> None:
-        """Download a part of the answer."""
         if self._on_gpu:
             values[begin:end].get(out=self.answer[begin:end], blocking=False)
         else:
             self.answer[begin:end] = values[begin:end]
-
-
-@contextmanager
-def _no_stream() -> Iterator[None]:
-    yield
 
 
 class _Recorded:
@@ -261,7 +226,6 @@ class _Recorded:
                 self._graph = stream.end_capture()
 
     def replay(self) -> None:
-        """Launch again."""
         if self._graph is None:
             self._launch()
         else:

@@ -18,10 +18,6 @@ THREADS = 512
 class BreadthFirst:
     """Breadth-first numbers of the vertices of a graph, for one root at a time.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-
     Attributes
     ----------
     number : device array of shape (n_vertices,), uint32
@@ -55,14 +51,9 @@ class BreadthFirst:
         self._run(root, 0, (self._graph.offsets, self._graph.targets))
 
     def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
-        """Assign numbers to the vertices reached from those that have numbers.
+        """Assign numbers to the vertices reached from the first `numbered` ones.
 
-        Parameters
-        ----------
-        numbered : int
-            Number of vertices that have numbers, in `number` and `order`.
-        arcs : tuple of device arrays
-            Offsets and targets of a graph with the same vertices.
+        `arcs` are the offsets and targets of a graph with the same vertices.
         """
         self._run(0, numbered, arcs)
 

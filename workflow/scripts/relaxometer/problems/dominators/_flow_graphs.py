@@ -1,7 +1,6 @@
-"""Arrays and searches that the certificate and the solvers on the CPU share.
+"""Arrays and searches shared by the certificate and the CPU solvers, in named tuples, which Numba takes.
 
-A single graph is a batch of one. The arrays of a batch lie end to end; a graph is a slice of them, and its
-vertices have ids within the graph. Named tuples hold them, since compiled functions take those.
+A single graph is a batch of one. A graph is a slice of the batch's arrays; its vertices have ids within it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
 
 NONE = np.uint32(2**32 - 1)
-"""No vertex, or the number of a vertex that the search has not reached."""
+"""No vertex, or the number of an unreached vertex."""
 
 
 class Arcs(NamedTuple):
@@ -40,14 +39,7 @@ class Arcs(NamedTuple):
 
 
 class FlowGraph(NamedTuple):
-    """One graph with a root.
-
-    Parameters
-    ----------
-    root : int
-    out, into : Arcs
-        The arcs from and to each vertex.
-    """
+    """One graph with a root, and the arcs from and to each vertex."""
 
     root: int
     out: Arcs
@@ -57,15 +49,13 @@ class FlowGraph(NamedTuple):
 class FlowGraphs(NamedTuple):
     """One or more graphs with roots.
 
-    All arrays are read-only: to Numba those have a type of their own, and a function compiled for one graph
-    must serve every other.
+    All arrays are read-only: Numba compiles a function again for writable ones.
 
     Parameters
     ----------
     first_vertex : ndarray of shape (n_graphs + 1,), int64
     roots : ndarray of shape (n_graphs,), uint32
     out, into : Arcs
-        The arcs from and to each vertex of all graphs.
     """
 
     first_vertex: Offsets
@@ -75,10 +65,7 @@ class FlowGraphs(NamedTuple):
 
     @classmethod
     def of(cls, resident: ResidentGraph | ResidentBatch) -> FlowGraphs:
-        """Collect the arcs into each vertex; the root of a single graph is 0 until `rooted_at` sets it.
-
-        If the graph's metadata says that it is undirected, the arcs into a vertex are those from it.
-        """
+        """Collect the arcs into each vertex; the root of a single graph is 0 until `rooted_at` sets it."""
         host = resident.host
         if isinstance(resident, ResidentBatch):
             first_vertex, roots = resident.host.first_vertex, resident.host.entries
@@ -98,31 +85,28 @@ class FlowGraphs(NamedTuple):
         return cls(_read_only(np.array([0, 1])), _read_only(np.zeros(1, dtype=np.uint32)), none, none)
 
     def rooted_at(self, root: int | None) -> FlowGraphs:
-        """Return the same graph with another root; a batch, where `root` is None, is returned as it is."""
+        """Return the graph with another root, or the batch itself if `root` is None."""
         if root is None:
             return self
         return self._replace(roots=_read_only(np.array([root], dtype=np.uint32)))
 
     @property
     def n_vertices(self) -> int:
-        """Number of vertices of all graphs."""
+        """Vertices of all graphs."""
         return len(self.out.offsets) - 1
 
 
 class Search(NamedTuple):
-    """A depth-first search of one graph. Numbers are ranks in pre-order.
+    """A depth-first search of one graph, as arrays of shape (n_vertices,). Numbers are ranks in pre-order.
 
     Parameters
     ----------
-    number : ndarray of shape (n_vertices,), uint32
-        By vertex; `NONE` if the search does not reach it.
-    vertex : ndarray of shape (n_vertices,), uint32
-        By number.
-    parent : ndarray of shape (n_vertices,), uint32
-        By number: the number of the parent in the search tree; 0 for the root.
-    last : ndarray of shape (n_vertices,), uint32
-        By number: the last number in the subtree of the vertex.
-    path : ndarray of shape (n_vertices,), uint32
+    number : ndarray of uint32
+        By vertex; `NONE` if the vertex is unreached.
+    vertex, parent, last : ndarray of uint32
+        By number: the vertex; the number of its parent in the search tree, 0 for the root; the last number in
+        its subtree.
+    path : ndarray of uint32
         Scratch.
     """
 
@@ -134,16 +118,17 @@ class Search(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """The forest of Lengauer and Tarjan's LINK and EVAL, by number.
+    """The forest of Lengauer and Tarjan's LINK and EVAL, as arrays of shape (n_vertices,), by number.
 
     Parameters
     ----------
-    above : ndarray of shape (n_vertices,), uint32
+    above : ndarray of uint32
         The parent in the search tree, or an ancestor once paths are compressed.
-    label : ndarray of shape (n_vertices,), uint32
+    label : ndarray of uint32
         The vertex of least semidominator on the compressed path.
-    semi : ndarray of shape (n_vertices,), uint32
-    path : ndarray of shape (n_vertices,), uint32
+    semi : ndarray of uint32
+        The semidominator.
+    path : ndarray of uint32
         Scratch.
     """
 
@@ -183,7 +168,7 @@ def _reversed(first_vertex: Offsets, out: Arcs) -> tuple[Offsets, Ids]:
 
 @njit(cache=True)
 def graph_at(graphs: FlowGraphs, index: int) -> FlowGraph:
-    """Return one of the graphs; its arrays are views."""
+    """Return one of the graphs, as views."""
     first, end = graphs.first_vertex[index], graphs.first_vertex[index + 1]
     out = Arcs(graphs.out.offsets[first : end + 1], graphs.out.ends)
     into = Arcs(graphs.into.offsets[first : end + 1], graphs.into.ends)
@@ -228,6 +213,16 @@ def begin_forest(forest: Forest, parent: Ids, reached: int) -> None:
     for v in range(reached):
         forest.label[v] = forest.semi[v] = v
         forest.above[v] = parent[v]
+
+
+@njit(cache=True)
+def begin_search(graph: FlowGraph, scratch: Ids) -> tuple[Search, Forest, int]:
+    """Search one graph and begin its forest in eight rows of scratch; return the number reached as well."""
+    search = Search(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4])
+    forest = Forest(scratch[5], scratch[6], scratch[7], search.path)
+    reached = depth_first(graph, search)
+    begin_forest(forest, search.parent, reached)
+    return search, forest, reached
 
 
 # Inlined, since passing tuples of arrays costs a reference count for each array at every call.

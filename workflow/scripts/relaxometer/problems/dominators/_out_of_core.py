@@ -25,15 +25,9 @@ SHORT_CHAIN = read_source(KERNELS).constants["SHORT_CHAIN"]
 
 
 class OutOfCore:
-    """The rounds of :class:`relaxometer.problems.dominators.iterative_tree.Solver` over pieces of the arcs.
+    """The rounds of `iterative_tree` over pieces of `piece` arcs.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-        The heads of arcs are read from host memory. The device holds the arrays of the vertices and one piece
-        of the arcs with its tails.
-    piece : int
-        Arcs per piece.
+    Heads are read from host memory. The device holds the arrays of the vertices and one piece of the arcs.
     """
 
     def __init__(self, graph: ResidentGraph, piece: int) -> None:
@@ -58,7 +52,6 @@ class OutOfCore:
         self._to = xp.empty(piece, dtype=xp.uint32)
 
     def solve(self, root: int, phases: list[Phase] | None) -> Answer:
-        """Find the immediate dominators from `root`."""
         order, levels = self._find_order(root)
         rounds = self._run_rounds(len(order), levels, phases)
         idom = self._graph.device.xp.full(self._graph.n_vertices, NO_DOMINATOR, dtype=np.uint32)
@@ -66,7 +59,7 @@ class OutOfCore:
         return Answer(idom, rounds)
 
     def _over_pieces(self, follow: Callable[[np.uint64, Any, Any], None]) -> None:
-        """Copy the arcs to the device piece by piece; call `follow` on each."""
+        """Copy the arcs to the device piece by piece; call `follow` with their number, tails and heads."""
         graph, xp = self._graph, self._graph.device.xp
         for begin in range(0, graph.n_arcs, self._piece):
             end = min(begin + self._piece, graph.n_arcs)
@@ -99,7 +92,6 @@ class OutOfCore:
         return order, int(self._level[order[-1]]) + 1
 
     def _run_rounds(self, reached: int, longest: int, phases: list[Phase] | None) -> int:
-        """Run rounds until nothing moves; return their number."""
         rounds, moved = 0, 1
         while moved:
             self._tally.fill(0)
@@ -113,7 +105,6 @@ class OutOfCore:
         return rounds
 
     def _follow_one(self, span: np.uint32, n_arcs: np.uint64, tails: Any, heads: Any) -> None:
-        """Apply the arcs of one piece."""
         ends = (self._from, self._to)
         self._arcs_by_number(self._blocks, THREADS, (n_arcs, tails, heads, self._number, *ends))
         tallies = (self._tally[:1], self._tally[1:])

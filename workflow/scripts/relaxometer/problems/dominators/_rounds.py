@@ -19,14 +19,7 @@ ALL_ROUNDS = np.uint32(2**32 - 1)
 
 
 class Rounds:
-    """Rounds over the arcs of a graph, until parents are immediate dominators.
-
-    Parameters
-    ----------
-    device : Device
-    n_vertices, n_arcs : int
-        Largest number of vertices, and expected number of arcs.
-    """
+    """Rounds over the arcs of a graph with `n_vertices` at most; `n_arcs` are expected."""
 
     def __init__(self, device: Device, n_vertices: int, n_arcs: int) -> None:
         self._device = device
@@ -58,18 +51,18 @@ class Rounds:
         arcs : tuple of device arrays of shape (n_arcs,), uint32
             Tails and heads.
         tree : tuple of device arrays, uint32
-            The number of vertices reached, shape (1,); the number of every vertex; the parent by number,
-            changed in place. Each strict dominator of a vertex must be its parent or dominate the parent, and
-            have a smaller number.
+            How many vertices are reached, shape (1,); the number of every vertex; the parent by number,
+            changed in place. Each strict dominator of a vertex must have a smaller number, and be its parent
+            or dominate the parent.
         longest_chain : device array of shape (1,), uint32
-            No chain of parents is longer.
+            Bound on the chains of parents.
         phases : list, optional
             If given, each round is a launch of its own and is recorded.
 
         Returns
         -------
         int
-            Number of rounds; the last one changes nothing.
+            Number of rounds, including the last, which changes nothing.
         """
         reached, number, parent = tree
         n_arcs = len(arcs[0])
@@ -103,7 +96,7 @@ class Rounds:
         return outcome
 
     def lowest_predecessors(self, arcs: tuple[Any, Any], n_vertices: int) -> Any:
-        """Return the smallest predecessor of every vertex; 2**32 - 1 if it has none."""
+        """Return the smallest predecessor of every vertex, or 2**32 - 1."""
         lowest = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
         n_arcs = len(arcs[0])
         self._lowest_predecessors(self._blocks_for(n_arcs), THREADS, (np.uint64(n_arcs), *arcs, lowest))
@@ -116,5 +109,4 @@ class Rounds:
         return idom
 
     def _blocks_for(self, items: int) -> int:
-        """Return the number of blocks for this many items."""
         return max(1, min(self._blocks, -(-items // THREADS)))

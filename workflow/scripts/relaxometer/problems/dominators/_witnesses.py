@@ -41,18 +41,18 @@ from relaxometer.problems.dominators._flow_graphs import (
 
 
 class Witnesses(NamedTuple):
-    """Search tree and semidominators of all vertices.
+    """Search tree and semidominators of all vertices, as arrays of shape (n_vertices,).
 
     Parameters
     ----------
-    number : ndarray of shape (n_vertices,), uint32
-        By vertex of the batch; `NONE` if the search of its graph does not reach it.
-    vertex : ndarray of shape (n_vertices,), uint32
-        By number, like all that follow; `NONE` where no vertex has the number.
-    last : ndarray of shape (n_vertices,), uint32
+    number : ndarray of uint32
+        By vertex of the batch; `NONE` if the vertex is unreached.
+    vertex : ndarray of uint32
+        By number, like all that follow; `NONE` if no vertex has the number.
+    last : ndarray of uint32
         The last number in the subtree of the vertex in F.
-    semi, via, relative : ndarray of shape (n_vertices,), uint32
-    arc : ndarray of shape (n_vertices,), int64
+    semi, via, relative : ndarray of uint32
+    arc : ndarray of int64
     """
 
     number: Ids
@@ -136,7 +136,7 @@ def _find_one(graph: FlowGraph, found: Witnesses, scratch: Ids) -> int:
 
 @njit(cache=True)
 def _witness(v: int, into: Arcs, search: Search, forest: Forest, found: Witnesses) -> None:
-    """Find the semidominator of `v` and its witnesses, when exactly the vertices above `v` are linked."""
+    """Find the semidominator of `v` and its witnesses; exactly the vertices above `v` are linked."""
     vertex = found.vertex[v]
     for arc in range(into.offsets[vertex], into.offsets[vertex + 1]):
         u = search.number[into.ends[arc]]
@@ -172,14 +172,9 @@ def _unproven(graphs: FlowGraphs, found: Witnesses) -> int:
 
 
 class Tree(NamedTuple):
-    """A forest by number, with intervals of its own pre-order.
+    """A forest by number: the descendants of v, including v, are the w with begin[v] <= begin[w] < end[v].
 
-    Parameters
-    ----------
-    parent : ndarray of shape (n_vertices,), uint32
-        A root is its own parent; `NONE` where there is no vertex.
-    begin, end : ndarray of shape (n_vertices,), uint32
-        The descendants of v, including v, are the w with ``begin[v] <= begin[w] < end[v]``.
+    A root is its own parent; `NONE` is the parent of numbers without a vertex.
     """
 
     parent: Ids
@@ -212,13 +207,7 @@ def tree_of(parent: Ids) -> Tree:
 def arcs_past_dominators(first: Ids, into: Arcs, number: Ids, tree: Tree) -> npt.NDArray[np.bool_]:
     """Mark the vertices with an incoming arc from outside the subtree of their parent.
 
-    Parameters
-    ----------
-    first : ndarray of shape (n_vertices,), uint32
-        First vertex of the graph of each vertex.
-    into : Arcs
-    number : ndarray of shape (n_vertices,), uint32
-    tree : Tree
+    `first` holds the first vertex of each vertex's graph.
     """
     marked = np.zeros(len(number), dtype=np.bool_)
     for w in prange(len(number)):

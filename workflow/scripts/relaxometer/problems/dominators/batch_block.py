@@ -12,11 +12,6 @@ class Parameters(_batch.Parameters):
 class Solver(_batch.BatchSolver):
     """Immediate dominators of a batch; blocks take graphs from a queue and move vertices up their trees.
 
-    Parameters
-    ----------
-    graph : ResidentBatch
-    parameters : Parameters
-
     References
     ----------
     Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", Rice University TR-06-33870, 2001.

@@ -24,11 +24,6 @@ class Parameters(_batch.Parameters):
 class Solver(_batch.BatchSolver):
     """Immediate dominators of a batch by bitmask fixed points in warps, and by trees in blocks.
 
-    Parameters
-    ----------
-    graph : ResidentBatch
-    parameters : Parameters
-
     References
     ----------
     "GPUによる超高速Dominator計算 (1)", Qiita 2025, has the bitmasks. It leaves open many graphs, more than 32

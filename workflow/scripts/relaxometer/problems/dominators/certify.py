@@ -14,9 +14,8 @@ the tree of a depth-first search, with its numbers.
 
 Both hold for the dominator tree (Lengauer and Tarjan, theorems 2 to 4), so no right answer is refused.
 
-Georgiadis and Tarjan construct a low-high order from a given tree instead. Its check is alike, but witnesses
-need not be constructed again for each answer. An answer takes O(n + m) on the processor, and O(n) if it
-equals an answer proven before. The witnesses are kept as long as the graph, for the answers of all variants.
+Georgiadis and Tarjan construct a low-high order from each tree instead; witnesses serve every answer. An
+answer takes O(n + m) on the CPU, or O(n) if it equals the last one proven.
 
 References
 ----------
@@ -75,7 +74,6 @@ class _Known:
 
     @classmethod
     def of(cls, graph: ResidentGraph | ResidentBatch) -> _Known:
-        """Return the entry of a graph in host memory, made at the first call."""
         # Imported here so that Numba is loaded only where answers are checked.
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 
@@ -84,7 +82,6 @@ class _Known:
         return _KNOWN[graph.host]
 
     def proof(self, root: int | None) -> _Proof:
-        """Return the proof for a root; drop the oldest ones at the limit."""
         from relaxometer.problems.dominators._witnesses import Witnesses
 
         if root not in self.proofs:
@@ -100,12 +97,7 @@ _KNOWN: WeakKeyDictionary[Graph | Batch, _Known] = WeakKeyDictionary()
 
 
 class DominatorsCertifier:
-    """Checks immediate dominators on one resident graph, or on all graphs of a batch.
-
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    """
+    """Checks immediate dominators on one resident graph, or on all graphs of a batch."""
 
     def __init__(self, graph: ResidentGraph | ResidentBatch) -> None:
         self._device = graph.device

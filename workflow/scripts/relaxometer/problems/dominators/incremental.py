@@ -24,26 +24,26 @@ LOW = np.uint64(2**32 - 1)
 
 
 class Parameters(variants.Parameters):
-    """When to start over.
+    """When to solve from scratch.
 
     Parameters
     ----------
     largest_share : float, default=0.5
-        An update starts over if the dominators of more than this share of the reached vertices are in doubt.
+        An update that puts the dominators of more than this share of the reached vertices in doubt solves
+        from scratch.
     """
 
     largest_share: float = Field(0.5, ge=0, le=1)
 
 
 class Solver:
-    """Immediate dominators by the rounds of `iterative_tree`, which start from the tree of the last state.
+    """Immediate dominators by the rounds of `iterative_tree`, started from the last tree.
 
     - A new arc only removes dominators, so the rounds can start from the old tree. Vertices reached for the
-      first time are numbered after the others.
+      first time get the next numbers.
     - Removing an arc u -> w gives new dominators only to vertices below the old immediate dominator of w, and
       to none if that dominator keeps an arc to w. These vertices leave the tree and are searched again from
-      the rest. A vertex that the search no longer reaches loses its arcs, so their heads are treated in the
-      same way, until no vertex is added.
+      the rest. A vertex that is no longer reached loses its arcs: their heads are treated in the same way.
 
     Rounds follow until nothing moves. Parallel arcs count once.
 
@@ -128,7 +128,6 @@ class Solver:
         return self._finish(phases)
 
     def _finish(self, phases: list[Phase] | None) -> Answer:
-        """Run the rounds."""
         search = self._search
         ends = (self._arcs >> np.uint64(32)).astype(np.uint32), (self._arcs & LOW).astype(np.uint32)
         longest = self._device.xp.full(1, self._n, dtype=np.uint32)
@@ -136,17 +135,9 @@ class Solver:
         return Answer(self._rounds.dominators(self._n, search.reached, search.order, search.parent), rounds)
 
     def _search_again(self, removed: Any, left: Any) -> bool:
-        """Remove vertices with dominators in doubt from the tree, and search for them again.
+        """Search again for the vertices with dominators in doubt; False if they are too many.
 
-        Parameters
-        ----------
-        removed, left : device array of uint64
-            Arcs as keys.
-
-        Returns
-        -------
-        bool
-            False if too many dominators are in doubt; the tree is invalid then.
+        `removed` and `left` are keys of arcs. The tree is invalid if the result is False.
         """
         xp, search = self._device.xp, self._search
         reached = int(self._device.item(search.reached))
@@ -210,7 +201,7 @@ class Solver:
 
 
 def _keys(xp: Any, tails: Any, heads: Any) -> Any:
-    """Return arcs as words that sort by tail, then head."""
+    """Pack arcs into uint64 that sort by tail, then head."""
     return (tails.astype(xp.uint64) << np.uint64(32)) | heads.astype(xp.uint64)
 
 

@@ -1,4 +1,4 @@
-"""One graph of up to many millions of vertices: they move up a tree until it is the dominator tree."""
+"""One large graph: vertices move up a tree until it is the dominator tree."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Parameters(variants.Parameters):
-    """Limit of the arcs on the device.
+    """How many arcs the device holds.
 
     Parameters
     ----------
     resident_arcs : int, optional
         A graph with more arcs is solved out of core: every round streams them from host memory in pieces of
-        this many. By default all arcs are kept on the device.
+        this many. By default the device holds all arcs.
     """
 
     resident_arcs: PositiveInt | None = None
@@ -37,11 +37,6 @@ class Parameters(variants.Parameters):
 
 class Solver:
     """Immediate dominators by intersecting paths in a tree, all arcs at once and in place.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
 
     References
     ----------
@@ -72,7 +67,7 @@ class Solver:
         return {**self._parameters.model_dump(), "out_of_core": out_of_core, "input_order": input_order}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the dominators from `root`; see :class:`relaxometer.problems.dominators.Solver`."""
+        """Find the immediate dominators from `root`."""
         assert root is not None, "a graph needs a root"
         if self._out_of_core:
             return self._out_of_core.solve(root, phases)
@@ -87,7 +82,6 @@ class Solver:
         return Answer(self._rounds.dominators(n, order.reached, order.order, parent), rounds)
 
     def _find_order(self, root: int, phases: list[Phase] | None) -> None:
-        """Run the breadth-first search; record it as a phase."""
         if phases is None:
             self._search.search(root)
             return
@@ -101,13 +95,8 @@ class Solver:
 class InputOrder:
     """The order of the input, with the attributes of :class:`BreadthFirst`.
 
-    It serves root 0 if every other vertex has a predecessor with a smaller number.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    lowest : device array of shape (n_vertices,), uint32
-        The smallest predecessor of every vertex.
+    It serves root 0 if every other vertex has a predecessor with a smaller number. `lowest` holds
+    the smallest predecessors.
     """
 
     def __init__(self, graph: ResidentGraph, lowest: Any) -> None:

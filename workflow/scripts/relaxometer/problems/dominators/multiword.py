@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import NO_DOMINATOR, Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
-from relaxometer.problems.dominators._predecessors import Predecessors
+from relaxometer.problems.dominators._predecessors import predecessors
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SHARED_WORDS = 12_288
 
 
 class Parameters(variants.Parameters):
-    """Limit of the masks.
+    """Memory for the masks.
 
     Parameters
     ----------
@@ -37,12 +37,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """Dominator sets as rows of a bit matrix, 64 columns per block.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
+    """Dominator sets as rows of a bit matrix; a block computes 64 columns.
 
     Raises
     ------
@@ -71,7 +66,7 @@ class Solver:
         self._renumber = module.get_function("renumber")
         self._intersect = module.get_function("intersect")
         self._nearest = module.get_function("nearest_dominators")
-        self._predecessors = Predecessors.of(graph)
+        self._predecessors = predecessors(graph)
         self._search = BreadthFirst(graph)
         self._by_number = xp.empty(graph.n_arcs, dtype=xp.uint32)
         self._masks = xp.empty(words * n, dtype=xp.uint64)
@@ -87,15 +82,15 @@ class Solver:
         return self._parameters.model_dump()
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the dominators from `root`; see :class:`relaxometer.problems.dominators.Solver`."""
+        """Find the immediate dominators from `root`."""
         assert root is not None, "a graph needs a root"
         device, search = self._graph.device, self._search
         n = self._graph.n_vertices
         over_vertices = (-(-n // THREADS), THREADS)
         search.search(root)
-        lists = (self._predecessors.offsets, self._by_number)
-        renumbered = (np.uint32(n), self._predecessors.offsets, self._predecessors.tails)
-        self._renumber(*over_vertices, (*renumbered, search.number, self._by_number))
+        renumbered = (np.uint32(n), *self._predecessors, search.number, self._by_number)
+        self._renumber(*over_vertices, renumbered)
+        lists = (self._predecessors[0], self._by_number)
         for words in (self._sizes, self._queue, self._sweeps):
             words.fill(0)
         capacity = np.uint32(self._shared_bytes // 8)

@@ -12,11 +12,9 @@
 //   - Unreached vertices keep the full set, which is also the right set of the last vertex of a chain. So a
 //     second ballot tracks what the root reaches. Full sets of unreached predecessors change no intersection.
 //   - With 32 vertices, (1 << n) - 1 shifts by the width of the word; here the full set is shifted down.
-//   - The block is a whole warp for any number of vertices. The paper's block has n threads, and a ballot
-//   over
-//     the full mask is undefined where lanes are missing.
-//   - The paper's lanes read sets while others write them. Here a round computes, then stores after a
-//   barrier.
+//   - The block is a whole warp for any number of vertices. The paper's block has n threads, so its ballot
+//     over the full mask is undefined.
+//   - The paper's lanes read sets while others write them. Here a round stores after a barrier.
 
 #include "device/constants.cuh"
 

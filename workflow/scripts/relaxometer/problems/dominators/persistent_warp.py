@@ -10,7 +10,7 @@ import numpy as np
 
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
-from relaxometer.problems.dominators._predecessors import Predecessors
+from relaxometer.problems.dominators._predecessors import predecessors
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MAX_VERTICES = 32
 """A set of vertices is one word, and a vertex is one lane."""
 
 STEPS = ("prepare", "initialize", "persistent")
-"""The steps that the paper times, as modes of the phases of an instrumented run; "total" is their sum."""
+"""The steps that the paper times: modes of an instrumented run's phases, besides their sum "total"."""
 
 
 class Parameters(variants.Parameters):
@@ -30,13 +30,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """Dominator sets as words, intersected by one warp until nothing changes.
 
-    An instrumented run records each step of the paper as a phase: sorting the arcs again (``prepare``), the
-    first sets and labels (``initialize``), the fixed point (``persistent``), and ``total``.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
+    An instrumented run records the paper's steps as phases: sorting the arcs (``prepare``), the first sets
+    and labels (``initialize``), the fixed point (``persistent``), and ``total``.
 
     Attributes
     ----------
@@ -80,7 +75,7 @@ class Solver:
         return {}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the dominators from `root`; see :class:`relaxometer.problems.dominators.Solver`."""
+        """Find the immediate dominators from `root`."""
         assert root is not None, "a graph needs a root"
         n_and_root = (np.uint32(self._graph.n_vertices), np.uint32(root))
         idom = self._device.xp.empty(self._graph.n_vertices, dtype=np.uint32)
@@ -89,8 +84,8 @@ class Solver:
             self._initialize(1, MAX_VERTICES, (*n_and_root, self.dominators, self.gray))
 
         def persistent() -> None:
-            lists = (self._predecessors.offsets, self._predecessors.tails)
-            self._persistent(1, MAX_VERTICES, (*n_and_root, *lists, self.dominators, idom, self._rounds))
+            arguments = (*n_and_root, *self._predecessors, self.dominators, idom, self._rounds)
+            self._persistent(1, MAX_VERTICES, arguments)
 
         if phases is None:
             initialize()
@@ -100,11 +95,9 @@ class Solver:
         return Answer(idom, int(self._device.item(self._rounds)))
 
     def _prepare(self) -> None:
-        """Build the lists of predecessors."""
-        self._predecessors = Predecessors.of(self._graph)
+        self._predecessors = predecessors(self._graph)
 
     def _timed(self, phases: list[Phase], steps: dict[str, Callable[[], None]]) -> None:
-        """Run the steps and record the time of each."""
         n = self._graph.n_vertices
         with self._device.timer() as total:
             for name, step in steps.items():

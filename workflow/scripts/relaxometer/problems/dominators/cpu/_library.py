@@ -1,4 +1,4 @@
-"""The frame of solvers that call a graph library on one CPU core."""
+"""Common to the solvers that call a graph library on one CPU core."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 class LibrarySolver:
     """Immediate dominators by a library's function, called once per graph.
 
-    The constructor builds the library's graphs. The time of a search is that of the function and of copying
-    its result into an array.
-
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    parameters : Parameters
+    The constructor builds the library's graphs. A search includes copying the result into an array.
 
     Raises
     ------
@@ -70,7 +64,7 @@ class LibrarySolver:
         return {"version": self.library.__version__}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators; see :class:`relaxometer.problems.dominators.Solver`."""
+        """Find the immediate dominators."""
         graphs = self._graphs.rooted_at(root)
         idom = np.full(graphs.n_vertices, NO_DOMINATOR, dtype=np.uint32)
         roots = graphs.roots.tolist()

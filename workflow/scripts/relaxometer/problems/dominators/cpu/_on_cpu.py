@@ -1,4 +1,4 @@
-"""The frame of our own solvers on one CPU core."""
+"""Common to the project's own solvers on one CPU core."""
 
 from __future__ import annotations
 
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 class CpuSolver:
-    """Immediate dominators by a compiled function.
-
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    parameters : Parameters
-    """
+    """Immediate dominators by a compiled function."""
 
     runs_on: ClassVar[Literal["cpu"]] = "cpu"
     takes: ClassVar[Literal["either"]] = "either"
@@ -42,10 +36,7 @@ class CpuSolver:
         return {}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators; see :class:`relaxometer.problems.dominators.Solver`.
-
-        An instrumented run records the whole search as one phase.
-        """
+        """Find the immediate dominators; an instrumented run records the search as one phase."""
         graphs = self._graphs.rooted_at(root)
         idom = np.empty(graphs.n_vertices, dtype=np.uint32)
         rounds = type(self).find(graphs, idom)

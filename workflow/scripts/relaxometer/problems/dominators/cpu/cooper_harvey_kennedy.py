@@ -114,11 +114,6 @@ class Solver(CpuSolver):
     Sweeps in reverse post-order intersect the tree paths of predecessors until nothing changes. The graphs
     of a batch come in that order; a single graph is searched first.
 
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    parameters : Parameters
-
     References
     ----------
     Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", Rice University TR-06-33870, 2001.

@@ -16,13 +16,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver(LibrarySolver):
-    """Immediate dominators by igraph.
-
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    parameters : Parameters
-    """
+    """Immediate dominators by igraph."""
 
     package = "igraph"
 

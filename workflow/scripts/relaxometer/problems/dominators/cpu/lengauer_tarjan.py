@@ -9,11 +9,8 @@ from relaxometer.problems.dominators._flow_graphs import (
     NONE,
     FlowGraph,
     FlowGraphs,
-    Forest,
     Ids,
-    Search,
-    begin_forest,
-    depth_first,
+    begin_search,
     dominators_by_vertex,
     evaluate,
     graph_at,
@@ -38,12 +35,9 @@ def _find(graphs: FlowGraphs, idom: Ids) -> int:
 
 @njit(cache=True)
 def _find_one(graph: FlowGraph, idom: Ids, scratch: Ids) -> None:
-    search = Search(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4])
-    forest = Forest(scratch[5], scratch[6], scratch[7], search.path)
+    search, forest, reached = begin_search(graph, scratch)
     bucket, next_in_bucket = scratch[8], scratch[9]
     semi = forest.semi
-    reached = depth_first(graph, search)
-    begin_forest(forest, search.parent, reached)
     for v in range(reached):
         bucket[v] = NONE
     # `last` is not needed; its row holds the dominators by number.
@@ -68,11 +62,6 @@ def _find_one(graph: FlowGraph, idom: Ids, scratch: Ids) -> None:
 
 class Solver(CpuSolver):
     """Immediate dominators by Lengauer and Tarjan's simple algorithm, compiled with Numba.
-
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    parameters : Parameters
 
     References
     ----------

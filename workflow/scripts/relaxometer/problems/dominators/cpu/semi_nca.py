@@ -8,11 +8,8 @@ from relaxometer.problems import variants
 from relaxometer.problems.dominators._flow_graphs import (
     FlowGraph,
     FlowGraphs,
-    Forest,
     Ids,
-    Search,
-    begin_forest,
-    depth_first,
+    begin_search,
     dominators_by_vertex,
     graph_at,
     least_semidominator,
@@ -36,10 +33,7 @@ def _find(graphs: FlowGraphs, idom: Ids) -> int:
 
 @njit(cache=True)
 def _find_one(graph: FlowGraph, idom: Ids, scratch: Ids) -> None:
-    search = Search(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4])
-    forest = Forest(scratch[5], scratch[6], scratch[7], search.path)
-    reached = depth_first(graph, search)
-    begin_forest(forest, search.parent, reached)
+    search, forest, reached = begin_search(graph, scratch)
     # `last` is not needed; its row holds the dominators by number.
     dominator, semi = search.last, forest.semi
     for v in range(reached):
@@ -54,11 +48,6 @@ def _find_one(graph: FlowGraph, idom: Ids, scratch: Ids) -> None:
 
 class Solver(CpuSolver):
     """Immediate dominators by SEMI-NCA, compiled with Numba.
-
-    Parameters
-    ----------
-    graph : ResidentGraph or ResidentBatch
-    parameters : Parameters
 
     References
     ----------
