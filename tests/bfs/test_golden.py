@@ -1,4 +1,4 @@
-"""Levels of real maps, against values that independent programs agree on."""
+"""Levels of real maps, compared with values on which independent programs agree."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rates and statistics as Graph500's specification has them."""
+"""Rates and statistics follow Graph500's specification."""
 
 import re
 
@@ -62,14 +62,14 @@ def test_one_search_has_no_deviation():
     assert rate_statistics(np.array([2.0]))["harmonic_stddev"] == 0
 
 
-def test_input_edges_count_where_they_are_known():
+def test_input_edges_count_if_known():
     table = runs([1.0, 2.0], edges=[1000.0, np.nan])
     assert traversed_edges(table, directed=False).tolist() == [1000, 900]
     assert traversed_edges(table, directed=True).tolist() == [1000, 1800]
     assert edges_per_second(table, directed=False).tolist() == [1e6, 4.5e5]
 
 
-def test_a_result_is_made_of_the_first_proven_search_from_each_key():
+def test_a_result_uses_the_first_proven_search_from_each_key():
     table = pd.concat([runs([5.0, 6.0]).assign(repetition=1), runs([1.0, 2.0], status=["ok", "invalid"])])
     assert searches(table).set_index("source")["time_ms"].to_dict() == {0: 1.0, 1: 6.0}
 
@@ -92,7 +92,7 @@ def test_without_a_proven_search_there_are_no_statistics():
     assert values(official_output(runs([1.0], status="invalid"), GRAPH))["NBFS"] == 0
 
 
-def test_measured_edges_are_the_tuples_of_the_component():
+def test_measured_edges_are_the_input_edges_of_the_component():
     parameters = Graph500Parameters(scale=8)
     graph = kronecker_graph(parameters)
     run = Run(

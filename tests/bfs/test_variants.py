@@ -31,7 +31,7 @@ SETTINGS = [
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
 ]
-"""Variants, each with what makes it take its different ways."""
+"""Variants, with parameters that cover their branches."""
 
 
 def name_of(value):
@@ -46,7 +46,7 @@ def make_solver(variant, resident, **parameters):
 
 
 def reference_levels(graph, source):
-    """Levels by SciPy, shape (n_vertices,), uint32; its predecessors are followed back to the source."""
+    """Levels by SciPy, shape (n_vertices,), uint32."""
     matrix = graph.to_scipy()
     matrix.data[:] = 1
     order, predecessors = csgraph.breadth_first_order(matrix, source)
@@ -58,13 +58,13 @@ def reference_levels(graph, source):
 
 
 def sizes_of_levels(levels):
-    """Vertices found from each level, the last level, from which nothing is found, included."""
+    """Vertices found from each level, including the last, which finds none."""
     reached = levels[levels != UNREACHED]
     return [*np.bincount(reached)[1:].tolist(), 0]
 
 
 def checked(resident, solver, source, phases=None):
-    """Search, and hold the answer against SciPy and the certificate; return answer and levels."""
+    """Search, and compare with SciPy and the certificate; return answer and levels."""
     device = resident.device
     answer = solver.solve(source, phases)
     columns = {name: device.asarray(values) for name, values in answer.columns.items()}
@@ -78,7 +78,7 @@ def checked(resident, solver, source, phases=None):
     return answer, levels
 
 
-def test_all_variants_of_the_source_are_there():
+def test_all_variants_of_the_paper_exist():
     expected = {"level-array", "top-down", "bottom-up", "hybrid", "hybrid-cpu", "cooperative"}
     assert set(VARIANTS) >= expected
 
@@ -115,7 +115,7 @@ def test_levels_do_not_depend_on_the_order_of_threads(variant, parameters, seed)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_search_leaves_the_answer_before_alone(device, variant):
+def test_a_search_keeps_the_previous_answer(device, variant):
     resident = ResidentGraph.upload(device, sample_graphs()["grid"])
     solver = make_solver(variant, resident)
     first = solver.solve(0)
@@ -128,7 +128,7 @@ def test_a_search_leaves_the_answer_before_alone(device, variant):
 
 
 def hubs_and_leaves(n=3000):
-    """Three hubs with the largest ids share leaves; rows of many lengths; a third of all isolated."""
+    """Three hubs of the largest ids with common leaves; rows of many lengths; a third isolated."""
     rng = np.random.default_rng(11)
     leaves = rng.integers(3, 2 * n // 3, 2500)
     edges = np.concatenate(
@@ -175,7 +175,7 @@ def test_any_small_graph(variant, parameters, case):
 
 
 class TestDirections:
-    """When the searches that have both directions go over from one to the other."""
+    """When direction-optimising searches switch direction."""
 
     @pytest.mark.parametrize("variant", CHANGING)
     @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ class TestDirections:
 
 
 class TestCooperative:
-    """How the work is shared."""
+    """How CPU and GPU divide the work."""
 
     def test_a_given_share_holds_in_both_directions(self, host_device):
         resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])

@@ -28,11 +28,11 @@ class Answer:
     level : array of shape (n_vertices,), uint32
         Arcs on a shortest path from the source; `UNREACHED` where no path leads.
     predecessor : array of shape (n_vertices,), uint32
-        A vertex one level nearer with an arc to this one; `NO_PREDECESSOR` where no path leads. Which of
-        several, may depend on the order of threads.
+        A vertex one level nearer with an arc to this one, not always the same one of several;
+        `NO_PREDECESSOR` where no path leads.
     rounds : int or device array of shape (1,), uint32
-        Levels that were searched from, the last one, from which nothing new was found, included. An array is
-        read when `phases` is asked for, so that a search need not wait for it.
+        Levels searched from, including the last, which finds nothing. An array is read only by `phases`, so a
+        search need not wait for it.
     """
 
     level: Any
@@ -41,10 +41,10 @@ class Answer:
 
     @property
     def phases(self) -> int:
-        """Levels that were searched from, as a number."""
+        """Levels searched from."""
         return self.rounds if isinstance(self.rounds, int) else int(self.rounds[0])
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is kept of the answer and proven."""
+        """The columns that are stored and proven."""
         return {"level": self.level, "predecessor": self.predecessor}

@@ -1,7 +1,7 @@
 """The levels of a breadth-first search on all cores of the CPU, compiled with Numba.
 
-The same two directions as on a GPU, over the same bitmaps: vertex v is bit v % 32 of word v / 32. Threads
-change shared words atomically, so that every vertex is found once.
+Both directions use the bitmaps of the GPU: vertex v is bit v % 32 of word v / 32. Threads change shared words
+atomically, so that every vertex is found once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def _atomic(operation: str) -> Any:
-    """Return a function (array, index, value) that changes an element atomically and returns its old one."""
+    """Return a function (array, index, value) that updates an element atomically and returns the old one."""
 
     @intrinsic
     def change(typing_context, array, index, value):  # type: ignore[no-untyped-def]
@@ -82,10 +82,9 @@ def top_down(
     found: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Search from the first `size` vertices of a list.
+    """Search from the first `size` vertices of a list; append the vertices found to the list `found`.
 
-    Vertices found are added to the list `found`. Unless `leaving` is None, it holds the offsets by which the
-    arcs that leave them are counted.
+    `leaving` holds the offsets by which to count the arcs that leave them, or is None.
     """
     offsets, targets = rows
     visited, level, predecessor = state
@@ -188,7 +187,7 @@ def list_bitmap(
 
 @njit(parallel=True, cache=True)
 def mark_listed(listed: np.ndarray, size: int, bitmap: np.ndarray) -> None:
-    """Put the first `size` vertices of a list into a bitmap."""
+    """Add the first `size` vertices of a list to a bitmap."""
     for k in prange(size):
         v = listed[k]
         _fetch_or(bitmap, v >> 5, _bit(v))
@@ -225,7 +224,7 @@ def compile_for(out: Rows, into: Rows) -> None:
 
 
 def host_rows(graph: ResidentGraph) -> tuple[Rows, Rows]:
-    """Return the arcs that leave each vertex and those that enter it, in host memory, everything compiled."""
+    """Return the outgoing and the incoming rows in host memory, and compile the functions for them."""
     out = Rows(graph.host.offsets, graph.host.targets)
     offsets, tails = incoming(graph)
     is_own = offsets is graph.offsets

@@ -11,12 +11,8 @@ if TYPE_CHECKING:
 def incoming(graph: ResidentGraph) -> tuple[Any, Any]:
     """Return offsets and tails of the arcs into each vertex, as CSR arrays on the graph's device.
 
-    They are the graph's own arrays if its metadata says that it is undirected. Otherwise its arcs are
-    sorted by head, which takes 24 bytes an arc meanwhile.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
+    An undirected graph's are its own arrays. Otherwise the arcs are sorted by head, which takes 24 bytes per
+    arc of temporary memory.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Shared by the variants: constants, launches, arrays of the answer, bitmaps, and the log of levels."""
+"""Common to the variants: constants, launches, arrays of the answer, bitmaps, and the log of levels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
-"""Threads per block, for every kernel that is launched level by level."""
+"""Threads per block of the kernels launched level by level."""
 
 WORD = 32
 """Vertices per word of a bitmap."""
@@ -47,17 +47,7 @@ def kernels(device: Device, file: str, *, cooperative: bool = False) -> Any:
 
 
 class Levels:
-    """Levels and predecessors of one search, in new arrays.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    source : int
-
-    Attributes
-    ----------
-    level, predecessor : device array of shape (n_vertices,), uint32
-    """
+    """Levels and predecessors of one search, new device arrays of shape (n_vertices,), uint32."""
 
     def __init__(self, graph: ResidentGraph, source: int) -> None:
         xp = graph.device.xp
@@ -68,24 +58,12 @@ class Levels:
 
 
 class LevelLog:
-    """Appends a :class:`Phase` for each level of an instrumented run; does nothing without a list.
-
-    Parameters
-    ----------
-    device : Device
-    phases : list or None
-    """
+    """Appends a :class:`Phase` for each level of an instrumented run; does nothing without a list."""
 
     def __init__(self, device: Device, phases: list[Phase] | None) -> None:
-        self._device = device
-        self._phases = phases
-        self._begin = 0.0
+        self._device, self._phases = device, phases
+        self.wanted = phases is not None
         self.begin_level()
-
-    @property
-    def wanted(self) -> bool:
-        """Whether the run is instrumented."""
-        return self._phases is not None
 
     def begin_level(self) -> None:
         """Start timing a level; counting between two levels is not timed."""
@@ -118,7 +96,7 @@ def singleton(xp: Any, n_vertices: int, vertex: int) -> Any:
 
 
 def full_beyond(xp: Any, n_vertices: int) -> Any:
-    """Return an empty bitmap except for the bits that stand for no vertex."""
+    """Return a bitmap of only the bits beyond the last vertex."""
     bitmap = xp.zeros(words_of(n_vertices), dtype=xp.uint32)
     if n_vertices % WORD:
         bitmap[-1] = np.uint32(2**WORD - (1 << n_vertices % WORD))

@@ -1,4 +1,4 @@
-"""What a direction-optimising search needs from a graph before the first source."""
+"""Preparation of a graph for direction-optimising searches."""
 
 from __future__ import annotations
 
@@ -31,23 +31,22 @@ def prepare(
     ----------
     device : Device
     module : Module
-        Of `KERNELS`.
+        Compiled from `KERNELS`.
     n_words : int
         Words of the bitmap.
     out_offsets : device array of shape (n_vertices + 1,), int64
-        Of the arcs that leave each vertex. Pass those of the incoming arcs again to mark every vertex without
-        incoming arcs.
+        Offsets of the outgoing arcs, or of the incoming ones to mark all vertices without these.
     incoming : tuple of device array
-        Offsets and tails of the arcs that enter each vertex.
+        Offsets and tails of the incoming arcs.
     degree_offsets : device array, int64
-        Offsets of the rows whose length is a neighbour's degree.
+        Their differences are the degrees of neighbours.
     largest : bool, default=True
-        Whether a vertex probes its neighbour of largest degree, instead of its first one.
+        Whether a vertex probes its neighbour of largest degree instead of its first one.
 
     Returns
     -------
     isolated : device array of shape (n_words,), uint32
-        Bitmap of the vertices without arcs and of the bits that stand for no vertex.
+        Bitmap of the vertices without arcs and of the bits beyond the last vertex.
     probes : device array of shape (n_vertices,), uint32
     """
     xp, n_vertices = device.xp, len(incoming[0]) - 1

@@ -1,4 +1,4 @@
-"""When a search goes over from one direction to the other, in every variant that has both."""
+"""When a direction-optimising search switches direction."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from relaxometer.problems import variants
 
 
 class SwitchingParameters(variants.Parameters):
-    """When a search goes over from one direction to the other.
+    """When a search switches direction.
 
     Parameters
     ----------
     alpha : float
         Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
     beta : float
-        The larger, the longer bottom-up levels go on; see `way_back`.
+        A larger value prolongs the bottom-up levels; see `way_back`.
     way_back : {"source", "beamer"}
-        Top-down begins again when the frontier has fewer than ``|V|**2 / (beta * |E|)`` vertices, as
-        Hirakushi and Takahashi print it, or fewer than ``|V| / beta``, as Beamer et al. have it. |E| is the
-        number of arcs.
+        Top-down begins again when the frontier has fewer than ``|V|**2 / (beta * |E|)`` vertices (Hirakushi
+        and Takahashi) or fewer than ``|V| / beta`` (Beamer et al.). |E| is the number of arcs.
     """
 
     alpha: PositiveFloat = 10
@@ -30,7 +29,7 @@ class SwitchingParameters(variants.Parameters):
     way_back: Literal["source", "beamer"] = "source"
 
     def limits(self, n_vertices: int, n_arcs: int) -> tuple[int, int]:
-        """Return above how many arcs bottom-up begins, and below how many vertices it ends."""
+        """Return the number of arcs above which bottom-up begins, and of vertices below which it ends."""
         mean_degree = n_arcs / n_vertices if self.way_back == "source" else 1.0
         few = math.ceil(n_vertices / (self.beta * mean_degree)) if n_arcs else 0
         return math.floor(n_arcs / self.alpha), min(few, 2**63)

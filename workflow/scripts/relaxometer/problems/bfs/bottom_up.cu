@@ -1,16 +1,13 @@
 // Bottom-up BFS: every vertex that is not visited searches for a parent in the frontier. Figures 4 and 6 of
 // Hirakushi and Takahashi, "Breadth-first search on a GPU cluster".
 //
-// A thread owns a word of each bitmap, that is 32 vertices. A whole warp searches the rows of vertices with
-// many arcs, which a bitmap made once marks, so that its reads are adjacent and its lanes do not diverge. A
-// thread searches the row of any other vertex; a block first packs its candidates in shared memory, so that
-// no thread is idle while others have vertices left. Either search ends at the first parent.
+// A thread owns a word of each bitmap: 32 vertices. A warp searches the rows of vertices with many arcs,
+// which a bitmap marks, so that reads are adjacent and lanes do not diverge. A thread searches any other row;
+// a block first packs its candidates in shared memory, so that no thread is idle while vertices are left.
+// Either search ends at the first parent. Words have one owner, so `visited` and `next` need no atomics.
 //
-// A word has one owner, so that `visited` and `next` need no atomics. Both kernels read the frontier of this
-// level only.
-//
-// Errata of the paper: its pseudo-code (figure 2) tests `predecessors` where the frontier is meant, so that a
-// vertex could find a parent of its own level, and adds the parent u to the next frontier, where v is meant.
+// Errata of the paper: its pseudo-code (figure 2) tests `predecessors` instead of the frontier, so that a
+// vertex could find a parent of its own level, and adds the parent u to the next frontier instead of v.
 //
 // Deviations from the paper:
 //   - in figure 4 all lanes with work left write `selected[warp]` and one write survives; here a vote elects

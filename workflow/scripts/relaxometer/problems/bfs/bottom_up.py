@@ -32,8 +32,8 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     threshold : int
-        A warp searches the rows of at least this many incoming arcs, a thread the others. The paper takes the
-        size of a warp.
+        A warp searches the rows of at least this many incoming arcs, a thread the others; 32, the size of a
+        warp, in the paper.
     """
 
     threshold: NonNegativeInt = Field(32, lt=2**32)
@@ -41,11 +41,6 @@ class Parameters(variants.Parameters):
 
 class BottomUp:
     """Bottom-up levels of two kernels each, over a range of vertices.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    threshold : int
 
     Attributes
     ----------
@@ -85,7 +80,7 @@ class BottomUp:
         depth : int
             Level of the frontier.
         words : (int, int)
-            The words of the bitmap whose vertices are searched: the first, and one past the last.
+            Range of the words whose vertices are searched.
         frontier, visited, following : device array of shape (n_words,), uint32
             Bitmaps; the level writes the words of `following` and adds to those of `visited`.
         answer : Levels
@@ -105,11 +100,6 @@ class BottomUp:
 class Solver:
     """BFS by bottom-up levels, launched by the host, which reads their counts back.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 3.2.
@@ -128,7 +118,7 @@ class Solver:
         return {"threshold": self._threshold}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        """Find the levels from `source`."""
         graph, device = self._graph, self._graph.device
         n = graph.n_vertices
         answer = Levels(graph, source)
@@ -137,8 +127,7 @@ class Solver:
         visited[source // WORD] |= np.uint32(1 << source % WORD)
         following = device.xp.empty_like(frontier)
         log = LevelLog(device, phases)
-        depth = 0
-        found = 1
+        depth, found = 0, 1
         while found:
             bitmaps = frontier, visited, following
             self._bottom_up.run(depth, (0, words_of(n)), *bitmaps, answer, instrumented=log.wanted)

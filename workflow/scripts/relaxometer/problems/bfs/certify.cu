@@ -2,10 +2,9 @@
 //
 // If the source is at level 0, every other reached vertex is one level below a predecessor with an arc to it,
 // no arc leads more than one level down and none leaves the reached set, then each level is the number of
-// arcs on a real path and no path has fewer. Levels fall along predecessors, so these cannot form a circle.
+// arcs on a real path and no path has fewer. Levels fall along predecessors, so these cannot form a cycle.
 //
-// Every kernel reports into a pair of words per rule: how often the rule is broken, and the smallest vertex
-// that breaks it.
+// A report is a pair of words per rule: violations, and the smallest vertex that violates it.
 
 #include "device/constants.cuh"
 
@@ -17,8 +16,7 @@ __device__ void broken(u64* report, Rule rule, u32 v)
     atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
 }
 
-// Rules ARC_LEVELS and SPANNING. A warp takes a row: the longest rows of a Kronecker graph would keep one
-// thread busy for longer than all others together.
+// Rules ARC_LEVELS and SPANNING, a warp per row: a thread would take too long for a Kronecker graph's hubs.
 extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                                       const u32* __restrict__ level, u64* report)
 {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 RULES = {
     "tree": "the source is at level 0 and its own predecessor; every other reached vertex, and no unreached "
-    "one, has a predecessor that is reached and at a lower level, so that there is no circle",
+    "one, has a reached predecessor at a lower level, so predecessors form no cycle",
     "tree_levels": "a vertex is exactly one level below its predecessor",
     "arc_levels": "no arc between reached vertices leads more than one level down",
     "spanning": "no arc leads from a reached vertex to an unreached one",
@@ -24,22 +24,17 @@ RULES = {
 
 BLOCK = 256
 MAX_BLOCKS = 1 << 16
-"""Warps take several rows each beyond so many blocks."""
+"""Limit on the grid; warps then take several rows each."""
 
 
 class BfsCertifier:
     """Checks answers of breadth-first searches on one resident graph.
 
-    The rules are Graph500's, with its edges read as arcs. On an undirected graph every edge is an arc both
-    ways, so that they say the same: ``arc_levels`` that the ends of an edge are at most one level apart,
-    ``spanning`` that the tree spans the source's component. On a directed graph an arc may lead back up any
-    number of levels, and the tree spans what the source reaches.
+    The rules are Graph500's, applied to arcs. On an undirected graph both arcs of an edge are checked, so the
+    rules are the same. On a directed graph an arc may lead back up any number of levels, and the tree spans
+    what the source reaches.
 
-    The work is O(m) for the arcs and O(n log d) for predecessors, d being the largest degree.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
+    The work is O(m) for the arcs and O(n log d) for predecessors, where d is the largest degree.
 
     References
     ----------

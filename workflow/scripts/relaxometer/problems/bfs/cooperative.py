@@ -24,17 +24,17 @@ DIRECTIONS = ("top-down", "bottom-up")
 
 
 class Parameters(SwitchingParameters):
-    """How the work is shared, and when the search changes direction.
+    """How CPU and GPU divide the work, and when the search changes direction.
 
     Parameters
     ----------
     alpha, beta, way_back
         See :class:`SwitchingParameters`.
     cpu_share : float or "auto"
-        Share of the arcs whose vertices the CPU takes: the source's ratios 0:1, 1:3 and 1:1 of CPU to GPU are
+        Share of the arcs whose vertices the CPU takes: the paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are
         0, 0.25 and 0.5. "auto" measures both on one search and balances each direction.
     threshold : int
-        Vertices with at least so many incoming arcs are searched by a warp of the GPU, others by a thread.
+        A warp of the GPU searches the rows of at least this many incoming arcs, a thread the others.
     """
 
     cpu_share: float | Literal["auto"] = Field("auto", ge=0, le=1)
@@ -42,27 +42,20 @@ class Parameters(SwitchingParameters):
 
 
 class Solver:
-    """BFS that shares each level between CPU and GPU.
+    """BFS that divides each level between CPU and GPU.
 
-    The vertices are cut in two where the arcs before the cut are the CPU's share; the cut may differ from
-    level to level. Both sides know the whole frontier and everything visited, as bitmaps. Top-down, each
-    expands the part of the frontier on its side of the cut; bottom-up, each finds parents for its own side.
-    At the end of a level the two bitmaps of what was found are merged on the CPU and go back to the GPU.
-    Top-down both may find the same vertex, at the same level; in the answer the smaller of the two
-    predecessors stays.
+    A cut divides the vertices so that the arcs before it are the CPU's share; each direction has its own cut.
+    Both sides keep bitmaps of the whole frontier and of all visited vertices. Top-down, each expands the
+    frontier on its side of the cut; bottom-up, each finds parents for its side. After a level, the CPU merges
+    the bitmaps of the vertices found and sends the result to the GPU. Top-down, both may find the same vertex
+    at the same level; the answer keeps the smaller predecessor.
 
-    The GPU's kernels and the way of its bitmap to the host are queued ahead of the CPU's part and run beside
-    it. Levels are begun by the host, as in the source.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
+    The GPU's kernels and the copy of its bitmap to the host are queued first and overlap with the CPU's part.
 
     References
     ----------
-    Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", sections 3.3 and 3.4. There the two
-    share a block of a partitioned matrix, and the merged bitmap goes to other nodes.
+    Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", sections 3.3 and 3.4. There CPU and GPU
+    divide a block of a partitioned matrix, and the merged bitmap goes to other nodes.
     """
 
     runs_on = "device"
@@ -82,7 +75,7 @@ class Solver:
         return {**self._parameters.model_dump(), **shares}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        """Find the levels from `source`."""
         rounds = self._search(source, LevelLog(self._graph.device, phases), None)
         xp, ours, theirs = self._graph.device.xp, self._device_side.answer, self._cpu_side.answer
         level, predecessor = (self._graph.device.asarray(column) for column in theirs)
@@ -90,7 +83,7 @@ class Solver:
         return Answer(*merged, rounds)
 
     def _search(self, source: int, log: LevelLog, sums_ms: dict[str, list[float]] | None) -> int:
-        """Search all levels and return how many; with `sums_ms` the sides take turns, timed."""
+        """Search all levels and return their number; with `sums_ms`, run and time one side at a time."""
         host, gpu, cpu = self._graph.host, self._device_side, self._cpu_side
         limits = self._parameters.limits(host.n_vertices, host.n_arcs)
         gpu.start(source)
@@ -122,19 +115,15 @@ class Solver:
         return depth
 
     def _cut(self, direction: str) -> int:
-        """Return the first word of the bitmaps whose vertices are the GPU's."""
-        offsets = self._graph.host.offsets[::32]
-        return int(
-            np.searchsorted(
-                offsets[: words_of(self._graph.n_vertices)], self._shares[direction] * self._graph.n_arcs
-            )
-        )
+        """Return the GPU's first word of the bitmaps."""
+        first_arcs = self._graph.host.offsets[:-1:32]
+        return int(np.searchsorted(first_arcs, self._shares[direction] * self._graph.n_arcs))
 
     def _tuned(self) -> dict[str, float]:
-        """Measure both sides on the levels of one search, shared 1:1; return the shares that balance them.
+        """Measure both sides on one search, divided 1:1; return the shares that balance them.
 
-        It starts at the vertex with the most arcs, since its search sees large levels of either direction.
-        A direction that the search does not take stays at the source's best ratio, 1:3.
+        The source is the vertex with the most arcs, whose search has large levels in both directions. A
+        direction without levels gets the paper's best ratio, 1:3.
         """
         self._shares = dict.fromkeys(DIRECTIONS, 0.5)
         source = int(self._graph.host.degrees.argmax())
@@ -167,7 +156,7 @@ class _DeviceSide:
         self._following = xp.empty_like(self._frontier)
 
     def launch(self, direction: str, depth: int, cut: int, *, instrumented: bool) -> None:
-        """Queue the search of the words from `cut` on, and the way of what it finds to the host."""
+        """Queue the search of the words from `cut` on, and the copy of its bitmap to the host."""
         self._following.fill(0)
         words = cut, self._n_words
         bitmaps = self._frontier, self._visited, self._following, self.answer
@@ -181,17 +170,17 @@ class _DeviceSide:
             self._received[:] = self._following
 
     def examined(self, direction: str) -> int:
-        """Return the arcs that the last level examined here."""
+        """Return the arcs that the GPU examined in the last level."""
         counts = self._top_down.counts if direction == "top-down" else self._bottom_up.counts
         return int(self._graph.device.item(counts, 1))
 
     def received(self) -> Any:
-        """Wait for the bitmap of what was found here, and return it."""
+        """Wait for the bitmap of the vertices found here, and return it."""
         self._graph.device.synchronize()
         return self._received
 
     def send(self, frontier: Any) -> None:
-        """Take over the next frontier, which must stay as it is until the next level was received."""
+        """Copy the next frontier, which must not change until the next level is received."""
         if self._graph.device.kind == "cuda":
             self._frontier.set(frontier)
         else:
@@ -200,7 +189,7 @@ class _DeviceSide:
 
 
 class _CpuSide:
-    """The CPU's part of a search, and the merging of both."""
+    """The CPU's part of a search, and the merge of both parts."""
 
     def __init__(self, graph: ResidentGraph) -> None:
         from relaxometer.problems.bfs import _cpu
@@ -237,14 +226,14 @@ class _CpuSide:
         self.examined = int(self._counts[self._cpu.EXAMINED])
 
     def merge(self, received: Any) -> tuple[int, int]:
-        """Make both sides' finds the frontier; return its vertices, and the arcs that leave them."""
+        """Merge both sides' bitmaps into the frontier; count its vertices and the arcs that leave them."""
         self._cpu.merge(self._following, received, self._out.offsets, self._visited, self._counts)
         self.frontier, self._following = self._following, self.frontier
         return int(self._counts[self._cpu.FOUND]), int(self._counts[self._cpu.ARCS])
 
 
 def _pinned(device: Device, n_words: int) -> Any:
-    """Return a bitmap in host memory that a GPU can copy to and from while the CPU computes."""
+    """Return a bitmap in host memory, pinned so that a GPU can copy it while the CPU computes."""
     if device.kind != "cuda":
         return np.zeros(n_words, dtype=np.uint32)
     return importlib.import_module("cupyx").zeros_pinned(n_words, dtype=np.uint32)

@@ -9,23 +9,21 @@
 // four per lane, claims those that are not visited in an exact bitmap, and appends their rows to the next
 // list.
 //
-// Bottom-up. See _bottom_up.cuh. The scan probes the neighbour that _prepare.cu has chosen and packed into an
-// array of its own: the one with the most arcs, the likeliest to be in the frontier. A warp owns what it
-// lists, so that warps share nothing but the bitmap in which they look up parents.
+// Bottom-up. See _bottom_up.cuh. The scan probes the neighbour that _prepare.cu has packed into an array: the
+// one with the most arcs, the likeliest to be in the frontier. A warp owns what it lists, so warps share only
+// the bitmap in which they look up parents.
 //
 // The scan looks up parents in `visited` as it was when the level began. That is equivalent to the frontier:
 // once all vertices up to a level are known, a vertex that is not visited has no arc from an earlier level.
 // So top-down levels keep no bitmap of their frontier. Bottom-up levels rotate three: one is read, one
 // written, one cleared for the next level.
 //
-// _prepare.cu marks isolated vertices as visited, so that no loop examines them.
+// _prepare.cu marks isolated vertices as visited.
 //
-// Bytes moved, apart from latency, with n vertices: the start writes 8 n and copies n / 8; the scan reads n /
-// 8
-// + 4 n packed neighbours and writes 8 bytes for each vertex found; a row of a list costs 20 bytes and a
-// sector of 32 for every 8 neighbours; a top-down level costs 20 bytes per vertex and 4 per arc. The bitmaps,
-// n / 8 bytes each, stay in the second-level cache. At Graph500 scale 24 (n = 16.8 million, of which 8.9
-// million have arcs) that is 135 MB for the start and 140 MB for the scan.
+// Bytes moved with n vertices: the start writes 8 n and copies n / 8; the scan reads n / 8 and 4 n of packed
+// neighbours and writes 8 per vertex found; a row of a list costs 20, and 32 per 8 neighbours; a top-down
+// level costs 20 per vertex and 4 per arc. The bitmaps, n / 8 each, stay in the L2 cache. At Graph500 scale
+// 24 (n = 16.8 million, of which 8.9 million have arcs) the start moves 135 MB and the scan 140 MB.
 //
 // Deviations from the paper:
 //   - |E| is the number of arcs, as m_f is a sum of degrees; the paper does not say which it counts.

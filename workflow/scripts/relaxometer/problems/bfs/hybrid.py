@@ -35,7 +35,7 @@ class Parameters(SwitchingParameters):
     threshold : int
         A warp searches the rows of at least this many incoming arcs, a thread the others.
     first_probe : {"largest", "first"}
-        Which neighbour the first bottom-up level probes before it searches a row: the one with the most
+        The neighbour that the first bottom-up level probes before it searches a row: the one with the most
         incoming arcs, found once for all searches, or the first in the row.
     """
 
@@ -45,11 +45,6 @@ class Parameters(SwitchingParameters):
 
 class Solver:
     """BFS that changes direction, in a single cooperative launch.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
 
     References
     ----------
@@ -107,10 +102,7 @@ class Solver:
         return self._parameters.model_dump()
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`.
-
-        An instrumented run searches twice, the first time to count the levels.
-        """
+        """Find the levels from `source`; an instrumented run first counts them by another search."""
         answer = self._run(source, None)
         if phases is None:
             return answer

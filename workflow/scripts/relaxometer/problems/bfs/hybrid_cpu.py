@@ -1,4 +1,4 @@
-"""The hybrid search on all cores of the CPU, with which the GPU is compared."""
+"""The hybrid search on all cores of the CPU."""
 
 from __future__ import annotations
 
@@ -21,15 +21,9 @@ class Parameters(SwitchingParameters):
 
 
 class Solver:
-    """BFS that changes direction, on all cores.
+    """BFS that changes direction, on all cores; each level is one parallel loop.
 
-    Top-down levels keep their frontier as a list, bottom-up levels as a bitmap; changing direction converts
-    it. Each level is one parallel loop.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
+    The frontier is a list in top-down levels and a bitmap in bottom-up levels.
 
     References
     ----------
@@ -58,7 +52,7 @@ class Solver:
         return {**self._parameters.model_dump(), "threads": get_num_threads()}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        """Find the levels from `source`."""
         n, degrees = self._host.n_vertices, self._host.offsets
         level, predecessor = np.full(n, UNREACHED), np.full(n, NO_PREDECESSOR)
         level[source], predecessor[source] = 0, source

@@ -1,8 +1,7 @@
-// BFS with a thread for every vertex at every level: the textbook's first kernel (Harish and Narayanan 2007).
+// BFS with one thread per vertex at every level (Harish and Narayanan 2007).
 //
-// The vertices of one level examine all their arcs and put every head that has no level one level down. Two
-// of them may find the same head: they write the same level, and the last to write becomes its predecessor;
-// either is right. So the accesses are relaxed, and none is a read-modify-write.
+// The vertices of a level examine all their arcs and write the next level to unreached heads. If two find the
+// same head, they write the same level, and either is a right predecessor. So relaxed accesses suffice.
 
 #include "_bfs.cuh"
 

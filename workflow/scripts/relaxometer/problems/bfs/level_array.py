@@ -1,4 +1,4 @@
-"""A thread for every vertex at every level: the plain line that other variants are held against."""
+"""One thread per vertex at every level: the baseline for the other variants."""
 
 from __future__ import annotations
 
@@ -20,12 +20,7 @@ class Parameters(variants.Parameters):
 
 
 class Solver:
-    """BFS by one all-vertex kernel a level, launched by the host, which reads a word back each time.
-
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
+    """BFS by one all-vertex kernel per level, launched by the host, which reads a word back each time.
 
     References
     ----------
@@ -47,7 +42,7 @@ class Solver:
         return {}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        """Find the levels from `source`."""
         graph, answer = self._graph, Levels(self._graph, source)
         csr = np.uint32(graph.n_vertices), graph.offsets, graph.targets
         self._last_depth.fill(0)

@@ -3,9 +3,8 @@
 //
 // A level is three kernels: `list_frontier` turns the frontier from a bitmap into a list, `expand` gathers
 // the heads of all arcs that leave it, `contract` keeps the heads that were not visited before. As in the
-// paper by Hirakushi and Takahashi the bitmap of visited vertices is exact, by atomics: Merrill et al. let
-// duplicates pass and remove them by warp and block. Here every vertex is taken once, and the bitmap serves
-// bottom-up levels as well.
+// paper by Hirakushi and Takahashi, atomics keep the bitmap of visited vertices exact, so that bottom-up
+// levels can use it. Merrill et al. let duplicates pass and remove them by warp and block.
 //
 // Errata of the paper: its pseudo-code (figure 1) adds the frontier's vertex u to the next frontier; the
 // vertex found, v, is meant.

@@ -33,10 +33,6 @@ class Parameters(variants.Parameters):
 class TopDown:
     """Top-down levels of three kernels each, over a range of the frontier.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-
     Attributes
     ----------
     counts : device array of shape (3,), uint64
@@ -65,7 +61,7 @@ class TopDown:
         depth : int
             Level of the frontier.
         words : (int, int)
-            The words of the bitmap to search from: the first, and one past the last.
+            Range of the words to search from.
         frontier, visited, following : device array of shape (n_words,), uint32
             Bitmaps; the level adds the vertices found to the last two.
         answer : Levels
@@ -86,11 +82,6 @@ class TopDown:
 class Solver:
     """BFS by top-down levels, launched by the host, which reads their counts back.
 
-    Parameters
-    ----------
-    graph : ResidentGraph
-    parameters : Parameters
-
     References
     ----------
     Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 3.1.
@@ -109,7 +100,7 @@ class Solver:
         return {}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
-        """Find the levels from `source`; see :class:`relaxometer.problems.bfs.Solver`."""
+        """Find the levels from `source`."""
         graph, device = self._graph, self._graph.device
         n = graph.n_vertices
         answer = Levels(graph, source)
