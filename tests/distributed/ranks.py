@@ -1,6 +1,6 @@
-"""What every rank of a test's job runs: all cases in one job, since starting ranks takes longer than they do.
+"""Program of every rank of a test's job, which runs many cases, since starting ranks takes longer.
 
-Called with a folder of graphs and the names of cases; rank 0 compares with searches of the whole graph.
+Called with a folder of graphs and the names of cases.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, share_cores
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.graph import Graph, read_graph
-from relaxometer.problems.bfs import Answer
+from relaxometer.problems.problem import Answer
 from sample_graphs import reference_distances
 
 UNREACHED = 2**32 - 1
@@ -31,7 +31,7 @@ UNREACHED = 2**32 - 1
 
 @cache
 def whole(graph: str, folder: Path) -> Graph:
-    """The graph that the ranks have parts of."""
+    """The whole graph."""
     if graph.startswith("kron-"):
         return graph500.kronecker_graph(Graph500Parameters(scale=int(graph[5:])))
     return read_graph(folder / graph)
@@ -45,7 +45,7 @@ def block_of(ranks: Ranks, graph: str, folder: Path, scheme: str, *, weighted: b
 
 
 def levels_of(graph: Graph, source: int) -> np.ndarray:
-    """Levels by sweeping over all arcs."""
+    """Levels by sweeps over all arcs."""
     level = np.full(graph.n_vertices, UNREACHED, dtype=np.int64)
     level[source] = depth = 0
     tails = graph.tails
@@ -59,7 +59,7 @@ def levels_of(graph: Graph, source: int) -> np.ndarray:
 
 
 def assembled(ranks: Ranks, block: Block, column: np.ndarray, beyond: int = UNREACHED) -> np.ndarray:
-    """A column for the whole graph, from its owners; what stands for no vertex is `beyond`."""
+    """A column for the whole graph, from its owners; it is `beyond` after the last vertex."""
     result = np.empty(block.layout.n_pieces * block.layout.piece, dtype=np.int64)
     for vertices, values in ranks.gather((block.owned.vertices(), column)):
         result[vertices] = values
@@ -68,13 +68,13 @@ def assembled(ranks: Ranks, block: Block, column: np.ndarray, beyond: int = UNRE
 
 
 def sources_of(graph: Graph) -> list[int]:
-    """The first vertex and the last, some of them isolated, and one of a Graph500 list of keys."""
+    """The first vertex and the last, isolated in some graphs, and a search key of Graph500."""
     keys = graph.metadata.get("search_keys", [])
     return sorted({0, graph.n_vertices - 1, *keys[3:4]})
 
 
 def check_block(ranks: Ranks, block: Block, graph: Graph) -> None:
-    """The ranks' parts together are the graph."""
+    """The union of the blocks is the graph."""
     assert block.n_arcs == graph.n_arcs
     np.testing.assert_array_equal(assembled(ranks, block, block.degrees, beyond=0), graph.degrees)
     tails = np.repeat(block.tails.vertices(), np.diff(block.out.offsets))
@@ -92,7 +92,7 @@ def check_block(ranks: Ranks, block: Block, graph: Graph) -> None:
 
 
 def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str) -> None:
-    """Levels are right, predecessors certified; each option is NAME=VALUE."""
+    """Levels are right and predecessors certified; each option is NAME=VALUE."""
     block = block_of(ranks, graph_name, folder, scheme, weighted=False)
     graph = whole(graph_name, folder)
     check_block(ranks, block, graph)
@@ -117,12 +117,12 @@ def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str)
         assert sum(one.updated for one in levels) == reached.sum() - 1
         assert all(one.sent_bytes <= one.plain_bytes for one in levels)
         if engine is hybrid_2d and "parents" not in chosen:
-            predicted = ranks.size * (model.fold(block.layout).bytes + model.share(block.layout).bytes)
+            predicted = ranks.size * (model.fold(block.layout).bytes + model.expand(block.layout).bytes)
             assert {one.plain_bytes for one in levels[:-1]} == {predicted}
 
 
 def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
-    """Distances are right, predecessors certified."""
+    """Distances are right and predecessors certified."""
     block = block_of(ranks, graph_name, folder, f"1x{ranks.size}", weighted=True)
     graph = whole(graph_name, folder)
     check_block(ranks, block, graph)
@@ -136,13 +136,13 @@ def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
         assert certificate.holds, certificate.reason
 
 
-def named(answer: Answer | sssp_1d.Answer) -> dict[str, np.ndarray]:
+def named(answer: Answer) -> dict[str, np.ndarray]:
     value, predecessor = answer.columns.values()
     return {"value": value.copy(), "predecessor": predecessor.copy()}
 
 
 def corrupt_bfs(ranks: Ranks, folder: Path, scheme: str) -> None:
-    """Each rule of Graph500 fails for an answer that breaks it."""
+    """Each rule of Graph500 can be broken."""
     block = block_of(ranks, "kron-10", folder, scheme, weighted=False)
     graph = whole("kron-10", folder)
     source = graph.metadata["search_keys"][0]
@@ -164,7 +164,7 @@ def corrupt_bfs(ranks: Ranks, folder: Path, scheme: str) -> None:
     def root_elsewhere(level: np.ndarray, predecessor: np.ndarray) -> None:
         predecessor[vertices == source] = child
 
-    def circle(level: np.ndarray, predecessor: np.ndarray) -> None:
+    def cycle(level: np.ndarray, predecessor: np.ndarray) -> None:
         predecessor[vertices == child] = child
 
     def too_far(level: np.ndarray, predecessor: np.ndarray) -> None:
@@ -179,14 +179,14 @@ def corrupt_bfs(ranks: Ranks, folder: Path, scheme: str) -> None:
 
     expect(broken(lambda level, predecessor: None), set())
     expect(broken(root_elsewhere), {"tree"})
-    expect(broken(circle), {"tree", "tree_levels", "tree_arcs"})
+    expect(broken(cycle), {"tree", "tree_levels", "tree_arcs"})
     expect(broken(too_far), {"tree_levels", "arc_levels"})
     expect(broken(no_arc), {"tree_arcs"})
     expect(broken(left_out), {"spanning"})
 
 
 def corrupt_sssp(ranks: Ranks, folder: Path) -> None:
-    """Each rule of shortest paths fails for an answer that breaks it; the graph is a circle with a tail."""
+    """Each rule of shortest paths can be broken; the graph is a ring with a tail."""
     block = block_of(ranks, "zero-weights", folder, f"1x{ranks.size}", weighted=True)
     certifier = Certifier(ranks, block, "sssp")
     answer = sssp_1d.Solver(ranks, block, sssp_1d.Parameters()).solve(60)
@@ -198,7 +198,7 @@ def corrupt_sssp(ranks: Ranks, folder: Path) -> None:
         violations = certifier.check(60, **columns).violations
         return {rule for rule, count in violations.items() if count}
 
-    def circle(distance: np.ndarray, predecessor: np.ndarray) -> None:
+    def cycle(distance: np.ndarray, predecessor: np.ndarray) -> None:
         ring = vertices < 40
         predecessor[ring] = (vertices[ring] + 1) % 40
 
@@ -213,14 +213,14 @@ def corrupt_sssp(ranks: Ranks, folder: Path) -> None:
         predecessor[vertices == 60] = 59
 
     expect(broken(lambda distance, predecessor: None), set())
-    expect(broken(circle), {"tree"})
+    expect(broken(cycle), {"tree"})
     expect(broken(longer), {"overstretched", "predecessor"})
     expect(broken(left_out), {"left_out"})
     expect(broken(source), {"source"})
 
 
 def expect(found: set[str], expected: set[str]) -> None:
-    """The broken rules are those expected; pytest's rewriting of assertions does not reach here."""
+    """Compare broken rules; pytest does not rewrite assertions here."""
     assert found == expected, f"broken {sorted(found)}, expected {sorted(expected)}"
 
 

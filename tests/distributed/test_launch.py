@@ -1,4 +1,4 @@
-"""What is said where ranks cannot be started; needs no MPI."""
+"""Messages if ranks cannot be started; needs no MPI."""
 
 import os
 from types import SimpleNamespace
@@ -11,13 +11,13 @@ from relaxometer.distributed.process import load_mpi
 from relaxometer.distributed.transport import connect
 
 
-def test_a_missing_launcher_is_told_in_one_line(monkeypatch, tmp_path):
+def test_a_missing_launcher_is_reported_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match=r"^mpirun is not on the PATH: install .*openmpi-bin[^\n]*$"):
         launch.launch(2, [])
 
 
-def test_a_missing_package_is_told_in_one_line(monkeypatch, tmp_path):
+def test_a_missing_package_is_reported_in_one_line(monkeypatch, tmp_path):
     program = tmp_path / "mpirun"
     program.touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -26,14 +26,14 @@ def test_a_missing_package_is_told_in_one_line(monkeypatch, tmp_path):
         launch.launch(2, [])
 
 
-def test_more_ranks_than_cores_need_to_be_asked_for(monkeypatch):
+def test_more_ranks_than_cores_need_oversubscribe(monkeypatch):
     monkeypatch.setattr(launch, "obstacle", lambda: None)
     cores = len(os.sched_getaffinity(0))
     with pytest.raises(UserError, match=rf"^{cores + 1} ranks on {cores} cores: .*--oversubscribe$"):
         launch.launch(cores + 1, [])
 
 
-def test_ranks_are_not_bound_to_a_core_each(monkeypatch, tmp_path):
+def test_ranks_are_not_bound_to_cores(monkeypatch, tmp_path):
     program = tmp_path / "mpirun"
     program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\n')
     program.chmod(0o755)
@@ -45,14 +45,14 @@ def test_ranks_are_not_bound_to_a_core_each(monkeypatch, tmp_path):
     assert arguments.endswith("relaxometer.distributed.run --problem bfs\n")
 
 
-def test_a_missing_nccl_is_told_in_one_line(monkeypatch):
+def test_a_missing_nccl_is_reported_in_one_line(monkeypatch):
     absent = SimpleNamespace(available=False)
     monkeypatch.setattr("relaxometer.distributed.transport.importlib.import_module", lambda name: absent)
     with pytest.raises(UserError, match=r"^transport nccl: [^\n]*nvidia-nccl-cu13[^\n]*--transport mpi$"):
         connect(SimpleNamespace())
 
 
-def test_a_missing_mpi_is_told_in_one_line(monkeypatch):
+def test_a_missing_mpi_is_reported_in_one_line(monkeypatch):
     def absent(name):
         raise ImportError("No module named 'mpi4py'")
 

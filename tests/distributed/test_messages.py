@@ -1,4 +1,4 @@
-"""Messages of bitmaps are those of a slow encoder, never longer than the bitmaps, and give these back."""
+"""Messages of bitmaps equal those of a slow encoder, are no longer than the bitmaps, and decode to them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from relaxometer.device import Device, get_device
-from relaxometer.distributed.messages import MOST, Compression
+from relaxometer.distributed.messages import MAX_BITMAPS, Compression
 
 SIZES = (1, 31, 32, 33, 200, 1000, 5000)
-"""Words; the emulation's blocks have 64 threads with 4 words each, a warp takes whole rounds of 32."""
+"""Words; on the host a block has 64 threads with 4 words each, and a warp takes rounds of 32."""
 
 DENSITIES = (0, 1e-4, 1e-3, 0.01, 0.1, 0.12, 0.125, 0.13, 0.5, 1)
 
@@ -47,8 +47,8 @@ def slowly_encoded(words: np.ndarray) -> bytes:
     return bytes(message) if len(message) < words.nbytes else words.tobytes()
 
 
-def passed_on(device: Device, compression: Compression, bitmaps: list[np.ndarray]) -> list[bytes]:
-    """Send bitmaps the way that ranks do, and return the messages."""
+def sent(device: Device, compression: Compression, bitmaps: list[np.ndarray]) -> list[bytes]:
+    """Send bitmaps as ranks do; return the messages."""
     messages = compression.encode([device.asarray(words) for words in bitmaps])
     landed = [device.xp.full(len(words), 7, dtype=np.uint32) for words in bitmaps]
     arrived = compression.landing(landed, [len(message) for message in messages])
@@ -61,7 +61,7 @@ def passed_on(device: Device, compression: Compression, bitmaps: list[np.ndarray
 
 
 def check(device: Device, compression: Compression, bitmaps: list[np.ndarray]) -> None:
-    for words, message in zip(bitmaps, passed_on(device, compression, bitmaps), strict=True):
+    for words, message in zip(bitmaps, sent(device, compression, bitmaps), strict=True):
         assert message == slowly_encoded(words)
         assert len(message) <= words.nbytes
 
@@ -77,7 +77,7 @@ def bitmaps_of_a_size(draw: st.DrawFn) -> list[np.ndarray]:
 @given(bitmaps_of_a_size())
 @example([np.zeros(1000, dtype=np.uint32)])
 @example([np.full(1000, 2**32 - 1, dtype=np.uint32)])
-def test_bitmaps_arrive_by_the_messages_of_a_slow_encoder(device, compressions, bitmaps):
+def test_messages_equal_those_of_a_slow_encoder(device, compressions, bitmaps):
     check(device, compressions[len(bitmaps[0])], bitmaps)
 
 
@@ -87,35 +87,36 @@ def test_single_bits_at_borders_arrive(device, compressions, n_words):
     check(device, compressions[n_words], [bitmap_of([bit], n_words) for bit in borders if bit < 32 * n_words])
 
 
-def test_a_message_is_compressed_only_if_that_makes_it_shorter(device, compressions):
-    """A byte for each gap, and four of a word: as many bits as bytes are one too many."""
+def test_a_message_is_compressed_only_if_shorter(device, compressions):
+    """A gap takes one byte and a word four, so 799 gaps are shorter than 200 words and 800 are not."""
     bitmaps = [bitmap_of(range(0, 4 * n_bits, 4), 200) for n_bits in (799, 800, 801)]
-    assert [len(message) for message in passed_on(device, compressions[200], bitmaps)] == [799, 800, 800]
+    assert [len(message) for message in sent(device, compressions[200], bitmaps)] == [799, 800, 800]
     check(device, compressions[200], bitmaps)
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3, 4])
-def test_gaps_at_which_a_byte_more_is_needed_arrive(device, digits):
+def test_gaps_that_need_another_byte_arrive(device, digits):
     gap = 1 << 7 * digits
     n_words = gap // 32 + 64
     bitmaps = [bitmap_of([7, 7 + gap, 9 + gap], n_words), bitmap_of([7, 8 + gap, 10 + gap], n_words)]
-    messages = passed_on(device, Compression(device, n_words), bitmaps)
+    messages = sent(device, Compression(device, n_words), bitmaps)
     assert messages == [slowly_encoded(words) for words in bitmaps]
     assert [len(message) for message in messages] == [2 + digits, 3 + digits]
 
 
 def test_more_bitmaps_than_a_launch_takes_arrive(device, compressions):
-    check(device, compressions[31], [random_bitmap(k, DENSITIES[k % 7], 31) for k in range(2 * MOST + 3)])
+    bitmaps = [random_bitmap(k, DENSITIES[k % 7], 31) for k in range(2 * MAX_BITMAPS + 3)]
+    check(device, compressions[31], bitmaps)
 
 
 def test_a_few_vertices_of_many_take_a_few_bytes(device):
     bitmap = np.zeros(1 << 17, dtype=np.uint32)
     bitmap[[0, 5, 1 << 16]] = 1, 6, 1 << 31
-    (message,) = passed_on(device, Compression(device, 1 << 17), [bitmap])
+    (message,) = sent(device, Compression(device, 1 << 17), [bitmap])
     assert len(message) == 1 + 2 + 1 + 3
 
 
-def test_without_bitmaps_nothing_is_done(compressions):
+def test_no_bitmaps_give_no_messages(compressions):
     compression = compressions[1]
     assert compression.encode([]) == compression.landing([], []) == []
     compression.decode([], [])

@@ -1,4 +1,4 @@
-"""The model of what a search costs: what it counts, and that the page shows what it says."""
+"""The model of a search's cost agrees with the layout, with measurements and with docs/scaling.md."""
 
 import re
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from relaxometer.distributed import model
-from relaxometer.distributed.model import H200, fold, message_bytes, search_cost, share
+from relaxometer.distributed.model import H200, expand, fold, message_bytes, search_cost
 from relaxometer.distributed.partition import Layout
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,8 +25,8 @@ def test_messages_are_those_of_the_layout(scheme, n_ranks):
     for rank in range(n_ranks):
         place = layout.place(rank)
         folded = sum(layout.owner(piece) != rank for piece in place.heads)
-        shared = sum(reader != rank for piece in place.owned for reader in layout.readers(piece))
-        assert (fold(layout).count, share(layout).count) == (folded, shared)
+        expanded = sum(reader != rank for piece in place.owned for reader in layout.readers(piece))
+        assert (fold(layout).count, expand(layout).count) == (folded, expanded)
     assert fold(layout).bytes == fold(layout).count * layout.piece / 8
 
 
@@ -35,13 +35,13 @@ COMPARED = re.findall(
 )
 
 
-def test_the_page_compares_every_run_that_the_model_covers_but_those_compressed_by_other_code():
+def test_the_page_compares_every_run_that_the_model_covers_except_those_compressed_by_other_code():
     covered = RUNS["model_gteps"].notna() & ~RUNS.index.isin(["weak-compressed-2", "weak-compressed-4"])
     assert {run for run, *_ in COMPARED} == set(RUNS.index[covered])
 
 
 @pytest.mark.parametrize(("run", "scheme", "scale", "measured", "fitted"), COMPARED)
-def test_the_model_comes_near_what_was_measured(run, scheme, scale, measured, fitted):
+def test_the_model_agrees_with_measurements(run, scheme, scale, measured, fitted):
     """Runs of docs/results/hybrid-bfs-2d; two of the same configuration differ by 11%."""
     row = RUNS.loc[run]
     cost = search_cost(H200, int(scale), scheme, row["ranks"], peers=row["engine"] == "hybrid-peers")
@@ -52,7 +52,7 @@ def test_the_model_comes_near_what_was_measured(run, scheme, scale, measured, fi
     assert cost.seconds * 1e3 == pytest.approx(row["median_ms"], rel=near)
 
 
-def test_a_search_has_as_many_levels_as_were_measured():
+def test_a_search_has_the_measured_number_of_levels():
     assert [len(model.profile(scale)) for scale in (23, 24, 25, 32)] == [7, 8, 8, 9]
     assert all(model.profile(scale)[-1] == 0 for scale in (23, 24, 32))
     for run, scale in (("weak-peers-1", 23), ("weak-peers-2", 24), ("weak-peers-4", 25)):
@@ -60,7 +60,7 @@ def test_a_search_has_as_many_levels_as_were_measured():
         assert (levels > 8).sum() == len(model.profile(scale))
 
 
-def test_compressed_messages_take_a_byte_for_each_seven_bits_of_the_mean_distance():
+def test_compressed_messages_take_a_byte_per_seven_bits_of_the_mean_distance():
     assert message_bytes(1000, 0) == 0
     assert message_bytes(1000, 0.5) == 1000
     assert message_bytes(1000, 1 / 100) == pytest.approx(80)
@@ -75,7 +75,7 @@ def test_more_ranks_send_more_and_compute_less():
 
 
 def test_slower_links_between_hosts_bound_the_exchange():
-    near = search_cost(replace(H200, gpus_a_host=16), 28, "16x1", 16)
+    near = search_cost(replace(H200, gpus_per_host=16), 28, "16x1", 16)
     far = search_cost(H200, 28, "16x1", 16)
     assert far.volume / near.volume == pytest.approx(8 / 15 * H200.near_bytes_s / H200.far_bytes_s)
 
@@ -88,5 +88,5 @@ def test_the_best_grid_fits_the_memory():
 @pytest.mark.parametrize(
     "shown", [model.weak_scaling(H200, 23, 3), model.projection(H200, 36, 1024)], ids=["weak", "projection"]
 )
-def test_the_page_shows_what_the_model_says(shown):
+def test_the_page_shows_the_tables_of_the_model(shown):
     assert shown in TEXT

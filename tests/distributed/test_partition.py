@@ -1,4 +1,4 @@
-"""Every arc, piece and bit is where it should be."""
+"""Layouts assign every arc and piece to the right ranks; ranks read only their part of a graph."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_every_arc_has_its_ends_on_its_rank(scheme, n_ranks, n_vertices):
 
 
 @pytest.mark.parametrize(("scheme", "n_ranks"), SCHEMES)
-def test_every_piece_has_an_owner_who_hears_of_it_from_all_and_tells_all(scheme, n_ranks):
+def test_an_owner_knows_the_seekers_and_readers_of_its_pieces(scheme, n_ranks):
     layout = Layout(scheme, n_ranks, 10_000)
     places = [layout.place(rank) for rank in range(n_ranks)]
     assert sorted(piece for place in places for piece in place.owned) == list(range(layout.n_pieces))
@@ -53,8 +53,8 @@ def test_every_piece_has_an_owner_who_hears_of_it_from_all_and_tells_all(scheme,
         seekers = layout.seekers(piece)
         assert seekers[0] == owner
         assert sorted(seekers) == [rank for rank, place in enumerate(places) if piece in place.heads]
-        needing = [rank for rank, place in enumerate(places) if piece in {*place.heads, *place.tails}]
-        assert sorted(layout.readers(piece)) == needing
+        readers = [rank for rank, place in enumerate(places) if piece in {*place.heads, *place.tails}]
+        assert sorted(layout.readers(piece)) == readers
 
 
 def test_ranks_of_the_paired_scheme_have_two_blocks_each():

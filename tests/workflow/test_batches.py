@@ -23,7 +23,7 @@ def test_a_batch_is_built_on_request(workflow):
     assert "<td>PSF-2.0</td>" in page
 
 
-def test_a_graph_asked_for_as_a_batch_is_one_line(workflow):
+def test_a_graph_requested_as_a_batch_is_reported_in_one_line(workflow):
     done = workflow.run("--", "results/batches/tiny/batch.json", check=False)
     assert done.returncode
     assert "tiny is a graph, not a batch of graphs: it is built at results/graphs/tiny/" in done.stderr

@@ -1,4 +1,4 @@
-"""Searches over several ranks as jobs of the workflow, started by mpirun on this machine."""
+"""Searches over several ranks as jobs of the workflow."""
 
 import re
 
@@ -45,7 +45,7 @@ def test_runs_are_proven_gathered_and_drawn(workflow):
 
 
 @needs_mpi
-def test_too_many_ranks_are_one_line(workflow):
+def test_too_many_ranks_are_reported_in_one_line(workflow):
     workflow.configure({**CONFIG, "distributed": {"many": {"scale": 8, "ranks": 4096}}})
     done = workflow.run("--cores", "2", "--", *TARGETS, check=False)
     assert done.returncode != 0
@@ -56,7 +56,7 @@ def test_too_many_ranks_are_one_line(workflow):
 @pytest.mark.mpi
 @pytest.mark.slow
 @needs_mpi
-def test_a_rank_that_fails_is_one_line_and_leaves_no_run(workflow):
+def test_a_failed_rank_is_reported_in_one_line_and_leaves_no_run(workflow):
     workflow.configure(CONFIG)
     workflow.run("--cores", "2", "--", "results/sources/tiny.parquet")
     workflow.path("results/graphs/tiny/arcs.parquet").write_bytes(b"no Parquet")
@@ -69,7 +69,7 @@ def test_a_rank_that_fails_is_one_line_and_leaves_no_run(workflow):
     assert not workflow.path(run).exists()
 
 
-def test_a_launcher_that_is_not_there_is_one_line(workflow):
+def test_a_missing_launcher_is_reported_in_one_line(workflow):
     workflow.configure({**CONFIG, "distributed": {"two": {"scale": 8, "ranks": 2}}})
     arguments = ("--cores", "2", "--set-resources", "run_distributed:mpi=mpiexec-of-nobody", "--", *TARGETS)
     done = workflow.run(*arguments, check=False)

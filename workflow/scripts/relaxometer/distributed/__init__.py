@@ -6,16 +6,15 @@
 ``partition``
     which rank has which vertices and arcs;
 ``graph500``, ``stored``, ``build``
-    blocks of a graph, made or read in parts and sent to the rank that keeps them: none ever holds the
-    whole graph;
+    blocks of a graph, made or read in parts and sent to their ranks: none ever holds the whole graph;
 ``hybrid_2d``, ``hybrid_peers``, ``sssp_1d``
-    the searches, and ``levels``, what they record of each level;
+    the searches; ``levels``: their records of each level;
 ``certify``
-    proof of their answers, without gathering graph or answer;
+    proofs of their answers, without gathering graph or answer;
 ``engines``
     the one table of the searches, by problem and name;
 ``run``
     the program that an MPI launcher starts, and ``launch``, which starts the launcher;
 ``model``
-    what a level costs, by counting.
+    predicted costs of searches.
 """

@@ -1,4 +1,4 @@
-"""The CPU's part of a rank's level: rows of the block in host memory, searched as by one process."""
+"""The CPU's part of a rank's level: a search of rows in host memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from relaxometer.problems.bfs._levels import GROUP, WORD
 
 
 class CpuSearch:
-    """A rank's CPU, which searches the first heads, or from the first tails.
-
-    Parameters
-    ----------
-    block : Block
-        Is copied to host memory.
-    share : float
-        Of the heads and tails, by their number.
-    """
+    """Searches the first heads or tails of a copy of a block; `share` is their share of all."""
 
     def __init__(self, block: Block, share: float) -> None:
         self._out, self._into = (
@@ -49,7 +41,7 @@ class CpuSearch:
         counts, state = self._counts, Found(closed, self._level, self._parent)
         if direction == "top-down":
             list_bitmap(frontier, 0, self.tail_words, self._listed, counts)
-            # A block does not hold the arcs that leave its heads, so that they are not counted.
+            # Arcs that leave the heads are not counted: the block does not hold them.
             top_down(self._out, self._listed, int(counts[FOUND]), 0, state, None, self._found, counts)
             self.examined += int(counts[EXAMINED])
         else:
@@ -61,6 +53,6 @@ class CpuSearch:
 
 
 def _cut(size: int, share: float) -> int:
-    """Return the CPU's number of words, in whole groups of what a warp scans."""
+    """Return the CPU's number of words, in whole groups of a warp."""
     words, of_group = size // WORD, GROUP // WORD
     return min(words, round(share * words / of_group) * of_group)

@@ -2,9 +2,8 @@
 // hybrid_2d.cu, where ranks exchange messages between levels, and hybrid_peers.cu, where one launch runs all
 // levels.
 //
-// The bitmap `closed` holds the heads that are not searched for: visited ones, and those that no arc of the
-// rank enters. A level writes what it finds into the bitmap `found`, and the tails that found it into
-// `parent`.
+// The bitmap `closed` holds the visited heads, and those that no arc of the rank enters. A level writes the
+// heads found into the bitmap `found`, and their tails into `parent`.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-"""Blocks out of arcs: every rank brings some arcs, and keeps those of its own block."""
+"""Builds blocks: every rank brings some arcs and keeps those of its own block."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build_block(
     metadata: dict[str, Any],
     count_ends: bool = False,
 ) -> Block:
-    """Send arcs to the ranks whose block they are in, and make CSR arrays of what comes.
+    """Send arcs to the ranks of their blocks, and make CSR arrays of those received.
 
     Parameters
     ----------
@@ -45,13 +45,12 @@ def build_block(
     ranks : Ranks
     layout : Layout
     batches : iterable of Arcs
-        What this rank brings. Every rank brings equally many batches; a batch goes to the others before the
-        next is asked for.
+        From this rank. Every rank brings the same number of batches and sends each before it takes the next.
     simple : bool
-        Whether self-loops are dropped and parallel arcs merged to the lightest.
+        Whether to drop self-loops and merge parallel arcs to the lightest.
     metadata : dict
     count_ends : bool, default=False
-        Whether heads of arcs are counted as `ends`, before anything is dropped.
+        Whether to count the heads of arcs as `ends`, before any are dropped.
     """
     xp, place = ranks.device.xp, layout.place(ranks.rank)
     heads, tails, owned = (
@@ -64,12 +63,12 @@ def build_block(
         there, here = tails.local(arcs.tails), heads.local(arcs.heads)
         if ends is not None:
             ends += xp.bincount(here, minlength=heads.size).astype(np.uint32)
+        weights = arcs.weights
         if simple:
             stay = arcs.tails != arcs.heads
-            weights = None if arcs.weights is None else arcs.weights[stay]
-            collected.append(Arcs(there[stay].astype(np.uint32), here[stay].astype(np.uint32), weights))
-        else:
-            collected.append(Arcs(there.astype(np.uint32), here.astype(np.uint32), arcs.weights))
+            there, here = there[stay], here[stay]
+            weights = None if weights is None else weights[stay]
+        collected.append(Arcs(there.astype(np.uint32), here.astype(np.uint32), weights))
     arcs = _joined(xp, collected)
     del collected
     out = _rows(xp, arcs.tails, arcs.heads, arcs.weights, tails.size, heads.size, merge=simple)
@@ -81,7 +80,7 @@ def build_block(
 
 
 def _routed(ranks: Ranks, layout: Layout, batch: Arcs) -> Arcs:
-    """Exchange the arcs of a batch, so that every rank gets those of its block."""
+    """Send the arcs of a batch to the ranks of their blocks; return those received."""
     xp = ranks.device.xp
     to = layout.rank_of_arcs(batch.tails, batch.heads).astype(np.uint16)
     order = xp.argsort(to, kind="stable") if xp is np else xp.argsort(to)
@@ -105,7 +104,7 @@ def _joined(xp: Any, batches: list[Arcs]) -> Arcs:
 def _rows(
     xp: Any, rows: Any, targets: Any, weights: Any, n_rows: int, n_targets: int, *, merge: bool
 ) -> Rows:
-    """Sort arcs by row, then target, then weight; with `merge`, the first of equal row and target stays."""
+    """Sort arcs by row, target and weight; with `merge`, keep the first of each row and target."""
     target_bits = max(n_targets - 1, 1).bit_length()
     weight_bits = int(weights.max()).bit_length() if weights is not None and len(weights) else 0
     keys = rows.astype(np.uint64) << np.uint64(target_bits) | targets.astype(np.uint64)
@@ -133,7 +132,7 @@ def _low(bits: int) -> np.uint64:
 
 
 def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) -> Rows:
-    """Return the rows of the other direction, without weights."""
+    """Return the reversed rows, without weights."""
     if symmetric:
         return Rows(out.offsets, out.targets)
     arcs = xp.arange(len(out.targets), dtype=np.int64)
@@ -142,7 +141,7 @@ def _reversed(xp: Any, out: Rows, n_rows: int, n_targets: int, symmetric: bool) 
 
 
 def owned_degrees(ranks: Ranks, layout: Layout, partial: Any) -> Any:
-    """Add up what the ranks that need a piece's frontier have of its vertices' degrees, at its owner.
+    """Return the degrees of the owned vertices, given the degrees of each rank's tails within its block.
 
     Parameters
     ----------

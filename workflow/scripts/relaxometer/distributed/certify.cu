@@ -1,6 +1,5 @@
-// The part of a distributed proof that checks arcs, for levels (weights are null, every arc has length 1) and
-// for distances. certify.cu of problems/sssp and problems/bfs explain why these rules prove an answer. A rank
-// checks the arcs of its block and knows the values of its heads and tails.
+// Checks the arcs of a rank's block, for levels (weights are null: every arc has length 1) or distances.
+// certify.cu of problems/sssp and problems/bfs explain why the rules prove an answer.
 
 #include "device/constants.cuh"
 

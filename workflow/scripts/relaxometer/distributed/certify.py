@@ -1,8 +1,7 @@
 """Certificates of distributed answers: the rules of one device, checked without gathering graph or answer.
 
-A rank knows its block of the graph and receives from the owners the values of its heads and tails and the
-predecessors of its heads. Every arc, including that from a vertex's predecessor, is in exactly one block, so
-that each rule is checked once. The ranks add up the violations.
+A rank receives from the owners the values of its heads and tails and the predecessors of its heads. Every arc
+is in exactly one block, so each rule is checked once. The ranks add up the violations.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ NOWHERE = 2**62
 """First violation of a rule that holds."""
 
 Broken = tuple[int, int]
-"""Number of violations of a rule, and the first vertex that violates it."""
+"""Violations of a rule, and the first vertex that violates it."""
 
 
 class Certifier:
     """Checks distributed answers on one block of a graph.
 
-    A rank needs memory for the graph, three 32-bit words per head and one per tail.
+    Beyond the graph, a rank needs three 32-bit words per head and one per tail.
 
     Parameters
     ----------
     ranks : Ranks
     block : Block
-        For ``"sssp"`` with weights.
+        With weights for ``"sssp"``.
     problem : {"bfs", "sssp"}
     """
 
@@ -63,33 +62,29 @@ class Certifier:
         ----------
         source : int
         value, predecessor : device array of shape (owned.size,), uint32
-            Of the owned vertices: levels or distances, and predecessors.
-
-        Returns
-        -------
-        Certificate
+            Levels or distances, and predecessors, of the owned vertices.
         """
         own = self._check_owned(source, value, predecessor)
         arcs, unproven = self._check_block(source, value, predecessor)
         if self._problem == "bfs":
             found = {
-                "tree": _both(own["tree"], unproven["circle"]),
+                "tree": _both(own["tree"], unproven["cycle"]),
                 "tree_levels": unproven["length"],
                 "arc_levels": arcs["overstretched"],
                 "spanning": arcs["left_out"],
                 "tree_arcs": unproven["arc"],
             }
         else:
-            # Chains are followed on the host, which is slow. They need arcs of length 0.
-            circles = 0, NOWHERE
+            # A cycle needs arcs of length 0. Following chains on the host is slow.
+            cycles = 0, NOWHERE
             if self._ranks.reduce([unproven["level"][0]])[0]:
-                circles = self._follow_chains(source, value, predecessor)
+                cycles = self._follow_chains(source, value, predecessor)
             found = {
                 "source": own["source"],
                 "overstretched": arcs["overstretched"],
                 "predecessor": _both(own["predecessor"], unproven["tight"]),
                 "left_out": arcs["left_out"],
-                "tree": circles,
+                "tree": cycles,
             }
         return self._added_up(found)
 
@@ -107,7 +102,7 @@ class Certifier:
         return len(vertices), int(vertices.min()) if len(vertices) else NOWHERE
 
     def _check_owned(self, source: int, value: Any, predecessor: Any) -> dict[str, Broken]:
-        """Check the rules that need only the owned vertices: the source, and who has a predecessor."""
+        """Check the rules that need only the owned vertices."""
         n, vertices = self._block.n_vertices, self._block.owned.vertices()
         is_source = vertices == source
         wrong_source = is_source & ((value != 0) | (predecessor != source))
@@ -122,7 +117,7 @@ class Certifier:
     def _check_block(
         self, source: int, value: Any, predecessor: Any
     ) -> tuple[dict[str, Broken], dict[str, Broken]]:
-        """Check the arcs of the block, and whether the arcs from predecessors are among them."""
+        """Check the arcs of the block, and those from predecessors to its heads."""
         xp, block = self._xp, self._block
         of_heads = self._spread(value, self._heads, self._to_heads)
         parents = self._spread(predecessor, self._heads, self._to_heads)
@@ -147,14 +142,14 @@ class Certifier:
         unproven = {
             "arc": mine & reached & (marks & IS_ARC == 0),
             "tight": mine & reached & (marks & IS_TIGHT == 0),
-            "circle": mine & reached & ~lower,
+            "cycle": mine & reached & ~lower,
             "level": mine & reached & (parent_value == own),
             "length": mine & reached & (parent_value + 1 != own),
         }
         return arcs, {name: self._at(block.heads, broken) for name, broken in unproven.items()}
 
     def _reported(self, report: Any) -> dict[str, Broken]:
-        """Return the kernel's report, with vertices instead of local numbers of heads."""
+        """Return the kernel's report, with local numbers replaced by vertices."""
         (left_out, first), (overstretched, second) = self._ranks.device.asnumpy(report).tolist()
         return {
             "left_out": (left_out, self._head(first) if left_out else NOWHERE),
@@ -180,21 +175,18 @@ class Certifier:
         return arrived
 
     def reached_heads(self, value: Any) -> Any:
-        """Return which heads of this rank an answer has reached, given the owners' values."""
+        """Mark the heads of this rank that an answer, given at the owners, has reached."""
         return self._spread(value, self._heads, self._to_heads) != UNREACHED
 
     def _follow_chains(self, source: int, value: Any, predecessor: Any) -> Broken:
-        """Find the owned vertices whose predecessors along arcs of weight zero form a circle.
+        """Find the owned vertices whose predecessors along arcs of weight zero form a cycle.
 
         A vertex points to its predecessor if that has the same distance; else it ends a chain. Pointers are
-        doubled until none moves; each rank asks the owners where its pointers lead next.
+        doubled until none moves.
         """
         device = self._ranks.device
         vertices = device.asnumpy(self._block.owned.vertices())
-        value, predecessor = (
-            device.asnumpy(value).astype(np.int64),
-            device.asnumpy(predecessor).astype(np.int64),
-        )
+        value, predecessor = (device.asnumpy(column).astype(np.int64) for column in (value, predecessor))
         asks = (value != int(UNREACHED)) & (predecessor < self._block.n_vertices) & (vertices != source)
         of_parent = np.full(len(vertices), -1)
         of_parent[asks] = self._look_up(value, predecessor[asks])
@@ -213,7 +205,7 @@ class Certifier:
         return len(circling), int(circling.min(initial=NOWHERE))
 
     def _look_up(self, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the values of any vertices; `values` are those of the owned ones."""
+        """Return values of any vertices from their owners; `values` are those of this rank."""
         layout, world = self._block.layout, self._ranks.world
         owners = layout.rank_of(*np.divmod(wanted // layout.piece, layout.columns))
         order = np.argsort(owners, kind="stable")
@@ -239,8 +231,8 @@ def reached_totals(ranks: Ranks, block: Block, value: Any, certifier: Certifier)
     Returns
     -------
     dict
-        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: the tuples among them of
-        the edge list that the graph was made of, or None if it was not.
+        ``reached`` vertices, ``reached_arcs`` that leave them, and ``input_edges``: their tuples of the edge
+        list, or None if the graph was not built from one.
     """
     reached = value != UNREACHED
     arcs = int(block.degrees[reached].astype(np.int64).sum())

@@ -26,12 +26,11 @@ class Traffic:
     Attributes
     ----------
     timed : bool
-        Whether ranks and devices synchronize before and after every exchange, so that `seconds` measures the
-        exchange only. False by default.
+        Whether ranks and devices synchronize around every exchange, so that `seconds` measures it alone.
     bytes, plain_bytes : int
         Bytes sent, and bytes without compression.
     seconds, waiting_s : float
-        Time in exchanges, and time in which this rank waited for others to begin one; only if `timed`.
+        Time in exchanges, and time waiting for other ranks to begin them; only if `timed`.
     """
 
     def __init__(self) -> None:
@@ -44,7 +43,7 @@ class Traffic:
         self.seconds = self.waiting_s = 0.0
 
     def count(self, outgoing: Sequence[Message]) -> None:
-        """Count arrays sent as they are."""
+        """Count arrays sent without compression."""
         sent = sum(array.nbytes for _, array in outgoing)
         self.bytes += sent
         self.plain_bytes += sent
@@ -63,7 +62,7 @@ class Ranks:
     Raises
     ------
     UserError
-        If there is no such device, or NCCL is requested although GPUs are shared or missing.
+        If the device does not exist, or NCCL is requested although GPUs are shared or missing.
     """
 
     def __init__(self, kind: str = "auto", transport: TransportKind = "auto") -> None:
@@ -92,8 +91,6 @@ class Ranks:
             return MpiTransport(self.mpi, self.device)
         return NcclTransport(self.world, self.device)
 
-    # --------------------------------------------------------------------------------- collective operations
-
     def reduce(self, numbers: Sequence[int | float], operation: str = "sum") -> list[Any]:
         """Return the sum, "max" or "min" of each number over all ranks."""
         dtype = np.float64 if any(isinstance(number, float) for number in numbers) else np.int64
@@ -103,10 +100,9 @@ class Ranks:
         return list(total.tolist())
 
     def sum_counts(self, counts: Any) -> list[int]:
-        """Return the sums of a small device array over all ranks, shape (n,), uint64.
+        """Return the sums of a small uint64 device array over all ranks.
 
-        The host needs the sums. Adding them by MPI is faster than an NCCL kernel for which the host would
-        have to wait as well.
+        The host needs them, so MPI is faster than an NCCL kernel.
         """
         with self._timed():
             return self.reduce(self.device.asnumpy(counts).astype(np.int64).tolist())
@@ -122,7 +118,7 @@ class Ranks:
 
     @contextmanager
     def first_on_host(self) -> Iterator[None]:
-        """Run the block on one rank of each host first, so that the others find compiled code in a cache."""
+        """Run the block on one rank of each host first, so that the others find cached compiled code."""
         if self.local_rank:
             self._host.Barrier()
         yield
@@ -134,17 +130,11 @@ class Ranks:
         with self.first_on_host():
             return self.device.module(path, cooperative=cooperative)
 
-    # ----------------------------------------------------------------------------------- exchanges of arrays
-
     def exchange(self, sends: Sequence[Message], receives: Sequence[Message]) -> None:
-        """Send arrays to ranks and receive arrays from ranks.
+        """Send contiguous device arrays to ranks and receive arrays from ranks.
 
         The n-th array sent from one rank to another is the n-th received, and has its length. A rank may send
         to itself.
-
-        Parameters
-        ----------
-        sends, receives : sequence of (int, contiguous device array)
         """
         with self._timed():
             self._transport.exchange(*self._to_others(sends, receives))
@@ -152,8 +142,8 @@ class Ranks:
     def start(self, sends: Sequence[Message], receives: Sequence[Message]) -> Pending:
         """Begin an exchange; see :meth:`exchange`.
 
-        Until `finish` of the result has been called, the arrays sent may not be written and those received
-        may not be read. Timed traffic is complete when this method returns.
+        Until `finish` of the result returns, the arrays sent may not be written and those received may not
+        be read. Timed traffic is complete when this method returns.
         """
         if self.traffic.timed:
             self.exchange(sends, receives)
@@ -161,28 +151,14 @@ class Ranks:
         return self._transport.start(*self._to_others(sends, receives))
 
     def exchange_sized(self, outgoing: Sequence[Any], dtype: Any) -> list[Any]:
-        """Send one array of any length to each rank; return the arrays received, by rank.
-
-        Parameters
-        ----------
-        outgoing : sequence of device array
-            One for each rank.
-        dtype : dtype
-        """
+        """Send one array of any length to each rank; return the arrays received, by rank."""
         lengths = self.world.alltoall([len(array) for array in outgoing])
         incoming = [self.device.xp.empty(length, dtype=dtype) for length in lengths]
         self.exchange(list(enumerate(outgoing)), list(enumerate(incoming)))
         return incoming
 
     def exchange_lengths(self, sends: Sequence[Message], senders: Sequence[int]) -> list[int]:
-        """Announce the lengths of arrays to their receivers; return those announced to this rank.
-
-        Parameters
-        ----------
-        sends : sequence of (int, device array)
-        senders : sequence of int
-            The ranks that send to this one, in the order of their messages.
-        """
+        """Send the lengths of arrays to their receivers; return those from `senders`, in order."""
         lengths = np.zeros(len(senders), dtype=np.int64)
         requests = [
             self.world.Irecv(lengths[k : k + 1], sender, tag=1)
@@ -193,7 +169,7 @@ class Ranks:
             if peer != self.rank:
                 requests.append(self.world.Isend(np.array([len(array)], dtype=np.int64), peer, tag=1))
         self.mpi.Request.Waitall(requests)
-        return [int(length) for length in lengths]
+        return list(lengths.tolist())
 
     def _to_others(
         self, sends: Sequence[Message], receives: Sequence[Message]

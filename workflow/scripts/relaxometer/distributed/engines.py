@@ -1,4 +1,4 @@
-"""The engines: programs that search over several ranks, by the problem that they solve.
+"""The engines: distributed searches, by problem.
 
 Importing this module loads neither MPI nor CuPy nor NCCL.
 """
@@ -23,9 +23,8 @@ class Engine:
     solver : type
         Called with ranks, block and parameters.
     parameters : type
-        Model of its parameters.
     only_scheme : str
-        The one scheme that it works on, with ``{}`` for the number of ranks; empty for any.
+        The only scheme that it supports, with ``{}`` for the number of ranks; empty for any.
     """
 
     solver: Any
@@ -38,8 +37,8 @@ class Engine:
         Parameters
         ----------
         given : str
-            ``"paired"``, ``"RxC"``, or ``"auto"``: the engine's only scheme, else paired where the number of
-            ranks allows it, else the squarest grid.
+            ``"paired"``, ``"RxC"``, or ``"auto"``: the engine's only scheme, else paired if it fits, else the
+            squarest grid.
         n_ranks : int
 
         Raises
@@ -57,7 +56,7 @@ class Engine:
 
 
 def _default(n_ranks: int) -> str:
-    """Return the paper's scheme where it fits, else the squarest grid."""
+    """Return the paper's scheme if it fits, else the squarest grid."""
     if n_ranks & (n_ranks - 1) == 0 and n_ranks.bit_length() % 2 == 0:
         return "paired"
     rows = next(rows for rows in range(int(n_ranks**0.5), 0, -1) if n_ranks % rows == 0)
@@ -71,4 +70,4 @@ ENGINES = {
     },
     "sssp": {"sssp-1d": Engine(sssp_1d.Solver, sssp_1d.Parameters, "1x{}")},
 }
-"""By problem and name; the first engine of a problem is its default."""
+"""By problem and name; the first of a problem is the default."""

@@ -1,4 +1,4 @@
-"""Graph500's Kronecker graphs, every rank making its share of the edges and keeping its block."""
+"""Graph500's Kronecker graphs: every rank generates a share of the edges and keeps its block."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
 
 BATCH = 1 << 24
-"""Edges that a rank makes and sends in one go, for the sake of memory."""
+"""Edges generated and sent at a time, which bounds memory."""
 
 DRAWS = 4
-"""Numbers drawn for each search key in one go; about half of the vertices have no edges."""
+"""Candidates drawn at a time per search key; about half of the vertices have no edges."""
 
 
 def kronecker_block(
     ranks: Ranks, scheme: str, parameters: Graph500Parameters, *, weighted: bool, batch: int = BATCH
 ) -> Block:
-    """Make a rank's block of a Kronecker graph.
-
-    Vertices, arcs and weights are those of `kronecker_graph` of `graph500.py`, whatever
-    the number of ranks.
+    """Make a rank's block of the graph of `datasets.generators.graph500.kronecker_graph`.
 
     Parameters
     ----------
@@ -35,9 +32,8 @@ def kronecker_block(
         See :class:`Layout`.
     parameters : Graph500Parameters
     weighted : bool
-        Whether the arcs get their weights.
     batch : int
-        Edges that a rank makes and sends in one go.
+        Edges generated and sent at a time.
 
     Returns
     -------
@@ -72,7 +68,7 @@ def kronecker_block(
 
 
 def _batches(ranks: Ranks, p: Graph500Parameters, n_edges: int, batch: int, weighted: bool) -> Iterator[Arcs]:
-    """Yield both arcs of each edge of this rank's share; as many batches on every rank."""
+    """Yield both arcs of each edge of this rank's share, in as many batches on every rank."""
     share = -(-n_edges // ranks.size)
     begin, end = min(ranks.rank * share, n_edges), min((ranks.rank + 1) * share, n_edges)
     for start in range(0, share, batch):
@@ -108,7 +104,7 @@ def _edges(ranks: Ranks, p: Graph500Parameters, first: int, stop: int, weighted:
 def search_keys(
     ranks: Ranks, block: Block, parameters: Graph500Parameters, count: int = graph500.N_SEARCH_KEYS
 ) -> list[int]:
-    """Sample the vertices that searches start from; see `search_keys` of its generator."""
+    """Sample the same sources as the generator's `search_keys`."""
     n_vertices = block.n_vertices
     numbers = graph500.root_stream(parameters.user_seeds)
     keys: dict[int, None] = {}
@@ -124,7 +120,7 @@ def search_keys(
 
 
 def degrees_of(ranks: Ranks, block: Block, vertices: list[int]) -> list[int]:
-    """Return the degrees of some vertices, wherever they are."""
+    """Return the degrees of any vertices, on every rank."""
     device = block.device
     local = device.asnumpy(block.owned.local(device.asarray(np.array(vertices, dtype=np.int64))))
     degrees = device.asnumpy(block.degrees[device.asarray(np.maximum(local, 0))]).astype(np.int64)

@@ -1,14 +1,12 @@
-// Kernels of the distributed direction-optimising BFS: one rank's part of a level. Hirakushi and Takahashi,
-// "Breadth-first search on a GPU cluster", sections 2.4 and 3; hybrid_2d.py puts them in order and names the
-// paper's twelve steps.
+// One rank's part of a level of the distributed direction-optimising BFS. Hirakushi and Takahashi,
+// "Breadth-first search on a GPU cluster", sections 2.4 and 3; hybrid_2d.py calls the kernels in the order of
+// the paper's twelve steps.
 //
-// Ranks learn what others found only after the level. So several may find the same vertex; all of them do so
-// in the same level, and any of their parents is right.
+// Ranks exchange what they find only after the level. So several may find the same vertex, in the same level;
+// any of their parents is right.
 //
-// Top-down and bottom-up as in hybrid.cu of problems/bfs, which searches a whole graph on one GPU: the
-// frontier as a list of pieces of rows, with an exact bitmap; one packed neighbour of each open vertex probed
-// first, then the rows of those that it does not settle, which every warp keeps on a list of its own. There a
-// search is one launch; here a level is several, since ranks exchange what they find between levels.
+// Both directions are those of hybrid.cu in problems/bfs. There a search is one launch; here a level is
+// several, since ranks exchange what they find between levels.
 //
 // Bytes that a level moves apart from messages, with n_h heads and n_t tails: top-down n_t / 8 for the bitmap
 // of the frontier, 20 for each of its vertices and 4 per arc; the first bottom-up level n_h / 8 and 4 for
@@ -47,8 +45,8 @@ struct Lists {
     u32* lengths;  // of each warp
 };
 
-// Step 2, bottom-up. With `scans` the level scans the heads and lists them; else it goes on with the lists of
-// the level before, and `found` is empty at the beginning. The CPU searches the heads before `first_word`.
+// Step 2, bottom-up. With `scans` the level scans the heads and lists them; else it uses the lists of the
+// last level, and `found` is empty before. The CPU searches the heads before `first_word`.
 extern "C" __global__ void bottom_up(const __grid_constant__ BottomUp search,
                                      const __grid_constant__ Lists lists, u32 first_word, u32 n_words,
                                      u32 scans, const u32* __restrict__ closed,
@@ -70,8 +68,8 @@ extern "C" __global__ void bottom_up(const __grid_constant__ BottomUp search,
     }
 }
 
-// Steps 3 and 4, if CPU and GPU share a level: adds what the CPU found, with its parents unless the GPU found
-// the same.
+// Steps 3 and 4, if the CPU searches as well: adds what it found, with its parents unless the GPU found the
+// same.
 extern "C" __global__ void adopt(u32 n_vertices, const u32* __restrict__ vertices,
                                  const u32* __restrict__ parents, u32* found, u32* parent)
 {
@@ -80,8 +78,8 @@ extern "C" __global__ void adopt(u32 n_vertices, const u32* __restrict__ vertice
     }
 }
 
-// Steps 4 and 6, at the owner: merges the bitmaps of what `n_ranks` ranks found among its vertices, `n_words`
-// each. Every rank keeps the vertices that no rank before it found; it will send their parents.
+// Steps 4 and 6, at the owner: merges the bitmaps of `n_ranks` ranks, `n_words` each. Every rank keeps the
+// vertices that no rank before it found; it will send their parents.
 extern "C" __global__ void merge(u32 n_words, u32 n_ranks, u32* received, u32* merged)
 {
     for (u32 word = thread_id(); word < n_words; word += thread_count()) {

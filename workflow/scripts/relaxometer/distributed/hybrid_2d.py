@@ -1,8 +1,8 @@
 """BFS over a matrix in blocks: each rank searches its block, and ranks exchange what they find.
 
-A level has the twelve steps of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", figure 8,
-whose numbers the code gives. The paper ends every level with an exchange of parents (8 to 12). Only the
-answer needs the parents, so that by default they are exchanged once, after the last level, in long messages.
+Numbers in comments are the twelve steps of a level in Hirakushi and Takahashi, "Breadth-first search on a GPU
+cluster", figure 8. The paper exchanges parents (8 to 12) after every level. Only the answer needs them, so by
+default they are exchanged once, after the last level, in long messages.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
 from relaxometer.distributed.messages import Compression, exchange_bitmaps
 from relaxometer.distributed.partition import Block
+from relaxometer.distributed.transport import Message
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.bfs._levels import BLOCK, GROUP, PIECE, WORD
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
@@ -37,8 +38,7 @@ class Parameters(SwitchingParameters):
         See :class:`SwitchingParameters`.
     cpu_share : float
         Share of the heads (bottom-up) and tails (top-down) that each rank's CPU searches while its device
-        searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5; 1 leaves
-        nothing to the device.
+        searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5.
     threshold : int
         A warp searches the rows of at least this many incoming arcs of a block, a thread the others.
     parents : {"end", "level", "overlapped"}
@@ -73,26 +73,18 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """All parameters, the scheme and the transport."""
-        layout = self._block.layout
-        return {
-            **self._parameters.model_dump(),
-            "scheme": layout.scheme,
-            "ranks": layout.n_ranks,
-            "transport": self._ranks.transport,
-        }
+        """All parameters and the transport."""
+        return {**self._parameters.model_dump(), "transport": self._ranks.transport}
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
-        """Find the levels of all vertices from `source`.
-
-        All ranks call it with the same source.
+        """Find the levels from `source`, the same on all ranks.
 
         Parameters
         ----------
         source : int
         levels : list, optional
-            If given, the run is instrumented and a :class:`Level` is appended for each level; such a run is
-            not for timing.
+            If given, the run is instrumented: a :class:`Level` is appended for each level. Such a run is not
+            timed.
         """
         search, routes, parents = self._search, self._routes, self._parameters.parents
         level, predecessor = self._begin(source)
@@ -105,7 +97,7 @@ class Solver:
             elif direction == "bottom-up" and vertices < self._limits[1]:
                 direction = "top-down"
             search.run(direction)  # 1 to 4
-            routes.write_parents(predecessor)  # 11, 12 of the level before, if they are overlapped
+            routes.write_parents(predecessor)  # 11, 12 of the level before, if overlapped
             routes.fold(search.found)  # 5
             routes.merge()  # 6
             search.settle(routes.merged, depth, level)
@@ -128,7 +120,7 @@ class Solver:
         return Answer(level, predecessor, depth)
 
     def _begin(self, source: int) -> tuple[Any, Any]:
-        """Set everything for a search; return level and predecessor of the owned vertices."""
+        """Begin a search; return level and predecessor of the owned vertices."""
         xp, block = self._ranks.device.xp, self._block
         level = xp.full(block.owned.size, UNREACHED, dtype=np.uint32)
         predecessor = xp.full(block.owned.size, NO_PREDECESSOR, dtype=np.uint32)
@@ -195,7 +187,6 @@ class _DeviceSearch:
             self._closed[source // WORD] |= np.uint32(1 << source % WORD)
 
     def scan_next(self) -> None:
-        """Let the next bottom-up level scan all heads."""
         self._scans = True
 
     def run(self, direction: str) -> None:
@@ -213,7 +204,6 @@ class _DeviceSearch:
             self._kernels["adopt"](*launch, (np.uint32(len(heads)), *arguments))  # 3, 4
 
     def _run_device(self, direction: str) -> None:
-        """Search the device's part of a level."""
         block = self._block
         tail_cut, head_cut = (np.uint32(cut) for cut in self._cuts)
         if direction == "top-down":
@@ -279,7 +269,7 @@ def _load_cpu(ranks: Ranks, block: Block, share: float) -> Any:
 
 
 class _Routes:
-    """The messages of a level between this rank and others, and their buffers."""
+    """The messages of a rank in a level, and their buffers."""
 
     def __init__(self, ranks: Ranks, block: Block, *, compressed: bool) -> None:
         self._ranks, self._block = ranks, block
@@ -312,55 +302,52 @@ class _Routes:
         kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
 
     def _pieces(self, bitmap: Any) -> list[Any]:
-        """Return a bitmap cut into its pieces."""
         return [bitmap[at : at + self._words] for at in range(0, len(bitmap), self._words)]
 
     def start(self, source: int) -> None:
-        """Make the source the frontier; it is below 0 on ranks that do not have it as a tail."""
+        """Make `source` the frontier: a tail, or below 0 on ranks that do not have it."""
         self.arrived.fill(0)
         if source >= 0:
             self.arrived[source // WORD] = np.uint32(1 << source % WORD)
 
-    def fold(self, found: Any) -> None:
-        """Send what was found to its owners, a piece of the bitmap to each (steps 3 and 5)."""
-        sends = list(zip(self._owners, self._pieces(found), strict=True))
-        receives = [
+    def _from_seekers(self) -> list[Message]:
+        """Return the bitmaps between owned pieces and the ranks that search for them."""
+        return [
             message
             for group, folded in zip(self._seekers, self._folded, strict=True)
             for message in zip(group, self._pieces(folded), strict=True)
         ]
+
+    def _exchange(self, sends: list[Message], receives: list[Message]) -> None:
         exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
 
+    def fold(self, found: Any) -> None:
+        """Send the pieces of a bitmap to their owners (steps 3 and 5)."""
+        self._exchange(list(zip(self._owners, self._pieces(found), strict=True)), self._from_seekers())
+
     def merge(self) -> None:
-        """Merge what was received, and decide who sends the parent of each vertex (steps 4 and 6)."""
+        """Merge the bitmaps received, and decide who sends the parent of each vertex (steps 4 and 6)."""
         for merged, folded, group in zip(self._pieces(self.merged), self._folded, self._seekers, strict=True):
             self._launch(self._merge, self._words, (np.uint32(len(group)), folded, merged))
 
     def expand(self) -> None:
-        """Send the merged bitmaps from their owners to all ranks that read them (step 7)."""
+        """Send the merged bitmaps to all ranks that read them (step 7)."""
         sends = [
             (reader, merged)
             for merged, readers in zip(self._pieces(self.merged), self._readers, strict=True)
             for reader in readers
         ]
-        receives = list(zip(self._read_from, self._pieces(self.arrived), strict=True))
-        exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
+        self._exchange(sends, list(zip(self._read_from, self._pieces(self.arrived), strict=True)))
 
     def send_parents(self, search: _DeviceSearch, found: Any) -> None:
-        """Begin to send the parents of what was merged last to its owners (steps 8 to 11).
+        """Begin to send the parents of the vertices merged last to their owners (steps 8 to 11).
 
-        Messages in flight and merged bitmaps stay untouched until `write_parents`.
+        Until `write_parents`, the messages in flight and the merged bitmaps must not change.
         """
         winners = found
         if max(len(group) for group in self._seekers) > 1:
             winners = self._winners
-            sends = [
-                message
-                for group, folded in zip(self._seekers, self._folded, strict=True)
-                for message in zip(group, self._pieces(folded), strict=True)
-            ]
-            receives = list(zip(self._owners, self._pieces(winners), strict=True))
-            exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
+            self._exchange(self._from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
         through, ends = self._through(winners)
         packed = search.packed_parents(winners, through, ends[-1])  # 8 to 10
         parts = [packed[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]

@@ -1,24 +1,22 @@
 // Direction-optimising BFS on the GPUs of one host, each in a single persistent kernel: a rank writes what it
 // finds directly into the memory of the others.
 //
-// A level is that of hybrid_2d.cu with scheme Px1: every rank searches only for its own vertices and so knows
-// their parents; only the bitmap of the vertices found goes to the others. Messages would cost several
-// launches and a wait of the host per level, 50 us and more, where the search of a level takes 10 to 250.
-// Here a level ends with one barrier of all GPUs, a few us, and bitmaps travel while slower warps still
-// search.
+// A level is that of hybrid_2d.cu with scheme Px1: every rank searches only for its own vertices, so only the
+// bitmap of the vertices found goes to the others. Messages would cost several launches and a wait of the
+// host per level, 50 us or more; the search of a level takes 10 to 250 us. Here a level ends with an
+// inter-GPU barrier of a few us, and bitmaps travel while slower warps still search.
 //
-// Each rank lends the others a region of its memory: three bitmaps of all vertices of the graph, in rotation
-// the frontier of this level, that of the next, into which all ranks write the words of their own vertices,
-// and one that is cleared; then the counts that the ranks publish, and a flag of each rank. Words without a
-// vertex are not written, so that a small level sends little.
+// Each rank lends the others a region of its memory. It holds three bitmaps of all vertices of the graph, in
+// rotation the frontier of this level, that of the next, into which all ranks write their words, and one that
+// is cleared; then the counts that the ranks publish, and a flag per rank. Empty words are not written.
 //
 // The inter-GPU barrier: blocks arrive at a counter of their GPU; the last to arrive publishes its rank's
 // counts to every rank and then raises its rank's flag there; every block waits for all flags. All writes
 // before the barrier, to any rank, are visible after it: a system-wide fence comes between a block's writes
 // and its arrival, between the last arrival and the flags, and after the wait.
 //
-// Waiting ranks spin, so that all must run at once: each needs a GPU of its own. On the host device ranks are
-// processes that share memory, and a waiting one sleeps.
+// Waiting ranks spin, so each needs a GPU of its own. On the host device, ranks are processes that share
+// memory, and a waiting one sleeps.
 
 #include <cooperative_groups.h>
 

@@ -25,7 +25,7 @@ from relaxometer.problems.bfs._switching import SwitchingParameters
 SOURCE = read_source(Path(__file__).with_name("hybrid_peers.cu"))
 
 BLOCK = {"cuda": 512, "host": 64}
-"""Threads per block: as in the launch bounds, or few enough for the emulation."""
+"""Threads per block: as in the launch bounds, or fewer for the emulation."""
 
 
 class Parameters(SwitchingParameters):
@@ -103,20 +103,14 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """All parameters and the scheme."""
-        return {
-            **self._parameters.model_dump(),
-            "scheme": self._block.layout.scheme,
-            "ranks": self._ranks.size,
-            "transport": "peers",
-        }
+        """All parameters and the transport."""
+        return {**self._parameters.model_dump(), "transport": "peers"}
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
         """Find the levels from `source`; see :meth:`relaxometer.distributed.hybrid_2d.Solver.solve`.
 
-        An instrumented run searches twice, the first time to count the levels. Its communication is the
-        time from the end of the search and sending of this rank's first block to the end of the barrier,
-        and so includes waiting for slower blocks and ranks.
+        An instrumented run first counts the levels by another search. Its communication time begins when this
+        rank's first block has searched and sent, ends after the barrier, and so includes waiting.
         """
         answer = self._run(source, None)
         if levels is None:

@@ -1,9 +1,9 @@
-"""Starts `relaxometer.distributed.run` on several ranks of this machine; says in one line what went wrong.
+"""Starts `relaxometer.distributed.run` on several ranks of this machine; reports errors in one line.
 
 ``python -m relaxometer.distributed.launch --ranks 4 --problem bfs --graph kron:20 --out results/run``
 
-What follows ``--ranks`` and ``--oversubscribe`` goes to the program on every rank. On a cluster, call the
-program under the scheduler's own launcher.
+Arguments other than ``--ranks`` and ``--oversubscribe`` go to the program. On a cluster, use the scheduler's
+launcher instead.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from relaxometer.core.errors import UserError
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 RULE = "-" * 10
-"""How a line begins that frames a message of Open MPI's."""
+"""Beginning of the lines that frame Open MPI's messages."""
 
 
 def obstacle() -> str | None:
-    """Say in one line why no ranks can be started, or None if they can."""
+    """Return in one line why no ranks can be started, or None."""
     if shutil.which("mpirun") is None:
         return "mpirun is not on the PATH: install an MPI library (Debian: openmpi-bin libopenmpi-dev)"
     if importlib.util.find_spec("mpi4py") is None:
@@ -35,34 +35,34 @@ def obstacle() -> str | None:
 
 
 def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False, program: str = "run") -> int:
-    """Run the program on so many ranks of this machine and return its exit code.
+    """Run a program on ranks of this machine and return its exit code.
 
-    What the ranks write to stderr is passed on, but for the launcher's framed messages: if the ranks said
-    nothing of their own before they failed, the first line of these is.
+    The ranks' stderr is passed on. Of the launcher's framed messages only one line is, if the ranks failed
+    without a message of their own.
 
     Parameters
     ----------
     ranks : int
     arguments : sequence of str
-        Of the program.
+        Arguments of the program.
     oversubscribe : bool, default=False
-        Whether there may be more ranks than cores.
+        Whether to allow more ranks than cores.
     program : {"run", "several"}
-        Which module of `relaxometer.distributed` the ranks run.
+        The module of `relaxometer.distributed` to run.
 
     Raises
     ------
     UserError
-        If there is no MPI, or there are fewer cores than ranks and `oversubscribe` is not given.
+        If MPI is missing, or there are fewer cores than ranks without `oversubscribe`.
     """
     if reason := obstacle():
         raise UserError(reason)
     cores = len(os.sched_getaffinity(0))
     if ranks > cores and not oversubscribe:
         raise UserError(
-            f"{ranks} ranks on {cores} cores: take fewer, or let them share cores with --oversubscribe"
+            f"{ranks} ranks on {cores} cores: use fewer, or let them share cores with --oversubscribe"
         )
-    # Ranks share the cores out themselves; launchers would bind two of them to one core each.
+    # Ranks divide the cores themselves; launchers would bind two of them to one core each.
     options = ["--bind-to", "none", *(["--oversubscribe"] if oversubscribe else [])]
     if os.geteuid() == 0:
         options.append("--allow-run-as-root")
@@ -84,7 +84,7 @@ def launch(ranks: int, arguments: Sequence[str], *, oversubscribe: bool = False,
 
 
 def _passed_on(process: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
-    """Pass the ranks' lines on to stderr; return them, and those of the launcher."""
+    """Pass the ranks' lines on to stderr; return these and the launcher's lines."""
     own: list[str] = []
     framed: list[str] = []
     inside = False

@@ -13,7 +13,7 @@ MAX_BLOCKS = {"cuda": 1 << 16, "host": 8}
 
 
 def over(device: Device, threads: int) -> tuple[int, int]:
-    """Return grid and block for a number of threads, or for fewer that take several items each."""
+    """Return grid and block for `threads` threads, or fewer that take several items each."""
     return max(1, min(-(-threads // BLOCK), MAX_BLOCKS[device.kind])), BLOCK
 
 
@@ -29,7 +29,7 @@ class Level:
         Vertices found and arcs examined by all ranks.
     time_ms : float
     computing_ms, communication_ms : float
-        Of the slowest rank; neither includes waiting for other ranks.
+        Times of the slowest rank, without waiting for other ranks.
     sent_bytes, plain_bytes : int
         Bytes sent by all ranks, and bytes without compression.
     """

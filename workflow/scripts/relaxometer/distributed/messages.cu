@@ -1,20 +1,19 @@
-// Bitmaps as the distances between their bits, and back; messages.py says what a message looks like.
+// Encodes bitmaps as the gaps between their bits, and decodes them; messages.py describes the messages.
 //
 // Each kernel is one cooperative launch for several bitmaps of the same length. The blocks of one
-// `blockIdx.y` have a bitmap to themselves. Each warp of them takes a run of it, the next warp the next one,
-// and goes over it twice: the first time to learn what it adds to all that is behind it, the second time to
-// write. Between the two, the blocks tell each other in `parts` what they add, and meet once.
+// `blockIdx.y` share a bitmap. Each warp passes twice over a contiguous slice of it: first to measure, then
+// to write. In between, the blocks publish their measurements in `parts`, and a grid barrier follows.
 //
-// Encoding, a run of words adds the bytes of its gaps. Its first gap begins before the run, so a run is known
-// by its first and last bit and the bytes of the gaps between these, and two such runs join to one. Where the
-// message would not be shorter than the bitmap, nothing is written, and the bitmap has been read once.
+// Encoding, a slice adds the bytes of its gaps. Its first gap begins before the slice, so a slice is
+// described by its first and last bit and the bytes of the gaps between these; two such runs join into one.
+// If the message would not be shorter than the bitmap, nothing is written.
 //
-// Decoding, a byte adds its digit, at what that is worth, to the place of every bit behind it, and the last
-// byte of a gap adds one more. What a digit is worth is seen in the four bytes before it.
+// Decoding, a byte adds its digit, times its place value, to the position of every later bit, and the last
+// byte of a gap adds one more. The four bytes before a digit determine its place value.
 //
 // Bytes moved: encoding reads the bitmap, twice if it is compressed, and writes the message; decoding writes
-// the bitmap, reads the message twice, and sets its bits by an atomic for each word that a thread finds some
-// of. A bitmap has fewer than 2^32 bits.
+// the bitmap, reads the message twice, and sets bits by one atomic per thread and word. A bitmap has fewer
+// than 2^32 bits.
 
 #include <cooperative_groups.h>
 
@@ -22,29 +21,28 @@
 
 namespace cg = cooperative_groups;
 
-const u32 MOST = 64;    // bitmaps of a launch; the same as in messages.py
-const u32 DIGIT = 7;    // bits of a gap in a byte
-const u32 MORE = 0x80;  // the bit of a byte that another of the same gap follows
+const u32 MAX_BITMAPS = 64;  // per launch
+const u32 DIGIT = 7;         // bits of a gap in a byte
+const u32 MORE = 0x80;       // marks a byte followed by another of the same gap
 const u32 MORE_IN_ALL = MORE * 0x01010101u;
 const u32 NONE = 0xffffffffu;
 
 struct Bitmaps {
-    u64 addresses[MOST];
+    u64 addresses[MAX_BITMAPS];
 };
 
 struct Messages {
-    u64 addresses[MOST];  // multiples of 4
-    u32 bytes[MOST];
+    u64 addresses[MAX_BITMAPS];  // multiples of 4
+    u32 bytes[MAX_BITMAPS];
 };
 
-// Words of a bitmap or a message that a warp takes.
+// A warp's words of a bitmap or a message.
 struct Slice {
     u32 begin;
     u32 end;
 };
 
-// This warp's slice of `count` words, among all warps of its bitmap; in whole rounds of a warp but for the
-// last.
+// This warp's slice of `count` words, among all warps of its bitmap: a multiple of 32 words, except the last.
 __device__ __forceinline__ Slice slice_of_warp(u32 count)
 {
     u32 warps = thread_count() / WARP;
@@ -53,11 +51,11 @@ __device__ __forceinline__ Slice slice_of_warp(u32 count)
     return {begin, min(begin + share, count)};
 }
 
-// A run of words as what is before and behind it sees it.
+// Description of a run of words.
 struct Run {
-    u32 first;  // bit; NONE where no bit is set
+    u32 first;  // bit; NONE if no bit is set
     u32 last;   // bit
-    u32 bytes;  // of all gaps but that before the first bit
+    u32 bytes;  // of all gaps except that before the first bit
 };
 
 // Before a bitmap's first bit comes one at -1.
@@ -91,7 +89,7 @@ __device__ __forceinline__ Run run_of_lane(const Run& run, u32 lane)
     return {first, last, bytes};
 }
 
-// The runs of all lanes up to this one as one run.
+// Joins the runs of all lanes through this one.
 __device__ Run join_lanes(Run run)
 {
     u32 lane = threadIdx.x % WARP;
@@ -102,11 +100,11 @@ __device__ Run join_lanes(Run run)
     return run;
 }
 
-// A word of a round in which a warp looks at 32 that follow on another, one a lane.
+// A lane's word of a round, in which a warp reads 32 consecutive words.
 struct Word {
     u32 bits;
     u32 occupied;   // lanes with bits
-    u32 first_bit;  // of the word, as all below; without meaning in a word without bits
+    u32 first_bit;  // undefined in a word without bits, as are the results below
     u32 bit_before;
     u32 last_in_round;
 
@@ -142,7 +140,7 @@ struct Word {
     }
 };
 
-// The run of a warp's slice.
+// Describes a warp's slice.
 __device__ Run measure(const u32* words, Slice slice)
 {
     u32 lane = threadIdx.x % WARP;
@@ -167,7 +165,7 @@ __device__ __forceinline__ u8* put_gap(u8* to, u32 gap)
     return to;
 }
 
-// Writes the bytes of a warp's slice behind those of the run `before`.
+// Writes the bytes of a warp's slice after those of the run `before`.
 __device__ void write(const u32* words, Slice slice, const Run& before, u8* message)
 {
     u32 lane = threadIdx.x % WARP;
@@ -190,7 +188,7 @@ __device__ void write(const u32* words, Slice slice, const Run& before, u8* mess
     }
 }
 
-// What all blocks of a bitmap before this one make, and all together; for the first warp.
+// Joins the runs of all blocks before this one, and of all blocks of the bitmap; for the first warp.
 __device__ void join_parts(const Run* parts, Run* before, Run* all)
 {
     u32 lane = threadIdx.x % WARP;
@@ -205,12 +203,12 @@ __device__ void join_parts(const Run* parts, Run* before, Run* all)
     if (lane == 0) *all = known;
 }
 
-// `lengths` gets the bytes of each message, or those of its bitmap where the message is not to be shorter.
-// Each message has room for the bytes of a bitmap.
+// `lengths` gets the bytes of each message, or those of the bitmap if the message would not be shorter. Each
+// message has the capacity of a bitmap.
 extern "C" __global__ void __launch_bounds__(1024)
     encode(u32 n_words, Bitmaps bitmaps, Run* all_parts, u8* messages, u32* lengths)
 {
-    __shared__ Run runs[WARP];  // up to the end of each warp's
+    __shared__ Run runs[WARP];  // through the end of each warp
     __shared__ Run before;
     __shared__ Run all;
     cg::grid_group grid = cg::this_grid();
@@ -248,9 +246,8 @@ struct Digits {
         return n_bytes / 4 + (n_bytes % 4 != 0);
     }
 
-    // Goes through the bytes of a word and calls `set` with each bit whose gap ends there. `place` is where
-    // the next bit would be if all bytes before the word were all of its gap; the result is the same behind
-    // the word.
+    // Calls `set` with each bit whose gap ends in a word. `place` is the position of the next bit if its gap
+    // had no more bytes than those before the word; returns the same for the end of the word.
     template <typename Set>
     __device__ __forceinline__ u32 read(u32 at, u32 place, Set set) const
     {
@@ -270,7 +267,7 @@ struct Digits {
     }
 };
 
-// The bits of a word of a bitmap that a thread is about to set.
+// Bits of one word of a bitmap, to be set by one atomic.
 struct Pending {
     u32* bitmap;
     u32 word;
@@ -292,7 +289,7 @@ struct Pending {
     }
 };
 
-// How far the bytes of a warp's slice move what is behind them, a part for each lane.
+// The distance that the bytes of a warp's slice add to later positions, in parts per lane.
 __device__ u32 measure(const Digits& digits, Slice slice)
 {
     u32 distance = 0;

@@ -1,8 +1,7 @@
-"""Bitmaps on their way: as they are, or as the distances between their bits, whichever is shorter.
+"""Messages of bitmaps: the bitmap itself or the gaps between its set bits, whichever is shorter.
 
-A compressed message holds, for each bit that is set, how many bits are not set between it and the one before,
-seven bits to a byte, low ones first, the eighth saying that more follow. It is sent where it is shorter than
-the bitmap, so the length of a message tells which of the two it is.
+A compressed message holds, for each set bit, the number of zeros since the last one, in groups of seven bits,
+lowest first; the eighth bit of a byte says that more follow. A message shorter than the bitmap is compressed.
 """
 
 from __future__ import annotations
@@ -14,30 +13,29 @@ from typing import Any
 import numpy as np
 
 from relaxometer.device import Device, Kernel
+from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.transport import Message
 
-WORD_BYTES = 4
+SOURCE = read_source(Path(__file__).with_name("messages.cu"))
 
-MOST = 64
-"""Bitmaps of a launch; the same as in ``messages.cu``."""
+MAX_BITMAPS = SOURCE.constants["MAX_BITMAPS"]
+"""Bitmaps per launch."""
 
 BLOCK = {"cuda": 1024, "host": 64}
-"""Threads a block: as the launch bounds say, or what the emulation can do quickly."""
+"""Threads per block: as in the launch bounds, or fewer for the emulation."""
 
-WORDS_A_THREAD = 4
-"""What a thread takes of a bitmap before there are more blocks, which have to meet."""
+WORDS_PER_THREAD = 4
+"""Words of a bitmap per thread at which another block pays for its part in the barrier."""
 
-PART = 3
-"""Words that a block tells the others of its bitmap."""
+PART_WORDS = SOURCE.layout("Run").dtype.itemsize // 4
+"""Words that a block publishes to the others of its bitmap."""
 
-BITMAPS = np.dtype([("addresses", np.uint64, MOST)])
-MESSAGES = np.dtype([("addresses", np.uint64, MOST), ("bytes", np.uint32, MOST)])
-"""Structures of ``messages.cu``."""
+BITMAPS, MESSAGES = SOURCE.layout("Bitmaps").dtype, SOURCE.layout("Messages").dtype
 
 
 class Compression:
-    """Makes messages of bitmaps and bitmaps of messages, and has the memory for the messages.
+    """Encodes bitmaps and decodes messages, and holds the memory of the messages.
 
     Parameters
     ----------
@@ -48,13 +46,13 @@ class Compression:
 
     def __init__(self, device: Device, n_words: int) -> None:
         self._device, self._n_words = device, n_words
-        module = device.module(Path(__file__).with_name("messages.cu"), cooperative=True)
+        module = device.module(SOURCE.path, cooperative=True)
         self._encode, self._decode = module.get_function("encode"), module.get_function("decode")
         self._threads = BLOCK[device.kind]
         self._blocks = min(
             device.max_cooperative_blocks(kernel, self._threads) for kernel in (self._encode, self._decode)
         )
-        self._parts = device.xp.zeros(PART * self._blocks, dtype=np.uint32)
+        self._parts = device.xp.zeros(PART_WORDS * self._blocks, dtype=np.uint32)
         self._lengths = device.xp.zeros(0, dtype=np.uint32)
         self._outgoing = self._incoming = self._rows(0)
 
@@ -68,8 +66,7 @@ class Compression:
         Returns
         -------
         list of array of shape (n_bytes,), uint8
-            The bitmap's own bytes where a compressed message would not be shorter; else memory that the next
-            call writes to.
+            The bitmap's own bytes, or if shorter a compressed message, which the next call overwrites.
         """
         if not bitmaps:
             return []
@@ -83,16 +80,13 @@ class Compression:
         return _in_rows(self._outgoing, bitmaps, lengths)
 
     def landing(self, bitmaps: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
-        """Return arrays for messages of these lengths, which `decode` makes the bitmaps of.
-
-        A message as long as its bitmap is to come into the bitmap itself.
-        """
+        """Return arrays for messages of these lengths: the bitmap itself for an uncompressed one."""
         if len(bitmaps) > len(self._incoming):
             self._incoming = self._rows(len(bitmaps))
         return _in_rows(self._incoming, bitmaps, lengths)
 
     def decode(self, messages: Sequence[Any], bitmaps: Sequence[Any]) -> None:
-        """Write the bitmaps of messages that have come to their `landing`."""
+        """Write the bitmaps of messages received in `landing`."""
         compressed = [
             (message, words)
             for message, words in zip(messages, bitmaps, strict=True)
@@ -107,15 +101,15 @@ class Compression:
 
     def _rows(self, count: int) -> Any:
         """Return memory for messages, each as long as a bitmap."""
-        return self._device.xp.zeros((count, self._n_words * WORD_BYTES), dtype=np.uint8)
+        return self._device.xp.zeros((count, self._n_words * 4), dtype=np.uint8)
 
     def _batches(self, count: int) -> list[slice]:
-        """Return the parts of so many bitmaps that a launch can take: each needs a block."""
-        size = min(MOST, self._blocks)
+        """Divide bitmaps into batches for a launch; each needs a block."""
+        size = min(MAX_BITMAPS, self._blocks)
         return [slice(begin, min(begin + size, count)) for begin in range(0, count, size)]
 
     def _launch(self, kernel: Kernel, bitmaps: Sequence[Any], arguments: tuple[Any, ...]) -> None:
-        wanted = -(-self._n_words // (self._threads * WORDS_A_THREAD))
+        wanted = -(-self._n_words // (self._threads * WORDS_PER_THREAD))
         grid = max(1, min(wanted, self._blocks // len(bitmaps))), len(bitmaps)
         table = np.zeros((), dtype=BITMAPS)
         table["addresses"][: len(bitmaps)] = [self._address(words) for words in bitmaps]
@@ -126,7 +120,7 @@ class Compression:
 
 
 def _in_rows(rows: Any, bitmaps: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
-    """Return the place of each message: in its row if it is compressed, else the bitmap's own bytes."""
+    """Return the memory of each message: its row if it is compressed, else the bitmap."""
     return [
         rows[k, :length] if length < words.nbytes else words.view(np.uint8)
         for k, (words, length) in enumerate(zip(bitmaps, lengths, strict=True))
@@ -140,7 +134,7 @@ def exchange_bitmaps(
     *,
     compressed: Compression | None,
 ) -> None:
-    """Exchange bitmaps; as :meth:`Ranks.exchange`, with messages as short as they can be if `compressed`."""
+    """Exchange bitmaps as :meth:`Ranks.exchange` does, with shorter messages if `compressed` is given."""
     if compressed is None:
         ranks.exchange(sends, receives)
         return

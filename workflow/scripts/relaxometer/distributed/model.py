@@ -1,7 +1,7 @@
-"""What a distributed breadth-first search costs, by counting: bytes exactly, seconds from a machine's rates.
+"""Predicted costs of distributed breadth-first searches: exact bytes, and seconds from a machine's rates.
 
-``python -m relaxometer.distributed.model`` prints the tables of ``docs/scaling.md``, which says where every
-rate comes from and what the predictions rest on.
+``python -m relaxometer.distributed.model`` prints the tables of ``docs/scaling.md``, which states the origins
+of the rates and the assumptions.
 """
 
 from __future__ import annotations
@@ -9,38 +9,36 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from relaxometer.distributed.partition import Layout
+from relaxometer.problems.bfs._levels import PIECE
 
 EDGE_FACTOR = 16
 OFFSET, INDEX, ENTRY = 8, 4, 8
 """Bytes of a CSR offset, of a vertex's local number, and of an entry of the list of rows."""
 
-PIECE_OF_ROW = 128
-"""Most arcs of an entry of that list."""
-
-STORED = 128
-"""Bits that a rank writes at a time into others' memory, if one of them is set."""
+STORE_BITS = 128
+"""Bits of a write into another rank's memory; writes without a set bit are skipped."""
 
 PROFILE = (2, 22_168, 5_391_155, 3_427_480, 24_228, 62, 1, 0)
 """Vertices found in each level of a search at SCALE 24, medians over the 16 searches of ``weak-peers-2`` in
-``docs/results/hybrid-bfs-2d``. The last level is the one in which nothing is left to find."""
+``docs/results/hybrid-bfs-2d``. The last level finds none."""
 
 PROFILE_SCALE = 24
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Seconds that a program takes on a GPU, beside moving bytes.
+    """Seconds of a search on a GPU, without moving bytes.
 
     Parameters
     ----------
     search_s, level_s : float
-        For each search, and for each level, whatever it finds.
+        Per search and per level, whatever it finds.
     head_s, owned_s : float
-        For each vertex that a rank looks for, and for each that it owns, all levels together.
+        Per head and per owned vertex of a rank, over all levels.
     exchange_s, message_s : float
-        For each exchange of messages, and for each message of a rank in it.
-    meeting_s : float
-        For each level and each other rank, of ranks that write into each other's memory.
+        Per exchange, and per message of a rank in it.
+    barrier_s : float
+        Per level and other rank, in the inter-GPU barrier.
     """
 
     search_s: float
@@ -49,29 +47,29 @@ class Engine:
     owned_s: float = 0.0
     exchange_s: float = 0.0
     message_s: float = 0.0
-    meeting_s: float = 0.0
+    barrier_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Machine:
-    """GPUs, what links them, and what the engines take on them.
+    """GPUs, the links between them, and the rates of the engines.
 
     Parameters
     ----------
     messages, peers : Engine
-        Of ``hybrid-2d`` and of ``hybrid-peers``.
+        Rates of ``hybrid-2d`` and of ``hybrid-peers``.
     near_bytes_s, far_bytes_s : float
-        What a GPU sends each second to GPUs of its host, and to those of others.
-    gpus_a_host : int
+        Bytes per second that a GPU sends within its host, and to other hosts.
+    gpus_per_host : int
     memory : float
-        Bytes that a GPU has.
+        Bytes per GPU.
     """
 
     messages: Engine
     peers: Engine
     near_bytes_s: float
     far_bytes_s: float
-    gpus_a_host: int
+    gpus_per_host: int
     memory: float
 
 
@@ -79,26 +77,18 @@ H200 = Machine(
     messages=Engine(
         search_s=240e-6, level_s=240e-6, head_s=15e-12, owned_s=80e-12, exchange_s=40e-6, message_s=1e-6
     ),
-    peers=Engine(search_s=80e-6, level_s=14e-6, head_s=30e-12, meeting_s=4e-6),
+    peers=Engine(search_s=80e-6, level_s=14e-6, head_s=30e-12, barrier_s=4e-6),
     near_bytes_s=450e9,
     far_bytes_s=50e9,
-    gpus_a_host=8,
+    gpus_per_host=8,
     memory=141e9,
 )
-"""The engines were fitted to runs on up to 4 GPUs; the rest is data sheets' and guesses: ``docs/scaling.md``
-says which."""
+"""Engines are fitted to runs on up to 4 GPUs; for the other rates see ``docs/scaling.md``."""
 
 
 @dataclass(frozen=True)
 class Messages:
-    """What a rank sends in one exchange.
-
-    Parameters
-    ----------
-    count : int
-    bytes : float
-        Of all of them.
-    """
+    """Number and bytes of a rank's messages in one exchange."""
 
     count: int
     bytes: float
@@ -106,13 +96,12 @@ class Messages:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a search, or of a part of it.
+    """Cost of a search, or of a part of it.
 
     Parameters
     ----------
     computing, latency, volume : float
-        Work that grows with the vertices; what a search, a level and an exchange take whatever they find or
-        send; moving bytes.
+        Seconds proportional to the vertices; fixed ones per search, level and exchange; and of moving bytes.
     bytes : float
         Sent by each rank.
     """
@@ -124,7 +113,7 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """All of it: nothing overlaps."""
+        """Total time: nothing overlaps."""
         return self.computing + self.latency + self.volume
 
     def __add__(self, other: Cost) -> Cost:
@@ -137,13 +126,13 @@ class Cost:
 
 
 def fold(layout: Layout) -> Messages:
-    """Return what a rank sends to the owners of its heads: a bitmap to each, of one piece."""
+    """Return a rank's messages to the owners of its heads: the bitmap of a piece to each."""
     others = 2 * (layout.columns - 1) if layout.is_paired else layout.columns - 1
     return Messages(others, others * layout.piece / 8)
 
 
-def share(layout: Layout) -> Messages:
-    """Return what an owner sends to those who need its pieces."""
+def expand(layout: Layout) -> Messages:
+    """Return an owner's messages to the ranks that read its pieces."""
     if layout.is_paired:
         return fold(layout)
     others = layout.rows + layout.columns - 2
@@ -153,8 +142,8 @@ def share(layout: Layout) -> Messages:
 def profile(scale: int) -> list[float]:
     """Return the share of all vertices that each level finds.
 
-    From SCALE to SCALE the shares of the large levels stay. A search gets a level longer for every eight of
-    SCALE, a small one: 7 levels were measured at 23, 8 at 24 and 25.
+    Large levels have the same shares at every SCALE. Every 8 SCALEs add a small level: 7 levels were measured
+    at 23, 8 at 24 and 25.
     """
     n = 1 << PROFILE_SCALE
     *finding, nothing = PROFILE
@@ -164,9 +153,9 @@ def profile(scale: int) -> list[float]:
 
 
 def message_bytes(plain: float, filled: float) -> float:
-    """Return the bytes of a compressed bitmap of so many plain bytes, a share of whose bits is set.
+    """Return the bytes of a bitmap of `plain` bytes compressed, if the share `filled` of its bits is set.
 
-    A set bit takes a byte for every seven bits of the distance to the one before, here of the mean distance.
+    A set bit takes a byte per seven bits of the mean distance between set bits.
     """
     if filled <= 0:
         return 0.0
@@ -179,7 +168,7 @@ def message_bytes(plain: float, filled: float) -> float:
 def level_cost(
     machine: Machine, layout: Layout, found: float, *, compressed: bool, peers: bool = False
 ) -> Cost:
-    """Return what a level costs beside the work that grows with the vertices.
+    """Return the cost of a level without the work proportional to the vertices.
 
     Parameters
     ----------
@@ -192,12 +181,12 @@ def level_cost(
         Whether ranks write into each other's memory, scheme Px1.
     """
     engine = machine.peers if peers else machine.messages
-    exchanges = [share(layout)] if layout.columns == 1 else [fold(layout), share(layout)]
+    exchanges = [expand(layout)] if layout.columns == 1 else [fold(layout), expand(layout)]
     if layout.n_ranks == 1:
         exchanges = []
-    latency = engine.level_s + engine.meeting_s * (layout.n_ranks - 1)
+    latency = engine.level_s + engine.barrier_s * (layout.n_ranks - 1)
     if peers:
-        sent = sum(e.bytes for e in exchanges) * min(1.0, found * STORED)
+        sent = sum(e.bytes for e in exchanges) * min(1.0, found * STORE_BITS)
     else:
         sent = sum(message_bytes(e.bytes, found) if compressed else e.bytes for e in exchanges)
         latency += _exchange_seconds(engine, exchanges)
@@ -205,23 +194,23 @@ def level_cost(
 
 
 def _exchange_seconds(engine: Engine, exchanges: list[Messages]) -> float:
-    """Return how long exchanges take whose messages are empty."""
+    """Return the time of exchanges with empty messages."""
     return sum(engine.exchange_s + engine.message_s * e.count for e in exchanges)
 
 
 def _seconds(machine: Machine, layout: Layout, sent: float) -> float:
-    """Return how long bytes take that go to other ranks in equal parts, host by host."""
+    """Return the time of sending bytes in equal parts to the other ranks."""
     others = layout.n_ranks - 1
     if not others:
         return 0.0
-    near = min(machine.gpus_a_host - 1, others) / others
+    near = min(machine.gpus_per_host - 1, others) / others
     return max(sent * near / machine.near_bytes_s, sent * (1 - near) / machine.far_bytes_s)
 
 
 def search_cost(
     machine: Machine, scale: int, scheme: str, n_ranks: int, *, compressed: bool = False, peers: bool = False
 ) -> Cost:
-    """Return what a search of a Graph500 graph costs a rank.
+    """Return the cost of a search of a Graph500 graph for a rank.
 
     Parameters
     ----------
@@ -246,7 +235,7 @@ def search_cost(
 
 
 def _parents_cost(machine: Machine, layout: Layout, found: float) -> Cost:
-    """Return what the exchange of parents costs at the end: candidates, who is to send, and the parents."""
+    """Return the cost of the final exchange of parents: candidates, the owners' choice, and the parents."""
     bitmaps = [fold(layout), fold(layout)]
     seekers = layout.columns
     parents = found * layout.n_vertices / layout.n_ranks * INDEX * (seekers - 1) / seekers
@@ -256,10 +245,7 @@ def _parents_cost(machine: Machine, layout: Layout, found: float) -> Cost:
 
 
 def memory_bytes(scale: int, scheme: str, n_ranks: int) -> float:
-    """Return what a rank's part of a graph and the search's arrays take, at most.
-
-    Parallel edges are counted although they are merged.
-    """
+    """Return an upper bound of a rank's memory: merged parallel edges are counted."""
     layout = Layout(scheme, n_ranks, 1 << scale)
     grids = 2 if layout.is_paired else 1
     heads = layout.piece * layout.columns * grids
@@ -268,18 +254,18 @@ def memory_bytes(scale: int, scheme: str, n_ranks: int) -> float:
     rows = OFFSET * heads + INDEX * arcs
     if not layout.is_paired:
         rows += OFFSET * tails + INDEX * arcs
-    work = 3 * INDEX * heads + ENTRY * (tails + arcs / PIECE_OF_ROW) + 6 * heads / 8 + 2 * tails / 8
+    work = 3 * INDEX * heads + ENTRY * (tails + arcs / PIECE) + 6 * heads / 8 + 2 * tails / 8
     owned = 3 * INDEX * layout.piece * grids
     return rows + work + owned
 
 
 def edges_per_second(scale: int, cost: Cost) -> float:
-    """Return input edges a second: all of them count, since almost all lie in the component searched."""
+    """Return input edges per second; all count, since almost all are in the component searched."""
     return EDGE_FACTOR * (1 << scale) / cost.seconds
 
 
 def best_grid(machine: Machine, scale: int, n_ranks: int, *, compressed: bool) -> tuple[str, Cost]:
-    """Return the scheme RxC of the least time, over powers of two that fit the memory, and its cost."""
+    """Return the fastest scheme RxC of powers of two that fits the memory, and its cost."""
     grids = [f"{n_ranks >> k}x{1 << k}" for k in range(n_ranks.bit_length())]
     grids = [grid for grid in grids if memory_bytes(scale, grid, n_ranks) <= machine.memory]
     costs = [(search_cost(machine, scale, grid, n_ranks, compressed=compressed), grid) for grid in grids]
@@ -288,7 +274,7 @@ def best_grid(machine: Machine, scale: int, n_ranks: int, *, compressed: bool) -
 
 
 def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> str:
-    """Return a Markdown table, numbers to the right."""
+    """Return a Markdown table."""
     rule = "| " + " | ".join("---" if k < 2 else "---:" for k in range(len(header))) + " |"
     lines = ["| " + " | ".join(row) + " |" for row in [header, *rows]]
     return "\n".join([lines[0], rule, *lines[1:]])
@@ -324,13 +310,13 @@ HEADER = (
     "search ms",
     "GTEPS",
     "per GPU",
-    "GB a GPU",
+    "GB per GPU",
     "weak efficiency",
 )
 
 
 def weak_scaling(machine: Machine, first_scale: int, doublings: int) -> str:
-    """Return the table of both engines from one GPU on, with twice the vertices on twice the GPUs."""
+    """Return the table of both engines; vertices and GPUs double together, from one GPU."""
     rows = []
     for name, peers in (("hybrid-peers", True), ("hybrid-2d", False)):
         base = None
@@ -343,7 +329,7 @@ def weak_scaling(machine: Machine, first_scale: int, doublings: int) -> str:
 
 
 def projection(machine: Machine, scale: int, n_ranks: int) -> str:
-    """Return the table of schemes on many GPUs, with and without compressed messages."""
+    """Return the table of schemes, with and without compressed messages."""
     side = 1 << n_ranks.bit_length() // 2
     rows = []
     for scheme in (f"{n_ranks}x1", f"{4 * side}x{n_ranks // side // 4}", f"{side}x{n_ranks // side}"):
@@ -353,7 +339,7 @@ def projection(machine: Machine, scale: int, n_ranks: int) -> str:
             rows.append(_row(name, scale, scheme, n_ranks, cost))
     grid, cost = best_grid(machine, scale, n_ranks, compressed=True)
     rows.append(_row("the best grid, compressed", scale, grid, n_ranks, cost))
-    one_host = replace(machine, gpus_a_host=n_ranks)
+    one_host = replace(machine, gpus_per_host=n_ranks)
     grid, cost = best_grid(one_host, scale, n_ranks, compressed=True)
     rows.append(_row("the same, all links as within a host", scale, grid, n_ranks, cost))
     return table([row[:-1] for row in rows], HEADER[:-1])

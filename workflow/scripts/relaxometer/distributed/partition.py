@@ -1,24 +1,21 @@
-"""Which rank has which part of the adjacency matrix, and a rank's part of it as CSR arrays.
+"""Partition of the adjacency matrix among ranks, and a rank's block of it as CSR arrays.
 
-The vertices are cut into a grid of pieces of equal size, piece (i, j) being the j-th of the i-th row. An arc
-u -> v stands in the block of the matrix that has v's row of pieces as its rows; which pieces are its columns
-depends on the scheme:
+The vertices are divided into a grid of pieces of equal size. The heads of a rank's arcs are in whole rows of
+pieces; their tails depend on the scheme:
 
 ``RxC``
-    R x C ranks and R x C pieces. Rank (i, j) has the arcs into row i of the pieces that come from column j,
-    that is from the pieces (0, j), (1, j), ..., (R - 1, j), and it owns piece (i, j). So the ranks that look
-    for vertices of the same row and those that need a column's frontier both have the owner among them, and
-    nothing is transposed (Yoo et al., "A Scalable Distributed Parallel Breadth-First Search Algorithm on
-    BlueGene/L", SC 2005).
+    R x C ranks and pieces. Rank (i, j) has the arcs from column j, the pieces (0, j), ..., (R - 1, j), to row
+    i, and owns piece (i, j). A piece's owner is among the ranks that search for its vertices and among those
+    that read its frontier, so nothing is transposed (Yoo et al., "A Scalable Distributed Parallel
+    Breadth-First Search Algorithm on BlueGene/L", SC 2005).
 ``paired``
-    The scheme of Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 2.4, after Ueno
-    and Suzumura: P = 2^(2n+1) ranks, q = 2^(n+1) rows of q pieces. A rank has the blocks (k, l) and (l, k),
-    or two on the diagonal, (k, k) and (k + 1, k + 1). It needs the frontier of rows k and l, which are the
-    same whose vertices it looks for: the transpose is a swap of the two. It owns the pieces (k, l) and
-    (l, k), or (k, k) and (k + 1, k + 1). As it has every arc's reverse, an undirected graph is stored once.
+    Hirakushi and Takahashi, "Breadth-first search on a GPU cluster", section 2.4, after Ueno and Suzumura:
+    P = 2^(2n+1) ranks, q = 2^(n+1) rows of q pieces. A rank has the blocks (k, l) and (l, k), or (k, k) and
+    (k + 1, k + 1), and owns the pieces of the same names. It reads the frontier of the rows whose vertices it
+    searches for. It has every arc's reverse, so an undirected graph is stored once.
 
-On a rank, the pieces that it looks for (its `heads`), those that it needs the frontier of (its `tails`) and
-those that it owns are each put end to end; a local number is a place in one of these orders.
+A rank concatenates the pieces that it searches for (its `heads`), those whose frontier it reads (its `tails`)
+and those that it owns; a local number is a position in one of these orders.
 """
 
 from __future__ import annotations
@@ -36,13 +33,7 @@ from relaxometer.problems.bfs._levels import GROUP, WORD
 
 @dataclass(frozen=True)
 class Place:
-    """The pieces of a rank, each list in the order of its local numbers.
-
-    Parameters
-    ----------
-    heads, tails, owned : tuple of int
-        Pieces that the rank looks for, those that it needs the frontier of, and those that it owns.
-    """
+    """The pieces of a rank, in the order of their local numbers."""
 
     heads: tuple[int, ...]
     tails: tuple[int, ...]
@@ -50,7 +41,7 @@ class Place:
 
 
 class Layout:
-    """A scheme on so many ranks and vertices.
+    """A scheme for a number of ranks and vertices.
 
     Parameters
     ----------
@@ -62,9 +53,9 @@ class Layout:
     Attributes
     ----------
     rows, columns : int
-        Of the grid of pieces.
+        Size of the grid of pieces.
     piece : int
-        Vertices a piece; the last pieces may hold fewer, or none.
+        Vertices per piece; the last pieces may hold fewer, or none.
 
     Raises
     ------
@@ -81,7 +72,7 @@ class Layout:
 
     @property
     def n_pieces(self) -> int:
-        """Pieces of the whole grid."""
+        """Pieces of the grid."""
         return self.rows * self.columns
 
     @property
@@ -90,10 +81,9 @@ class Layout:
         return self.piece // WORD
 
     def rank_of(self, row: Any, column: Any) -> Any:
-        """Return the rank that has a block, or owns a piece; numbers or arrays of integers.
+        """Return the rank that has a block, or owns a piece; integers or arrays of integers.
 
-        Pairs of the paired scheme are counted k first: (0, 1), (0, 2), ..., (1, 2), ...; then come the pairs
-        on the diagonal.
+        The paired scheme counts (0, 1), (0, 2), ..., (1, 2), ..., then the pairs on the diagonal.
         """
         if not self.is_paired:
             return row * self.columns + column
@@ -142,9 +132,9 @@ class Layout:
         return low, low + 1 + rank
 
     def seekers(self, piece: int) -> list[int]:
-        """Return the ranks that look for the vertices of a piece, its owner first, then in a circle.
+        """Return the ranks that search for the vertices of a piece, cyclically from its owner.
 
-        The circle shares out what the first of several that found the same vertex has to do.
+        The first of several ranks that find a vertex sends its parent; the cyclic order balances this work.
         """
         row, owner = piece // self.columns, self.owner(piece)
         ranks = sorted({int(self.rank_of(row, column)) for column in range(self.columns)})
@@ -152,7 +142,7 @@ class Layout:
         return ranks[at:] + ranks[:at]
 
     def readers(self, piece: int) -> list[int]:
-        """Return the ranks that need to know the frontier, or what is visited, of a piece."""
+        """Return the ranks that read the frontier, or the visited vertices, of a piece."""
         column = piece % self.columns
         seeking = self.seekers(piece)
         if self.is_paired:
@@ -161,7 +151,7 @@ class Layout:
 
 
 def grid_of(scheme: str, n_ranks: int) -> tuple[int, int]:
-    """Return the rows and columns of the pieces; a `UserError` if the scheme does not fit the ranks."""
+    """Return rows and columns of the grid of pieces; `UserError` if the scheme does not fit the ranks."""
     if scheme == "paired":
         side = round((2 * n_ranks) ** 0.5)
         if side * side != 2 * n_ranks or side & (side - 1):
@@ -189,8 +179,9 @@ class Numbering:
 
     Attributes
     ----------
+    size : int
     first : device array of shape (n_pieces,), uint32
-        The first vertex of each piece.
+        First vertex of each piece.
     """
 
     def __init__(self, layout: Layout, pieces: tuple[int, ...], xp: Any) -> None:
@@ -206,19 +197,19 @@ class Numbering:
         self._xp = xp
 
     def local(self, vertices: Any) -> Any:
-        """Return the local numbers, int64, of vertices; below 0 where another rank has the vertex."""
+        """Return the local numbers of vertices, int64; -1 for those of other ranks."""
         vertices = vertices.astype(np.int64)
         slots = self._slots[vertices // self._piece]
         return self._xp.where(slots < 0, -1, slots * self._piece + vertices % self._piece)
 
     def local_of(self, vertex: int) -> int:
-        """Return the local number of one vertex, or -1, without asking the device."""
+        """Return the local number of one vertex, or -1, without using the device."""
         piece, place = divmod(vertex, self._piece)
         slot = self._slot_of.get(piece)
         return -1 if slot is None else slot * self._piece + place
 
     def vertices(self) -> Any:
-        """Return the vertex of every local number, shape (size,), int64; those beyond the graph's too."""
+        """Return the vertex of every local number, shape (size,), int64, also beyond the graph's."""
         return (self._firsts[:, None] + self._xp.arange(self._piece, dtype=np.int64)).reshape(-1)
 
 
@@ -250,16 +241,16 @@ class Block:
     device : Device
     heads, tails, owned : Numbering
     into : Rows
-        For each of the `heads`, which `tails` have an arc to it; without weights.
+        The tails of each head's arcs, without weights.
     out : Rows
-        For each of the `tails`, the `heads` that it has an arc to.
+        The heads of each tail's arcs.
     degrees : device array of shape (owned.size,), uint32
-        Arcs in the whole graph that leave each owned vertex.
+        Outgoing arcs of each owned vertex in the whole graph.
     n_arcs : int
-        Of the whole graph.
+        Arcs of the whole graph.
     ends : device array of shape (heads.size,), uint32, or None
-        How often each of the `heads` is an end of a tuple of the edge list, as far as this rank has the
-        tuples; the sum over the ranks is :attr:`relaxometer.graphs.graph.Graph.input_degrees`.
+        Ends of this rank's tuples of the edge list at each head; the sum over the ranks is
+        :attr:`relaxometer.graphs.graph.Graph.input_degrees`.
     metadata : dict
         The same on every rank.
     """
@@ -279,11 +270,11 @@ class Block:
 
     @property
     def n_vertices(self) -> int:
-        """Of the whole graph."""
+        """Vertices of the whole graph."""
         return self.layout.n_vertices
 
     @property
     def bytes(self) -> int:
-        """Memory of the CSR arrays."""
+        """Bytes of the CSR arrays."""
         arrays = {id(a): a for rows in (self.into, self.out) for a in vars(rows).values() if a is not None}
         return sum(int(array.nbytes) for array in arrays.values())

@@ -1,4 +1,4 @@
-"""Memory on every rank of one host that the kernels of all ranks can write to."""
+"""Memory on each rank of one host that the kernels of all ranks can write to."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HOST_PAGE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Memory of this rank that all ranks can write to, and the addresses of the others' memory.
+    """Memory that all ranks can write to.
 
     Parameters
     ----------
     own : device array of shape (n_words,), uint32
         This rank's memory.
     addresses : device array of shape (n_ranks,), uint64
-        Each rank's memory in this rank's address space.
+        Every rank's memory in this rank's address space.
     keep : object
         Keeps the memory allocated.
     """
@@ -38,7 +38,7 @@ class Region:
 
 
 def lend(ranks: Ranks, n_words: int) -> Region:
-    """Allocate a region of 32-bit words, zeros, on every rank.
+    """Allocate a region of 32-bit zeros on every rank.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def lend(ranks: Ranks, n_words: int) -> Region:
 def _lend_host(ranks: Ranks, n_words: int) -> Region:
     """Allocate shared memory of MPI.
 
-    MPI aligns each part to its elements only. Pages begin at the same place in every process's mapping, so
-    each region begins at the first page of its part.
+    MPI does not align the parts, so each region begins at the first page of its part, which is the same in
+    every process.
     """
     size = (-(-4 * n_words // HOST_PAGE) + 1) * HOST_PAGE
     window = ranks.mpi.Win.Allocate_shared(size, 1, comm=ranks.world)
@@ -72,15 +72,11 @@ def _lend_host(ranks: Ranks, n_words: int) -> Region:
 
 
 def _lend_cuda(ranks: Ranks, n_words: int) -> Region:
-    """Allocate whole pages outside CuPy's pool, and map those of the other ranks.
-
-    Mapping a part of a page would also expose whatever else lies in it, and a block of the pool cannot be
-    mapped by itself.
-    """
+    """Allocate whole pages, since only whole allocations can be mapped, and map those of the other ranks."""
     cupy = ranks.device.xp
     runtime = cupy.cuda.runtime
     size = -(-4 * n_words // GPU_PAGE) * GPU_PAGE
-    # The pool still holds the memory in which the graph was built, which may be all there is.
+    # CuPy's pool may still hold all memory, from building the graph.
     ranks.device.synchronize()
     cupy.get_default_memory_pool().free_all_blocks()
     try:
@@ -103,14 +99,14 @@ def _lend_cuda(ranks: Ranks, n_words: int) -> Region:
 
 
 def _words_at(ranks: Ranks, address: int, n_words: int) -> Any:
-    """Wrap memory that CuPy has not allocated in an array."""
+    """Wrap memory that CuPy did not allocate in an array."""
     cupy = ranks.device.xp
     memory = cupy.cuda.UnownedMemory(address, 4 * n_words, ranks, cupy.cuda.runtime.getDevice())
     return cupy.ndarray((n_words,), dtype=np.uint32, memptr=cupy.cuda.MemoryPointer(memory, 0))
 
 
 def _prove_reach(ranks: Ranks, own: Any, addresses: Sequence[int]) -> None:
-    """Write from each rank to all: a search would wait forever for a write that does not arrive."""
+    """Write from each rank to all; a search would wait forever for a lost write."""
     for address in addresses:
         _words_at(ranks, address, ranks.size)[ranks.rank] = ranks.rank + 1
     ranks.barrier()

@@ -1,4 +1,4 @@
-"""How a rank starts and ends: MPI, a GPU, its part of the cores, and errors that end the whole job."""
+"""Start and end of a rank: MPI, a GPU, its part of the cores, and errors that end the whole job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import cuda
 
 GRACE_S = 1.0
-"""Seconds that the other ranks wait before they repeat an error that rank 0 reports."""
+"""Seconds before the other ranks repeat an error that rank 0 reports."""
 
 
 def load_mpi() -> Any:
@@ -40,9 +40,8 @@ def load_mpi() -> Any:
 def ending_together() -> Iterator[None]:
     """End the whole job, with one line on stderr, if the block fails on this rank.
 
-    The other ranks would wait forever for a rank that has failed. A `UserError` prints its message; most of
-    them occur on all ranks, so rank 0 gets the time to report first. Any other exception is a bug and keeps
-    its traceback.
+    The other ranks would wait for it forever. A `UserError` prints its message; most occur on all ranks, so
+    rank 0 reports first. Any other exception is a bug and keeps its traceback.
     """
     try:
         yield
@@ -66,10 +65,9 @@ def ending_together() -> Iterator[None]:
 
 
 def take_gpu(kind: str, local_rank: int) -> str | None:
-    """Make one of the host's GPUs the current one, before anything is allocated; return its PCI bus id.
+    """Select a GPU for a rank of this host; return its PCI bus id, or None without a GPU.
 
-    The bus id identifies the GPU also where a scheduler shows each rank a single GPU, as number 0. Return
-    None without a GPU.
+    A number would not identify it: a scheduler may show each rank a single GPU, number 0.
     """
     if kind == "host" or cuda.obstacle() is not None:
         return None
@@ -80,7 +78,7 @@ def take_gpu(kind: str, local_rank: int) -> str | None:
 
 
 def share_cores(local_size: int) -> None:
-    """Divide the cores of a host among its ranks, for loops compiled by Numba."""
+    """Divide the cores of a host among the Numba loops of its ranks."""
     numba = importlib.import_module("numba")
     cores = len(os.sched_getaffinity(0))
     numba.set_num_threads(max(1, min(numba.config.NUMBA_NUM_THREADS, cores // local_size)))

@@ -1,10 +1,10 @@
-"""The program that an MPI launcher starts on every rank: searches a graph and proves the answers.
+"""Program of each rank of a job: searches a graph and proves the answers.
 
 ``mpirun -n 4 python -m relaxometer.distributed.run --problem bfs --graph kron:20 --scheme 2x2 --out runs/a``
 
-Rank 0 writes into the folder, when every rank has succeeded, ``times.parquet`` (a row a search),
-``certificates.parquet`` (how often each answer breaks each rule), with ``--levels`` ``levels.parquet`` (a row
-a level of each search, instrumented), and last ``run.json`` (the machine, the graph, the parameters).
+When every rank has succeeded, rank 0 writes into the folder ``times.parquet`` (one row per search),
+``certificates.parquet`` (violations of each rule by each answer), with ``--levels`` ``levels.parquet`` (one
+row per level of each instrumented search), and last ``run.json`` (machine, graph, parameters).
 """
 
 from __future__ import annotations
@@ -37,6 +37,13 @@ from relaxometer.distributed.stored import stored_block
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
 
+TRAFFIC = (
+    ("computing_ms", pa.float64()),
+    ("communication_ms", pa.float64()),
+    ("sent_bytes", pa.int64()),
+    ("plain_bytes", pa.int64()),
+)
+
 TIMES = pa.schema(
     [
         *RUNS,
@@ -45,36 +52,25 @@ TIMES = pa.schema(
         ("scheme", pa.string()),
         ("device_kind", pa.string()),
         ("teps", pa.float64()),
-        ("computing_ms", pa.float64()),
-        ("communication_ms", pa.float64()),
-        ("sent_bytes", pa.int64()),
-        ("plain_bytes", pa.int64()),
+        *TRAFFIC,
     ]
 )
-"""A row a search: the columns of `RUNS`; then input edges (stored ones where there is no edge list) a second;
-and from the instrumented search the sums over its levels, empty without ``--levels``."""
+"""One row per search. `teps` counts input edges, or stored ones without an edge list. Columns of `TRAFFIC`
+sum the levels of the instrumented search; they are empty without ``--levels``."""
 
-LEVELS = pa.schema(
-    [
-        *PHASES,
-        ("computing_ms", pa.float64()),
-        ("communication_ms", pa.float64()),
-        ("sent_bytes", pa.int64()),
-        ("plain_bytes", pa.int64()),
-    ]
-)
-"""A row a level of an instrumented search: see :class:`relaxometer.distributed.levels.Level`."""
+LEVELS = pa.schema([*PHASES, *TRAFFIC])
+"""One row per level of an instrumented search: see :class:`relaxometer.distributed.levels.Level`."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are a user's mistakes like any other."""
+    """A parser whose errors are a user's."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; see --help")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the program's arguments."""
+    """Return the parser of the arguments."""
     result = _Parser(prog="relaxometer.distributed.run", description=__doc__, allow_abbrev=False)
     result.add_argument("--problem", choices=tuple(ENGINES), required=True)
     result.add_argument(
@@ -96,14 +92,10 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
     result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
-    result.add_argument("--seed", type=int, default=1, help="of roots that are drawn (default 1)")
     result.add_argument("--repetitions", type=int, default=1, help="searches from each root (default 1)")
-    result.add_argument("--warmup", type=int, default=1, help="searches ahead of the clock (default 1)")
+    result.add_argument("--warmup", type=int, default=1, help="searches before timing (default 1)")
     result.add_argument("--device", choices=("auto", "cuda", "host"), default="auto")
     result.add_argument("--transport", choices=("auto", "nccl", "mpi"), default="auto")
-    result.add_argument(
-        "--weights", default="1:255", help="lowest and highest weight of kron (default 1:255)"
-    )
     result.add_argument("--levels", action="store_true", help="one more, instrumented, search from each root")
     result.add_argument(
         "--set",
@@ -117,14 +109,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the program; the other ranks call it with the same arguments."""
+    """Run the program."""
     with ending_together():
         load_mpi()
         execute(parser().parse_args(arguments), Ranks)
 
 
 def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKind], Ranks]) -> None:
-    """Do the run that the arguments ask for, on ranks of a device and a transport."""
+    """Do a run; `make_ranks` is called with a device and a transport."""
     make_block = _graph_maker(options)
     engines = ENGINES[options.problem]
     options.engine = options.engine or next(iter(engines))
@@ -161,7 +153,7 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKin
             "ranks": contexts,
             "blocks": memory,
             **environment(),
-            "parameters": solver.resolved,
+            "parameters": {**solver.resolved, "scheme": scheme, "ranks": ranks.size},
             "graph": {key: value for key, value in block.metadata.items() if key != "search_keys"}
             | {"name": block.name, "vertices": block.n_vertices, "arcs": block.n_arcs},
             "arguments": {name: str(value) for name, value in vars(options).items()},
@@ -171,7 +163,7 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKin
 
 
 def _graph_maker(options: argparse.Namespace) -> Any:
-    """Return a function from ranks and scheme to the block of the graph that is asked for."""
+    """Return a function from ranks and scheme to the block of the graph."""
     weighted = options.problem == "sssp"
     found = re.fullmatch(r"kron:(\d+)(?::(\d+))?", options.graph)
     if found is None:
@@ -181,14 +173,9 @@ def _graph_maker(options: argparse.Namespace) -> Any:
                 f"graph {options.graph}: expected kron:SCALE, kron:SCALE:SEED or a folder with a graph.json"
             )
         return lambda ranks, scheme: stored_block(ranks, scheme, folder, weighted=weighted)
-    bounds = re.fullmatch(r"(\d+):(\d+)", options.weights)
-    if bounds is None:
-        raise UserError(f"weights {options.weights!r}: expected two integers, such as 1:255")
     seed = int(found[2] or 2)
     try:
-        parameters = Graph500Parameters(
-            scale=int(found[1]), user_seeds=(seed, seed + 1), weight_range=(int(bounds[1]), int(bounds[2]))
-        )
+        parameters = Graph500Parameters(scale=int(found[1]), user_seeds=(seed, seed + 1))
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(f"graph {options.graph}: {first['loc'][0]}: {first['msg']}") from None
@@ -196,7 +183,7 @@ def _graph_maker(options: argparse.Namespace) -> Any:
 
 
 def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
-    """Return the engine's parameters as ``--set`` gives them."""
+    """Return the engine's parameters from ``--set``."""
     given = {}
     for text in settings:
         name, equals, value = text.partition("=")
@@ -215,11 +202,10 @@ def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]
     """Return the roots: those of a file, the graph's search keys, or drawn among vertices with arcs."""
     if options.sources is not None:
         try:
-            sources = pq.read_table(options.sources, columns=["source"])["source"].to_pylist()[
-                : options.roots
-            ]
+            table = pq.read_table(options.sources, columns=["source"])
         except (OSError, KeyError, pa.ArrowException) as error:
             raise UserError(f"{options.sources}: no column source to read ({error})") from None
+        sources = table["source"].to_pylist()[: options.roots]
         for source in sources:
             if not 0 <= source < block.n_vertices:
                 raise UserError(
@@ -229,7 +215,7 @@ def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]
         return sources
     if keys := block.metadata.get("search_keys"):
         return list(keys[: options.roots])
-    generator = np.random.default_rng(options.seed)
+    generator = np.random.default_rng(1)
     found: dict[int, None] = {}
     for _ in range(64):
         drawn = generator.integers(0, max(block.n_vertices, 1), 4 * options.roots).tolist()
@@ -243,17 +229,7 @@ def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]
 
 
 class Searches:
-    """Times searches, proves their answers, and keeps the rows of the tables.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    block : Block
-    solver : Solver
-        Of an engine.
-    options : Namespace
-        Names the problem and the engine.
-    """
+    """Times searches, proves their answers, and keeps the rows of the tables."""
 
     def __init__(self, ranks: Ranks, block: Block, solver: Any, options: argparse.Namespace) -> None:
         self._ranks, self._block, self._solver = ranks, block, solver
@@ -264,7 +240,7 @@ class Searches:
         self.levels: list[dict[str, Any]] = []
 
     def time(self, root: int, repetition: int, fixed: dict[str, float]) -> None:
-        """Search once, and prove the answer; its time is that of the rank that took longest."""
+        """Search once, timed by the slowest rank, and prove the answer."""
         self._ranks.barrier()
         with self._ranks.device.timer() as search:
             answer = self._solver.solve(root)
@@ -283,29 +259,33 @@ class Searches:
         if edges is None:
             directed = self._block.metadata.get("directed") is not False
             edges = int(totals["reached_arcs"] or 0) // (1 if directed else 2)
-        row = key | fixed | totals | {"time_ms": elapsed, "phases": answer.phases, "status": status}
-        row |= {"reason": reason, "teps": edges / (elapsed * 1e-3), "ranks": self._ranks.size}
-        row |= {
+        row = {
+            "time_ms": elapsed,
+            "phases": answer.phases,
+            "status": status,
+            "reason": reason,
+            "teps": edges / (elapsed * 1e-3),
+            "ranks": self._ranks.size,
             "engine": self._engine,
             "scheme": self._block.layout.scheme,
             "device_kind": self._ranks.device.kind,
         }
-        self.times.append(row)
+        self.times.append(key | fixed | totals | row)
 
     def instrument(self, root: int) -> None:
-        """Record the levels of one more search, and their sums in the rows of the timed ones."""
+        """Record the levels of one more search, and add their sums to the rows of the timed ones."""
         levels: list[Level] = []
         self._solver.solve(root, levels)
         for number, level in enumerate(levels, start=1):
             self.levels.append({"source": root, "phase": number, **asdict(level)})
-        names = ("relaxed_arcs", "computing_ms", "communication_ms", "sent_bytes", "plain_bytes")
+        names = ("relaxed_arcs", *(name for name, _ in TRAFFIC))
         sums = {name: sum(getattr(level, name) for level in levels) for name in names}
         for row in self.times:
             if row["source"] == root:
                 row.update(sums)
 
     def write(self, folder: Path, context: dict[str, Any]) -> None:
-        """Write everything; ``run.json`` is the last, so that a folder that has it is whole."""
+        """Write the tables, and last ``run.json``: a folder that has it is complete."""
         schema = certificates_schema(load_problem(self._problem))
         write_table(pa.Table.from_pylist(self.times, schema=TIMES), folder / "times.parquet")
         write_table(pa.Table.from_pylist(self.certificates, schema=schema), folder / "certificates.parquet")

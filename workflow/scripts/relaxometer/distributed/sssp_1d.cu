@@ -1,19 +1,17 @@
-// Kernels of the distributed near-far search for shortest paths: one rank's part of a phase. sssp_1d.py puts
-// them in order.
+// One rank's part of a phase of the distributed near-far search; sssp_1d.py calls the kernels in order.
 //
-// A rank owns some vertices and has all arcs that leave them. `best` holds, for every vertex of the graph,
-// the shortest distance known to this rank in the high word, and its predecessor in the low word. For an
-// owned vertex this is the search's state. For any other it is what the rank last proposed to the owner, so
-// that it proposes nothing longer. `changed` is a bitmap of the vertices whose word has improved since the
-// rank sent it to the owner or, for its own vertices, since `take_near` has seen it.
+// A rank has all arcs that leave its own vertices. `best` holds, for every vertex of the graph, the shortest
+// distance known to this rank in the high word, and its predecessor in the low word. For another rank's
+// vertex this is the last request to its owner. `changed` is a bitmap of the vertices improved since the last
+// request or, for own vertices, since `take_near`.
 //
-// A word changes only for a shorter distance, never for another predecessor at the same one: along arcs of
-// weight zero two vertices could otherwise become each other's predecessors.
+// A word changes only for a shorter distance: with another predecessor at the same distance, two vertices
+// could become each other's predecessors along arcs of weight zero.
 
 #include "problems/bfs/_pieces.cuh"
 
-// Words of a rank's counts: near vertices, distance of the nearest vertex that waits, arcs relaxed, whether a
-// distance was too long.
+// A rank's counts: near vertices, least distance of the waiting ones, arcs relaxed, whether a distance
+// overflowed.
 const u32 NEAR = 0, LEAST = 1, RELAXED = 2, OVERFLOWED = 3;
 
 // Words of a request: vertex, distance, predecessor.

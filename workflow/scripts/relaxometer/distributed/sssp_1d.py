@@ -1,13 +1,12 @@
-"""Shortest paths over several ranks: near-far search; a rank relaxes the arcs that leave its own vertices.
+"""Shortest paths over several ranks: near-far search; a rank relaxes the outgoing arcs of its vertices.
 
-Distances travel as requests: once per phase, a rank sends the owners the shorter distances that it has found
-to their vertices. All ranks process the vertices nearer than a common limit. When no rank has any, the limit
-becomes the distance of the nearest waiting vertex plus delta.
+Once per phase, a rank sends requests: the shorter distances that it has found, to the owners of the vertices.
+All ranks process the vertices nearer than a common limit. When none is left, the limit becomes the distance
+of the nearest waiting vertex plus delta.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from relaxometer.distributed.levels import Level, LevelClock, over
 from relaxometer.distributed.partition import Block
 from relaxometer.problems import variants
 from relaxometer.problems.bfs._levels import PIECE, WORD
+from relaxometer.problems.sssp import Answer
 
 SOURCE = read_source(Path(__file__).with_name("sssp_1d.cu"))
 
@@ -28,7 +28,7 @@ NEAR, LEAST, RELAXED, OVERFLOWED, REQUEST, WARP = (
 )
 
 NONE_WAITS = 2**62
-"""Distance of the nearest waiting vertex if no vertex waits."""
+"""The least distance of no waiting vertices."""
 
 
 class Parameters(variants.Parameters):
@@ -40,44 +40,19 @@ class Parameters(variants.Parameters):
         Distance of the limit beyond the nearest waiting vertex. "auto" is 32 (a warp) times the mean weight
         over the mean degree, after Davidson, Baxter, Garland and Owens (IPDPS 2014).
     local_phases : int
-        Most phases that a rank runs on its own vertices before requests are exchanged. More phases save
-        exchanges where neighbours mostly belong to the same rank, as on a road map, and cost relaxations
-        elsewhere.
+        Phases that a rank runs at most on its own vertices before requests are exchanged. More phases save
+        exchanges if neighbours mostly belong to the same rank, as on a road map, and cost relaxations
+        otherwise.
     """
 
     delta: PositiveInt | Literal["auto"] = "auto"
     local_phases: PositiveInt = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A rank's part of an answer.
-
-    Parameters
-    ----------
-    distance, predecessor : device array of shape (owned.size,), uint32
-        Of the owned vertices, as in :class:`relaxometer.problems.sssp.Answer`.
-    phases : int
-        Number of exchanges of requests.
-    overflowed : bool
-        Whether some path on some rank was too long for 32 bits.
-    """
-
-    distance: Any
-    predecessor: Any
-    phases: int
-    overflowed: bool
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What is kept of the answer and proven."""
-        return {"distance": self.distance, "predecessor": self.predecessor}
-
-
 class Solver:
-    """Distributed near-far search.
+    """Distributed near-far search; the arrays of its answers have shape (owned.size,).
 
-    A rank needs 64 bits for each vertex of the graph.
+    A rank needs 64 bits for each vertex of the graph. A phase ends with an exchange of requests.
 
     Parameters
     ----------
@@ -120,26 +95,22 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """All parameters, delta as chosen, the scheme and the transport."""
+        """All parameters, delta as chosen, and the transport."""
         return {
             **self._parameters.model_dump(),
             "delta": self._delta,
-            "scheme": self._block.layout.scheme,
-            "ranks": self._ranks.size,
             "transport": self._ranks.transport,
         }
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
-        """Find the distances of all vertices from `source`.
-
-        All ranks call it with the same source.
+        """Find the distances from `source`, the same on all ranks.
 
         Parameters
         ----------
         source : int
         levels : list, optional
-            If given, the run is instrumented and a :class:`Level` is appended for each phase, with mode
-            ``"near"``; such a run is not for timing.
+            If given, the run is instrumented: a :class:`Level` of mode ``"near"`` is appended for each phase.
+            Such a run is not timed.
         """
         self._begin(source)
         clock = LevelClock(self._ranks, levels)
@@ -170,7 +141,7 @@ class Solver:
             self._changed[source // WORD] = np.uint32(1 << source % WORD)
 
     def _take_near(self, limit: int) -> tuple[int, int]:
-        """List the near vertices; return their number and the distance of the nearest vertex that waits."""
+        """List the near vertices; return their number and the least distance of the waiting ones."""
         self._length.fill(0)
         self._counts[NEAR], self._counts[LEAST] = 0, NONE_WAITS
         begin, end = self._own_words

@@ -1,4 +1,4 @@
-"""Blocks of graphs that lie in files: each rank reads its share of the row groups."""
+"""Blocks of stored graphs: each rank reads its share of the row groups."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ from relaxometer.distributed.partition import Block, Layout
 from relaxometer.graphs.graph import REBUILD, read_metadata
 
 BATCH = 1 << 23
-"""Arcs that a rank reads and sends in one go, for the sake of memory."""
+"""Arcs read and sent at a time, which bounds memory."""
 
 
 def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, batch: int = BATCH) -> Block:
     """Read a rank's block of a graph that :func:`relaxometer.graphs.graph.write_graph` wrote.
-
-    A rank reads the row groups that hold its share of the arcs and those of their tails' offsets, and sends
-    the arcs to the ranks whose block they are in.
 
     Parameters
     ----------
@@ -32,9 +29,8 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
         See :class:`Layout`.
     folder : Path
     weighted : bool
-        Whether the arcs get their weights.
     batch : int
-        Arcs that a rank reads and sends in one go.
+        Arcs read and sent at a time.
 
     Raises
     ------
@@ -49,7 +45,7 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
 
 
 def _batches(ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int) -> Iterator[Arcs]:
-    """Yield this rank's share of the arcs; as many batches on every rank."""
+    """Yield this rank's share of the arcs, in as many batches on every rank."""
     share = -(-n_arcs // ranks.size)
     begin, end = min(ranks.rank * share, n_arcs), min((ranks.rank + 1) * share, n_arcs)
     columns = ["target", "weight"] if weighted else ["target"]
@@ -63,10 +59,7 @@ def _batches(ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int
 
 
 def _tails(path: Path, first: int, stop: int) -> np.ndarray:
-    """Return the tails of a range of arcs, shape (stop - first,), uint32, out of the column of offsets.
-
-    Reads no row group of offsets that lie wholly before or behind the range.
-    """
+    """Return the tails of a range of arcs, uint32, reading only the row groups of their offsets."""
     file = _open(path)
     described = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     least = [group.column(0).statistics.min for group in described]
@@ -78,7 +71,7 @@ def _tails(path: Path, first: int, stop: int) -> np.ndarray:
             offsets = file.read_row_group(number, columns=["offset"]).column("offset").to_numpy()
             before = int(np.searchsorted(offsets, first, side="right"))
             inside = offsets[before : np.searchsorted(offsets, stop, side="left")]
-            # The tail of an arc is the last vertex whose offset is not behind it.
+            # The tail of an arc is the last vertex whose offset is at or before it.
             if before:
                 tails[0] = row + before - 1
             np.maximum.at(tails, inside - first, row + before + np.arange(len(inside)))
@@ -87,7 +80,7 @@ def _tails(path: Path, first: int, stop: int) -> np.ndarray:
 
 
 def read_slice(path: Path, columns: list[str], first: int, stop: int) -> dict[str, np.ndarray]:
-    """Return the rows `first` to `stop` - 1 of some columns, reading no more row groups than hold them."""
+    """Return rows `first` to `stop` - 1 of some columns, reading only the row groups that hold them."""
     file = _open(path)
     if first >= stop:
         return {name: np.empty(0, dtype=np.uint32) for name in columns}

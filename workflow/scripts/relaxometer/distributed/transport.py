@@ -1,4 +1,4 @@
-"""How arrays travel between ranks: by NCCL from GPU to GPU, or by MPI through host memory."""
+"""Transport of arrays between ranks: NCCL from GPU to GPU, or MPI through host memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import Device
 
 Message = tuple[int, Any]
-"""A rank and a contiguous device array to send to it, or to receive from it."""
+"""A rank and a contiguous device array to send to it or receive from it."""
 
 
 class Pending:
@@ -21,7 +21,7 @@ class Pending:
     Parameters
     ----------
     finish : callable
-        Waits for it.
+        Waits for the end.
     keep : object
         Buffers that must live until then.
     """
@@ -44,11 +44,11 @@ class Transport(Protocol):
         """Exchange arrays; kernels launched afterwards may use them."""
 
     def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
-        """Begin an exchange that overlaps with whatever is launched next."""
+        """Begin an exchange that overlaps with the next launches."""
 
 
 class MpiTransport:
-    """MPI; arrays on a GPU are staged in host memory, since MPI need not support GPUs."""
+    """MPI; arrays on a GPU are staged in host memory, since not every MPI supports GPUs."""
 
     name = "mpi"
 
@@ -87,7 +87,7 @@ class NcclTransport:
     def __init__(self, world: Any, device: Device) -> None:
         self._world, self._cuda = world, device.xp.cuda
         self._nccl, self._communicator = connect(world)
-        self._beside: Any = None
+        self._second: Any = None
 
     def exchange(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> None:
         """Exchange arrays."""
@@ -96,13 +96,13 @@ class NcclTransport:
 
     def start(self, outgoing: Sequence[Message], incoming: Sequence[Message]) -> Pending:
         """Begin an exchange, on a second stream and communicator, after all work of the current stream."""
-        if self._beside is None:
-            self._beside = connect(self._world)[1], self._cuda.Stream(non_blocking=True)
-        communicator, beside = self._beside
+        if self._second is None:
+            self._second = connect(self._world)[1], self._cuda.Stream(non_blocking=True)
+        communicator, stream = self._second
         current = self._cuda.get_current_stream()
-        beside.wait_event(current.record())
-        self._send(communicator, beside.ptr, outgoing, incoming)
-        done = beside.record()
+        stream.wait_event(current.record())
+        self._send(communicator, stream.ptr, outgoing, incoming)
+        done = stream.record()
         return Pending(lambda: current.wait_event(done), (outgoing, incoming))
 
     def _send(
@@ -135,5 +135,5 @@ def connect(world: Any) -> tuple[Any, Any]:
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
-    """Return the array's bytes; MPI counts them in 32 bits, and no message here reaches 2 GiB."""
+    """Return the array's bytes; MPI's 32-bit counts suffice, since no message reaches 2 GiB."""
     return array.reshape(-1).view(np.uint8)
