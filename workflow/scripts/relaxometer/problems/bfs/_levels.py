@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
-from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -101,3 +101,29 @@ def full_beyond(xp: Any, n_vertices: int) -> Any:
     if n_vertices % WORD:
         bitmap[-1] = np.uint32(2**WORD - (1 << n_vertices % WORD))
     return bitmap
+
+
+def search_levels(
+    graph: ResidentGraph, source: int, phases: list[Phase] | None, mode: str, kernels: Any, found_at: int
+) -> Answer:
+    """Run levels of one mode until one finds nothing.
+
+    `kernels` is a `TopDown` or a `BottomUp`, with the number of vertices found at `found_at` of its counts.
+    """
+    device, n = graph.device, graph.n_vertices
+    answer, log = Levels(graph, source), LevelLog(device, phases)
+    frontier = singleton(device.xp, n, source)
+    visited = full_beyond(device.xp, n)
+    visited[source // WORD] |= np.uint32(1 << source % WORD)
+    following = device.xp.empty_like(frontier)
+    words = 0, words_of(n)
+    depth, found = 0, 1
+    while found:
+        kernels.run(depth, words, frontier, visited, following, answer, instrumented=log.wanted)
+        frontier, following = following, frontier
+        depth += 1
+        found = device.item(kernels.counts, found_at)
+        if log.wanted:
+            elapsed_ms = log.elapsed_ms()
+            log.end_level(mode, found, device.item(kernels.counts, 1), elapsed_ms)
+    return Answer(answer.level, answer.predecessor, depth)

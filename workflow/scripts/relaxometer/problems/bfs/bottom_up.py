@@ -10,16 +10,7 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import (
-    WORD,
-    LevelLog,
-    Levels,
-    full_beyond,
-    kernels,
-    over,
-    singleton,
-    words_of,
-)
+from relaxometer.problems.bfs._levels import Levels, kernels, over, search_levels, words_of
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -119,22 +110,4 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""
-        graph, device = self._graph, self._graph.device
-        n = graph.n_vertices
-        answer = Levels(graph, source)
-        frontier = singleton(device.xp, n, source)
-        visited = full_beyond(device.xp, n)
-        visited[source // WORD] |= np.uint32(1 << source % WORD)
-        following = device.xp.empty_like(frontier)
-        log = LevelLog(device, phases)
-        depth, found = 0, 1
-        while found:
-            bitmaps = frontier, visited, following
-            self._bottom_up.run(depth, (0, words_of(n)), *bitmaps, answer, instrumented=log.wanted)
-            frontier, following = following, frontier
-            depth += 1
-            found = device.item(self._bottom_up.counts)
-            if log.wanted:
-                elapsed_ms = log.elapsed_ms()
-                log.end_level("bottom-up", found, device.item(self._bottom_up.counts, 1), elapsed_ms)
-        return Answer(answer.level, answer.predecessor, depth)
+        return search_levels(self._graph, source, phases, "bottom-up", self._bottom_up, 0)

@@ -143,8 +143,10 @@ class _DeviceSide:
     def __init__(self, graph: ResidentGraph, threshold: int) -> None:
         self._graph = graph
         self._n_words = words_of(graph.n_vertices)
-        self._top_down = TopDown(graph)
-        self._bottom_up = BottomUp(graph, threshold)
+        self._kernels: dict[str, TopDown | BottomUp] = {
+            "top-down": TopDown(graph),
+            "bottom-up": BottomUp(graph, threshold),
+        }
         self._received = _pinned(graph.device, self._n_words)
 
     def start(self, source: int) -> None:
@@ -157,13 +159,11 @@ class _DeviceSide:
 
     def launch(self, direction: str, depth: int, cut: int, *, instrumented: bool) -> None:
         """Queue the search of the words from `cut` on, and the copy of its bitmap to the host."""
-        self._following.fill(0)
+        if direction == "bottom-up":
+            self._following.fill(0)
         words = cut, self._n_words
         bitmaps = self._frontier, self._visited, self._following, self.answer
-        if direction == "top-down":
-            self._top_down.run(depth, words, *bitmaps)
-        else:
-            self._bottom_up.run(depth, words, *bitmaps, instrumented=instrumented)
+        self._kernels[direction].run(depth, words, *bitmaps, instrumented=instrumented)
         if self._graph.device.kind == "cuda":
             self._following.get(out=self._received, blocking=False)
         else:
@@ -171,8 +171,7 @@ class _DeviceSide:
 
     def examined(self, direction: str) -> int:
         """Return the arcs that the GPU examined in the last level."""
-        counts = self._top_down.counts if direction == "top-down" else self._bottom_up.counts
-        return int(self._graph.device.item(counts, 1))
+        return int(self._graph.device.item(self._kernels[direction].counts, 1))
 
     def received(self) -> Any:
         """Wait for the bitmap of the vertices found here, and return it."""

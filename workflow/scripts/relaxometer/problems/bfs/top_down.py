@@ -8,18 +8,7 @@ import numpy as np
 
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
-from relaxometer.problems.bfs._levels import (
-    PIECE,
-    WORD,
-    LevelLog,
-    Levels,
-    filling,
-    full_beyond,
-    kernels,
-    over,
-    singleton,
-    words_of,
-)
+from relaxometer.problems.bfs._levels import PIECE, Levels, filling, kernels, over, search_levels
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -52,7 +41,15 @@ class TopDown:
         self.counts = xp.zeros(3, dtype=xp.uint64)
 
     def run(
-        self, depth: int, words: tuple[int, int], frontier: Any, visited: Any, following: Any, answer: Levels
+        self,
+        depth: int,
+        words: tuple[int, int],
+        frontier: Any,
+        visited: Any,
+        following: Any,
+        answer: Levels,
+        *,
+        instrumented: bool,
     ) -> None:
         """Launch a level.
 
@@ -63,11 +60,14 @@ class TopDown:
         words : (int, int)
             Range of the words to search from.
         frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; the level adds the vertices found to the last two.
+            Bitmaps; the level adds the vertices found to `visited` and writes `following`.
         answer : Levels
+        instrumented : bool
+            Without effect: arcs are always counted.
         """
         graph = self._graph
         self.counts.fill(0)
+        following.fill(0)
         if words[0] == words[1]:
             return
         csr = graph.offsets, graph.targets
@@ -101,23 +101,4 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""
-        graph, device = self._graph, self._graph.device
-        n = graph.n_vertices
-        answer = Levels(graph, source)
-        frontier = singleton(device.xp, n, source)
-        visited = full_beyond(device.xp, n)
-        visited[source // WORD] |= np.uint32(1 << source % WORD)
-        following = device.xp.zeros_like(frontier)
-        log = LevelLog(device, phases)
-        depth = 0
-        found = 1
-        while found:
-            self._top_down.run(depth, (0, words_of(n)), frontier, visited, following, answer)
-            frontier, following = following, frontier
-            following.fill(0)
-            depth += 1
-            found = device.item(self._top_down.counts, 2)
-            if log.wanted:
-                elapsed_ms = log.elapsed_ms()
-                log.end_level("top-down", found, device.item(self._top_down.counts, 1), elapsed_ms)
-        return Answer(answer.level, answer.predecessor, depth)
+        return search_levels(self._graph, source, phases, "top-down", self._top_down, 2)
