@@ -84,7 +84,7 @@ def test_a_wrong_answer_leaves_no_rate(tmp_path):
 
 def test_rates_name_the_fastest_run_and_how_ranks_are_joined(table):
     text = text_of(distributed.rates(table))
-    assert "fastest: strong-4 with 300 on 4 ranks" in text
+    assert "fastest: strong-4 with 300·10⁹ edges/s on 4 ranks" in text
     assert "NVIDIA X, ranks joined by NCCL" in text
 
 

@@ -219,7 +219,10 @@ def test_the_headline_keeps_emulated_and_real_times_apart():
     real, emulated = figure.axes
     assert [label.get_text() for label in real.get_yticklabels()] == ["dijkstra-cpu (CPU)"]
     assert [label.get_text() for label in emulated.get_yticklabels()] == ["conventional"]
-    assert (real.get_xlabel(), emulated.get_xlabel()) == ("Median time [CPU ms]", "Median time [emulated ms]")
+    assert (real.get_xlabel(), emulated.get_xlabel()) == (
+        "Median time [ms, CPU]",
+        "Median time [ms, emulated]",
+    )
     assert "Not shown: adaptive on town (invalid)" in texts(figure)
 
 
@@ -229,7 +232,7 @@ def test_the_headline_puts_gpu_and_cpu_on_one_axis_with_a_label():
     )
     (axes,) = summary.median_times(lines).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["dijkstra-cpu (CPU)", "conventional"]
-    assert axes.get_xlabel() == "Median time [GPU and CPU ms]"
+    assert axes.get_xlabel() == "Median time [ms, GPU and CPU]"
 
 
 @pytest.fixture

@@ -55,7 +55,10 @@ def test_auto_says_what_it_chose_and_why(finished):
     assert line["Chosen"] in ("tiled", "near-far", "adaptive-persistent")
     assert line["Why"].startswith("a map (mean degree 3.6")
     assert "near-far" in line["Why"]
-    assert table["Graph"].tolist() == ["tiny", "No graph on which auto and another variant ran in real time"]
+    assert table["Graph"].tolist() == [
+        "tiny",
+        "There is no graph on which auto and another variant ran in real time",
+    ]
     assert finished.path("results/figures/common/auto-regret.svg").stat().st_size > 1000
 
 

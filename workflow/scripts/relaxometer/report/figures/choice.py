@@ -79,7 +79,7 @@ def in_short(table: pd.DataFrame) -> str:
     """Return the number of graphs on which the choice was good, from the table of :func:`regrets`."""
     real = table[table["device_kind"] != EMULATED] if len(table) else table
     if real.empty:
-        return "No graph on which auto and another variant ran in real time"
+        return "There is no graph on which auto and another variant ran in real time"
     good = int((real["regret"] <= CLOSE).sum())
     return f"auto is within {CLOSE:.0%} of the best on {good} of {len(real)} graphs"
 

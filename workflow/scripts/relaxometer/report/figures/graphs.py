@@ -81,7 +81,7 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     _mark_at(axes, float(weights.mean()), "mean", height=0.25)
     axes.set(xscale="log", ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
     axes.yaxis.set_major_formatter(PercentFormatter(1))
-    axes.set_ylabel("Share of the arcs with at most this weight")
+    axes.set_ylabel("Cumulative share of the arcs")
     spread = weights.std() / weights.mean() if weights.any() else 0
     finding = (
         f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (Suzuki et al.: 2.2 times)"
@@ -234,7 +234,7 @@ def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
         xscale="log",
         ylim=(0, 1.02),
         xlabel="Blocks in a graph",
-        ylabel="Share in graphs of at most this size",
+        ylabel="Cumulative share",
     )
     for limit, name in LIMIT_NAMES.items():
         share = description["sizes"]["share_at_most"][str(limit)]

@@ -58,7 +58,8 @@ def rates(table: pd.DataFrame) -> Figure:
         plain_log(axes.yaxis)
 
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
-    best = f"fastest: {fastest['variant']} with {fastest['median_gteps']:,.3g} on {fastest['ranks']} ranks"
+    rate = f"{fastest['median_gteps']:,.3g}·10⁹ edges/s"
+    best = f"fastest: {fastest['variant']} with {rate} on {fastest['ranks']} ranks"
     if shown["model_gteps"].notna().any():
         best += "; dotted: cost model"
     return _panels(shown, title, draw, f"{_machine(shown)}\n{best}")

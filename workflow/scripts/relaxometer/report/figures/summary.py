@@ -40,7 +40,7 @@ def median_times(summary: pd.DataFrame) -> Figure:
 
     Real and emulated times never share a panel. Lines of ``summary.csv`` without a time are named, not drawn.
     """
-    title = "Median time of a search"
+    title = "Median time of a search, by graph and variant"
     timed = summary.dropna(subset=["median_ms"])
     if timed.empty:
         return empty_figure(title, "No variant finished with every answer proven right.")
@@ -109,7 +109,7 @@ def _set_ticks(axes: Axes) -> None:
 def _time_axis(rows: pd.DataFrame) -> str:
     """Name the time axis of a column by the clocks of its rows."""
     kinds = [CLOCKS[kind] for kind in CLOCKS if kind in set(rows["device_kind"])]
-    return f"Median time [{' and '.join(kinds)} ms]"
+    return f"Median time [ms, {' and '.join(kinds)}]"
 
 
 def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:

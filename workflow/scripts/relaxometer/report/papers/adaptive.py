@@ -105,7 +105,7 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
         axes.plot(limit, share, "o", color=colour)
         annotate(axes, f"{share:.0%} at or under {name}", (limit, share), (-8, 5), ha="right", fontsize=8.5)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
-    axes.set_ylabel("Share of phases with at most that many")
+    axes.set_ylabel("Cumulative share of the phases")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     finding = (

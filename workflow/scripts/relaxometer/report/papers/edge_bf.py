@@ -237,7 +237,7 @@ def gains(measured: pd.DataFrame) -> Figure:
             axes.plot(gain.index, gain, label=name, **style.line)
     axes.axhline(1, color=GREY, linewidth=0.9)
     _vertices_axis(axes, kernels["vertices"])
-    axes.set_ylabel("Mean time without / mean time with")
+    axes.set_ylabel("Speed-up of the mean time")
     legend_above(axes, 3)
     entitle(figure, title, f"{in_words(kernels, 'device')}; {_gains_on_largest(kernels)}")
     return figure

@@ -101,7 +101,8 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
         lines.append(NOT_GPU_TIMES)
     else:
         lines += [
-            f"{graph}: {variant} is first with {value:,.3g}" for graph, (variant, value) in best.items()
+            f"{graph}: {variant} is fastest with {value:,.3g}·10⁹ edges/s"
+            for graph, (variant, value) in best.items()
         ]
     entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
     return figure

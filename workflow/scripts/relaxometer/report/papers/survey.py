@@ -158,9 +158,9 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
     medians = times.groupby("order")["time_ms"].median()
     figure, (left, right) = new_figure(3.2, 2)
     _bars(left, orders, [medians[order] for order in orders])
-    left.set_ylabel(f"Median time of a search [ms{emulated_note(kind)}]")
+    left.set_ylabel(f"Median time of a search\n[ms{emulated_note(kind)}]")
     _bars(right, orders, [relaxed.get(order, np.nan) for order in orders])
-    right.set_ylabel("Relaxations per reachable arc")
+    right.set_ylabel("Relaxations\nper reachable arc")
     entitle(figure, title, _order_finding(times, orders, kind))
     return figure
 
