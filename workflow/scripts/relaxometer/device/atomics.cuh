@@ -27,6 +27,12 @@ __device__ __forceinline__ u32 thread_count()
 #ifdef __CUDA_ON_HOST__
 
 template <typename T>
+inline T read_only(const T* address)
+{
+    return *address;
+}
+
+template <typename T>
 inline T load_relaxed(const T* address)
 {
     T value;
@@ -41,6 +47,38 @@ inline void store_relaxed(T* address, T value)
 }
 
 #else
+
+// Loads through the read-only cache, of words that no thread writes during the kernel. Unlike `__ldg`, whose
+// assembly is volatile, the compiler may move these loads past others and past atomic operations.
+__device__ __forceinline__ u32 read_only(const u32* address)
+{
+    u32 value;
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(value) : "l"(address));
+    return value;
+}
+
+__device__ __forceinline__ i64 read_only(const i64* address)
+{
+    i64 value;
+    asm("ld.global.nc.s64 %0, [%1];" : "=l"(value) : "l"(address));
+    return value;
+}
+
+__device__ __forceinline__ uint2 read_only(const uint2* address)
+{
+    uint2 value;
+    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "l"(address));
+    return value;
+}
+
+__device__ __forceinline__ uint4 read_only(const uint4* address)
+{
+    uint4 value;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+        : "l"(address));
+    return value;
+}
 
 // In PTX, volatile accesses are relaxed accesses of system scope, and the compiler neither merges nor drops
 // them. cuda::atomic_ref does the same but needs a large header.

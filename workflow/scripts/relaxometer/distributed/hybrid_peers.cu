@@ -257,7 +257,7 @@ __device__ void settle_found(const Search& search, u32 depth, u32* __restrict__ 
                 if (word >> lane & 1) {
                     u32 v = (base + owner) * GROUP + k * 32 + lane;
                     level[v] = depth + 1;
-                    tally->arcs += __ldg(&search.degrees[v]);
+                    tally->arcs += read_only(&search.degrees[v]);
                     ++tally->found;
                 }
             }

@@ -13,11 +13,11 @@ struct Rows {
 
     __device__ __forceinline__ i64 begin(u64 v) const
     {
-        return __ldg(&offsets[v]);
+        return read_only(&offsets[v]);
     }
     __device__ __forceinline__ u32 target(i64 i) const
     {
-        return __ldg(&targets[i]);
+        return read_only(&targets[i]);
     }
 };
 
@@ -52,7 +52,7 @@ __device__ __forceinline__ u32 search_row_by_warp(const u32* targets, i64 begin,
     u32 lane = threadIdx.x % WARP;
     for (i64 i = begin; i < end; i += WARP) {
         bool inside = i + lane < end;
-        u32 u = inside ? __ldg(&targets[i + lane]) : 0;
+        u32 u = inside ? read_only(&targets[i + lane]) : 0;
         *examined += inside;
         u32 hits = __ballot_sync(ALL_LANES, inside && contains(frontier, u));
         if (hits) return __shfl_sync(ALL_LANES, u, __ffs(hits) - 1);

@@ -41,7 +41,7 @@ __device__ __forceinline__ u32 search_row(const u32* row, u32 length, const u32*
         u32 parent = NO_PREDECESSOR;
 #pragma unroll
         for (u32 j = DEEP; j > 0; --j) {
-            u32 u = __ldg(&row[min(i + j, length) - 1]);
+            u32 u = read_only(&row[min(i + j, length) - 1]);
             if (contains(frontier, u)) parent = u;
         }
         *examined += min(length - i, DEEP);
@@ -70,7 +70,7 @@ __device__ __forceinline__ u32 scan(const BottomUp& search, const Bitmaps& bitma
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
             u32 v = first + 32 * j + lane;
-            probed[j] = open[j] >> lane & 1 ? __ldg(&search.probes[v]) : 0;
+            probed[j] = open[j] >> lane & 1 ? read_only(&search.probes[v]) : 0;
         }
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {

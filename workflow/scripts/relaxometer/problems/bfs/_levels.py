@@ -115,12 +115,14 @@ def search_levels(
     frontier = singleton(device.xp, n, source)
     visited = full_beyond(device.xp, n)
     visited[source // WORD] |= np.uint32(1 << source % WORD)
-    following = device.xp.empty_like(frontier)
+    following = device.xp.zeros_like(frontier)
     words = 0, words_of(n)
     depth, found = 0, 1
     while found:
         kernels.run(depth, words, frontier, visited, following, answer, instrumented=log.wanted)
         frontier, following = following, frontier
+        if kernels.adds:
+            following.fill(0)  # while the level runs
         depth += 1
         found = device.item(kernels.counts, found_at)
         if log.wanted:

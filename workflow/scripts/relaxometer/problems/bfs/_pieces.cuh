@@ -27,8 +27,8 @@ __device__ __forceinline__ u32 pieces_of(i64 degree)
 __device__ __forceinline__ Piece piece_of(u64 entry, const i64* offsets)
 {
     u32 v = static_cast<u32>(entry);
-    i64 begin = __ldg(&offsets[v]) + static_cast<i64>(entry >> 32) * PIECE;
-    return {v, begin, min(__ldg(&offsets[v + 1]), begin + PIECE)};
+    i64 begin = read_only(&offsets[v]) + static_cast<i64>(entry >> 32) * PIECE;
+    return {v, begin, min(read_only(&offsets[v + 1]), begin + PIECE)};
 }
 
 // Appends the rows of each lane's DEEP vertices for which `taken` has a bit, with one atomic addition per
@@ -43,7 +43,7 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
 #pragma unroll
     for (u32 j = 0; j < DEEP; ++j) {
         u32 v = vertices[j];
-        i64 degree = taken >> j & 1 ? __ldg(&offsets[v + 1]) - __ldg(&offsets[v]) : 0;
+        i64 degree = taken >> j & 1 ? read_only(&offsets[v + 1]) - read_only(&offsets[v]) : 0;
         arcs += degree;
         pieces[j] = pieces_of(degree);
         own += pieces[j];

@@ -37,7 +37,11 @@ class BottomUp:
     ----------
     counts : device array of shape (2,), uint64
         Vertices found by the last level and, if it was instrumented, arcs examined.
+    adds : bool
+        `run` writes every word of the bitmap of the next level.
     """
+
+    adds = False
 
     def __init__(self, graph: ResidentGraph, threshold: int) -> None:
         self._graph = graph

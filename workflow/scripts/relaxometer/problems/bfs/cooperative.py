@@ -159,8 +159,7 @@ class _DeviceSide:
 
     def launch(self, direction: str, depth: int, cut: int, *, instrumented: bool) -> None:
         """Queue the search of the words from `cut` on, and the copy of its bitmap to the host."""
-        if direction == "bottom-up":
-            self._following.fill(0)
+        self._following.fill(0)
         words = cut, self._n_words
         bitmaps = self._frontier, self._visited, self._following, self.answer
         self._kernels[direction].run(depth, words, *bitmaps, instrumented=instrumented)

@@ -26,7 +26,11 @@ class TopDown:
     ----------
     counts : device array of shape (3,), uint64
         Pieces, arcs and vertices found by the last level.
+    adds : bool
+        `run` adds to an empty bitmap of the next level; otherwise it writes every word.
     """
+
+    adds = True
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph = graph
@@ -60,14 +64,13 @@ class TopDown:
         words : (int, int)
             Range of the words to search from.
         frontier, visited, following : device array of shape (n_words,), uint32
-            Bitmaps; the level adds the vertices found to `visited` and writes `following`.
+            Bitmaps; the level adds the vertices found to `visited` and to `following`, which is empty.
         answer : Levels
         instrumented : bool
             Without effect: arcs are always counted.
         """
         graph = self._graph
         self.counts.fill(0)
-        following.fill(0)
         if words[0] == words[1]:
             return
         csr = graph.offsets, graph.targets

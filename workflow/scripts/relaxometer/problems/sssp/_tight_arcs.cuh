@@ -25,14 +25,14 @@ __device__ inline void follow_positive_arcs(const Graph& graph, const u32* dista
     for (u32 u = thread_id(); u < graph.n; u += thread_count()) {
         u32 before = distance[u];
         if (before == UNREACHED) continue;
-        i64 end = __ldg(&graph.offsets[u + 1]);
-        for (i64 i = __ldg(&graph.offsets[u]); i < end; ++i) {
-            u32 weight = __ldg(&graph.weights[i]);
+        i64 end = read_only(&graph.offsets[u + 1]);
+        for (i64 i = read_only(&graph.offsets[u]); i < end; ++i) {
+            u32 weight = read_only(&graph.weights[i]);
             u64 length = static_cast<u64>(before) + weight;
             if (length >= UNREACHED) {
                 store_relaxed(overflowed, 1u);
             } else if (weight != 0) {
-                u32 v = __ldg(&graph.targets[i]);
+                u32 v = read_only(&graph.targets[i]);
                 if (length == distance[v]) store_relaxed(&predecessor[v], u);
             }
         }
@@ -46,7 +46,7 @@ __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& gr
     for (u32 round = 0;; ++round) {
         if (thread_id() == 0) changed[(round + 1) % 3] = 0;
         for (u32 i = thread_id(); i < graph.n_zero_arcs; i += thread_count()) {
-            uint2 arc = __ldg(&graph.zero_arcs[i]);
+            uint2 arc = read_only(&graph.zero_arcs[i]);
             if (distance[arc.x] != distance[arc.y]) continue;
             if (load_relaxed(&predecessor[arc.x]) == NO_PREDECESSOR) continue;
             if (load_relaxed(&predecessor[arc.y]) != NO_PREDECESSOR) continue;

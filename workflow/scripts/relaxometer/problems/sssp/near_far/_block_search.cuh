@@ -64,7 +64,7 @@ struct BlockSearch : Search<BlockSearch> {
 
     __device__ void relax(const Entry& from, u32 i)
     {
-        uint2 arc = __ldg(&graph.arcs[i]);
+        uint2 arc = read_only(&graph.arcs[i]);
         u32 length = path_length(from, arc.x, arc.y);
         ++relaxed;
         if (length == UNREACHED) return;
@@ -88,7 +88,7 @@ struct BlockSearch : Search<BlockSearch> {
     // The arcs of an entry except the vertex's first three.
     __device__ uint2 rest_of(const Entry& entry) const
     {
-        uint2 row = __ldg(&graph.rows[entry.vertex]);
+        uint2 row = read_only(&graph.rows[entry.vertex]);
         if (entry.piece == 0) return make_uint2(row.x + 3, row.y);
         u32 begin = row.x + entry.piece * PIECE;
         return make_uint2(begin, min(row.y, begin + PIECE));
@@ -126,7 +126,7 @@ struct BlockSearch : Search<BlockSearch> {
             if (i >= total) continue;
             if (i < near_count) entry = near_entry(i);
             u32 distance = load_relaxed(&tree.distance[entry.vertex]);
-            uint4 pair = __ldg(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
+            uint4 pair = read_only(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
             if (distance != entry.distance) continue;
             if (entry.piece != 0) {
                 if (half == 0 && relax_rest(entry)) left = true;

@@ -120,7 +120,7 @@ struct GridPhase : Search<GridPhase> {
             uint2 arcs = make_uint2(0, 0);
             u32 degree = 0;
             if (lane < per_warp && i < total) {
-                uint2 row = __ldg(&graph.rows[entry.vertex]);
+                uint2 row = read_only(&graph.rows[entry.vertex]);
                 if (is_fresh(entry)) {
                     if (entry.piece == 0) {
                         tree.predecessor[entry.vertex] = entry.predecessor;
@@ -181,7 +181,7 @@ struct GridPhase : Search<GridPhase> {
                 from[r].vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
                 from[r].predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
                 u32 i = k + __shfl_sync(ALL_LANES, shift, owner);
-                to[r] = k < total ? __ldg(&graph.arcs[i]) : make_uint2(NO_ARC, 0);
+                to[r] = k < total ? read_only(&graph.arcs[i]) : make_uint2(NO_ARC, 0);
             }
             relax_round(from, to);
         }

@@ -40,15 +40,8 @@ class Solver(adaptive.Adaptive):
         self._state = xp.zeros(SOURCE.layout("State").size, dtype=xp.uint8)
         self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
         module = graph.device.module(SOURCE.path, cooperative=True)
-        self._problem = module.struct(
-            "Problem",
-            n=np.uint32(n),
-            Ma=xp.empty(n, dtype=xp.uint8),
-            Ua=xp.empty(n, dtype=xp.uint64),
-            lists=[xp.empty(n, dtype=xp.uint32) for _ in range(2)],
-            state=self._state,
-            log=self._log,
-        )
+        self._work = (xp.empty(n, dtype=xp.uint8), *(xp.empty(n, dtype=xp.uint32) for _ in range(2)))
+        self._proposals = xp.empty(n, dtype=xp.uint64)
         self._search = module.get_function("search")
         self._block = threads_per_block(graph.device, BLOCK)
         self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
@@ -61,7 +54,8 @@ class Solver(adaptive.Adaptive):
         Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
         rule = np.uint32(self._first_mode), np.float32(self._to_all_us), np.float32(self._to_selected_us)
         log_rows = np.uint32(LOG_ROWS if phases is not None else 0)
-        arguments = self._problem, *self._graph.csr[1:], np.uint32(source), *rule, Ca, Pa, log_rows
+        results = Ca, Pa, self._proposals, self._state, self._log, log_rows
+        arguments = (*self._graph.csr, np.uint32(source), *rule, *self._work, *results)
         self._search(self._blocks, self._block, arguments)
         overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
         if phases is not None:

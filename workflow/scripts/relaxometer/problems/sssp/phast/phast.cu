@@ -150,7 +150,7 @@ __device__ __forceinline__ void relax(const Loaded& loaded, const Slices& slices
     for (u32 k = 0; k < AHEAD; ++k) best = min(best, sum(from[loaded.arcs[k].x], loaded.arcs[k].y));
     const uint2* arcs = arcs_of(slices, loaded.slice) + AHEAD * WARP;
     for (u32 k = AHEAD; k < arcs_per_lane(loaded.slice); ++k, arcs += WARP) {
-        uint2 arc = __ldg(arcs);
+        uint2 arc = read_only(arcs);
         best = min(best, sum(from[arc.x], arc.y));
     }
     lower(loaded.slice, best, distance);
@@ -191,11 +191,11 @@ struct Upward {
 
 __device__ __forceinline__ void load(Upward& loaded, const Hierarchy& hierarchy, u32 ancestor)
 {
-    loaded.begin = __ldg(&hierarchy.up_offsets[ancestor]) + lane();
-    loaded.end = __ldg(&hierarchy.up_offsets[ancestor + 1]);
+    loaded.begin = read_only(&hierarchy.up_offsets[ancestor]) + lane();
+    loaded.end = read_only(&hierarchy.up_offsets[ancestor + 1]);
     for (u32 k = 0; k < AHEAD; ++k) {
         u32 i = loaded.begin + k * WARP;
-        loaded.arcs[k] = i < loaded.end ? __ldg(&hierarchy.up_arcs[i]) : make_uint2(0, UNREACHED);
+        loaded.arcs[k] = i < loaded.end ? read_only(&hierarchy.up_arcs[i]) : make_uint2(0, UNREACHED);
     }
 }
 
@@ -211,7 +211,7 @@ __device__ __forceinline__ void find_ancestors(const Hierarchy& hierarchy, u32 n
     for (u32 k = threadIdx.x; k <= depth; k += blockDim.x) {
         u32 above = source;
         for (u32 bit = 0; k >> bit != 0; ++bit) {
-            if (k >> bit & 1) above = __ldg(&hierarchy.jumps[static_cast<size_t>(bit) * n + above]);
+            if (k >> bit & 1) above = read_only(&hierarchy.jumps[static_cast<size_t>(bit) * n + above]);
         }
         ancestor[k] = above;
         distance[k] = k == 0 ? 0 : UNREACHED;
@@ -225,7 +225,7 @@ __device__ __forceinline__ void find_ancestors(const Hierarchy& hierarchy, u32 n
 __device__ __forceinline__ void climb(const Hierarchy& hierarchy, u32 n, u32 source, u32* memory,
                                       const State& state)
 {
-    u32 depth = __ldg(&hierarchy.depth[source]);
+    u32 depth = read_only(&hierarchy.depth[source]);
     u32* triangle = memory;
     u32* ancestor = memory + WARP * WARP;
     u32* distance = ancestor + depth + 1;
@@ -256,7 +256,7 @@ __device__ __forceinline__ void climb(const Hierarchy& hierarchy, u32 n, u32 sou
             lower_shared(&distance[depth - loaded.arcs[k].x], sum(before, loaded.arcs[k].y));
         }
         for (u32 i = loaded.begin + AHEAD * WARP; i < loaded.end; i += WARP) {
-            uint2 arc = __ldg(&hierarchy.up_arcs[i]);
+            uint2 arc = read_only(&hierarchy.up_arcs[i]);
             lower_shared(&distance[depth - arc.x], sum(before, arc.y));
         }
     }
@@ -284,20 +284,20 @@ struct Task {
     {
         const Slices& inside = hierarchy.inside;
         u32 path_length = state.board->path_length;
-        begin = __ldg(&hierarchy.task_begins[number]);
-        size = __ldg(&hierarchy.task_begins[number + 1]) - begin;
-        u32 first_step = __ldg(&hierarchy.task_steps[number]);
-        n_steps = __ldg(&hierarchy.task_steps[number + 1]) - first_step;
-        u32 first_slice = __ldg(&inside.bounds[first_step]);
-        u32 n_slices = __ldg(&inside.bounds[first_step + n_steps]) - first_slice;
+        begin = read_only(&hierarchy.task_begins[number]);
+        size = read_only(&hierarchy.task_begins[number + 1]) - begin;
+        u32 first_step = read_only(&hierarchy.task_steps[number]);
+        n_steps = read_only(&hierarchy.task_steps[number + 1]) - first_step;
+        u32 first_slice = read_only(&inside.bounds[first_step]);
+        u32 n_slices = read_only(&inside.bounds[first_step + n_steps]) - first_slice;
         table = reinterpret_cast<uint2*>(memory);
         distance = memory + 2 * hierarchy.max_slices;
         step_begin = distance + hierarchy.max_rows;
         for (u32 k = threadIdx.x; k <= n_steps; k += blockDim.x) {
-            step_begin[k] = __ldg(&inside.bounds[first_step + k]) - first_slice;
+            step_begin[k] = read_only(&inside.bounds[first_step + k]) - first_slice;
         }
         for (u32 s = threadIdx.x; s < n_slices; s += blockDim.x) {
-            table[s] = __ldg(&inside.table[first_slice + s]);
+            table[s] = read_only(&inside.table[first_slice + s]);
         }
         for (u32 row = threadIdx.x; row < size; row += blockDim.x) distance[row] = UNREACHED;
         __syncthreads();
@@ -311,13 +311,13 @@ struct Task {
     // Relaxes the arcs from the top, in any order.
     __device__ __forceinline__ void sweep_outside(const Slices& outside, u32 number, const u32* top_distance)
     {
-        u32 end = __ldg(&outside.bounds[number + 1]);
-        u32 s = __ldg(&outside.bounds[number]) + warp();
+        u32 end = read_only(&outside.bounds[number + 1]);
+        u32 s = read_only(&outside.bounds[number]) + warp();
         Loaded next;
-        load(next, outside, s < end ? __ldg(&outside.table[s]) : no_slice());
+        load(next, outside, s < end ? read_only(&outside.table[s]) : no_slice());
         for (; s < end; s += warps()) {
             Loaded loaded = next;
-            load(next, outside, s + warps() < end ? __ldg(&outside.table[s + warps()]) : no_slice());
+            load(next, outside, s + warps() < end ? read_only(&outside.table[s + warps()]) : no_slice());
             relax(loaded, outside, top_distance, distance);
         }
         __syncthreads();
@@ -353,7 +353,7 @@ struct Task {
                                           u32* predecessor_of) const
     {
         for (u32 row = threadIdx.x; row < size; row += blockDim.x) {
-            u32 position = begin + row, vertex = __ldg(&order[position]);
+            u32 position = begin + row, vertex = read_only(&order[position]);
             distance_of[vertex] = distance[row];
             predecessor_of[vertex] = position == source_position ? vertex : NO_PREDECESSOR;
         }

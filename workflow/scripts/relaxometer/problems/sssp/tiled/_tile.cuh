@@ -93,10 +93,10 @@ struct Tile {
     bool arcs_in_shared;
 
     __device__ Tile(const Tiling& tiling, u32* memory)
-        : begin(__ldg(&tiling.begins[blockIdx.x])),
-          size(__ldg(&tiling.begins[blockIdx.x + 1]) - begin),
-          mail_begin(__ldg(&tiling.mail_begins[blockIdx.x])),
-          border(__ldg(&tiling.mail_begins[blockIdx.x + 1]) - mail_begin),
+        : begin(read_only(&tiling.begins[blockIdx.x])),
+          size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
+          mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
+          border(read_only(&tiling.mail_begins[blockIdx.x + 1]) - mail_begin),
           rows(tiling.rows + begin),
           first(tiling.first + FIRST * static_cast<size_t>(begin)),
           distance(memory),
@@ -109,7 +109,7 @@ struct Tile {
     __device__ void initialize(u32 source_place)
     {
         for (u32 i = threadIdx.x; arcs_in_shared && i < FIRST * size; i += blockDim.x) {
-            first_shared[i] = __ldg(&first[i]);
+            first_shared[i] = read_only(&first[i]);
         }
         for (u32 v = threadIdx.x; v < size; v += blockDim.x) {
             distance[v] = begin + v == source_place ? 0 : UNREACHED;
@@ -120,7 +120,7 @@ struct Tile {
     __device__ uint2 first_arc(u32 v, u32 k) const
     {
         u32 i = FIRST * v + k;
-        return arcs_in_shared ? first_shared[i] : __ldg(&first[i]);
+        return arcs_in_shared ? first_shared[i] : read_only(&first[i]);
     }
 
     // Whether a vertex has become nearer since it was last expanded.

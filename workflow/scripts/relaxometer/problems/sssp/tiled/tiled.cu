@@ -180,9 +180,9 @@ struct Search {
     // Relaxes the arcs of a vertex after the third; by one thread.
     __device__ void relax_rest(uint2 entry)
     {
-        uint2 row = __ldg(&tile.rows[entry.x]);
+        uint2 row = read_only(&tile.rows[entry.x]);
         for (u32 i = row.x + FIRST - 1; i < row.y; ++i) {
-            uint2 arc = __ldg(&tiling.arcs[i]);
+            uint2 arc = read_only(&tiling.arcs[i]);
             u32 length;
             if (relax(true, entry.y, arc, length)) near.push(arc.x, length);
         }
@@ -348,7 +348,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     u64 idle_ns = search.run(logs != nullptr);
     u64 end_ns = logs == nullptr ? 0 : nanoseconds();
     for (u32 v = threadIdx.x; v < search.tile.size; v += blockDim.x) {
-        u32 vertex = __ldg(&tiling.order[search.tile.begin + v]);
+        u32 vertex = read_only(&tiling.order[search.tile.begin + v]);
         distance[vertex] = search.tile.distance[v];
         predecessor[vertex] = vertex == source ? source : NO_PREDECESSOR;
     }
