@@ -19,7 +19,7 @@ from relaxometer.datasets.download import Retries, fetch
 CONTENT = bytes(range(256)) * 4096
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 HALF = len(CONTENT) // 2
-QUICK = Retries(attempts=3, pause_s=0.01, longest_pause_s=0.02, connect_timeout_s=2, read_timeout_s=0.25)
+QUICK = Retries(attempts=3, pause_s=0.01, longest_pause_s=0.02, connect_timeout_s=2, read_timeout_s=1)
 
 
 class Handler(BaseHTTPRequestHandler):
