@@ -48,7 +48,7 @@ def test_figures_tables_and_claims_come_out_of_a_run(workflow):
     assert "limit_gb is 1e-06" in summary.loc["spmv-ell", "reason"]
     for name in ("performance", "speedup", "gains"):
         assert workflow.path(f"results/figures/edge-bf/{name}.svg").is_file()
-    assert "Vertices in a block" in workflow.path("results/figures/edge-bf/blocks/rmat-6.svg").read_text()
+    assert "Vertices per block" in workflow.path("results/figures/edge-bf/blocks/rmat-6.svg").read_text()
     bandwidth = pd.read_csv(workflow.path("results/tables/edge-bf/bandwidth.csv"))
     assert len(bandwidth) == 5
     assert (bandwidth["GB/s"] > 0).all()
