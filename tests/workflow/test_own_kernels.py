@@ -120,6 +120,16 @@ def test_a_problem_of_ones_own_reaches_the_summary_and_the_report(workflow):
             "components/broken.py:1: ModuleNotFoundError",
         ),
         ("components/broken.py", "Parameters = 1\n", "components/broken.py: defines no Solver"),
+        (
+            "components/broken.py",
+            "Parameters = Solver = int\n",
+            "broken.py: Parameters must be a subclass of",
+        ),
+        (
+            "components/broken.py",
+            "from relaxometer.problems.variants import Parameters\nSolver = int\n",
+            "components/broken.py: Solver must set runs_on to 'device' or 'cpu'",
+        ),
         ("components/__init__.py", "", "components/__init__.py: defines no PROBLEM"),
     ],
 )

@@ -67,5 +67,11 @@ def solver_names(problem: str) -> list[str]:
 
 
 def load_solver(problem: str, name: str) -> Any:
-    """Import the module of a variant; UserError if this fails or it lacks `Parameters` or `Solver`."""
-    return import_own(solver_modules(problem)[name], "Parameters", "Solver")
+    """Import the module of a variant; UserError if this fails or `Parameters` or `Solver` is unfit."""
+    module = import_own(solver_modules(problem)[name], "Parameters", "Solver")
+    given = module.Parameters
+    if not (isinstance(given, type) and issubclass(given, Parameters)):
+        raise UserError(f"{module.__file__}: Parameters must be a subclass of variants.Parameters")
+    if getattr(module.Solver, "runs_on", None) not in ("device", "cpu"):
+        raise UserError(f"{module.__file__}: Solver must set runs_on to 'device' or 'cpu'")
+    return module
