@@ -2,12 +2,14 @@
 
 PYTHON ?= python3
 SUITE ?=
+COUNT ?= 200000
+SEED ?= 1
 BIN := .venv/bin
 OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test quick test-slurm sanitize report results lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -23,7 +25,14 @@ quick: .venv/ready  ## a thinned selection of the tests in under three minutes, 
 test-slurm: .venv/ready  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
-sanitize: .venv/ready  ## every GPU variant under compute-sanitizer; needs a GPU and the CUDA toolkit
+fuzz: .venv/ready  ## COUNT damaged files, registries, configurations and downloads; another SEED gives others
+	PYTHONPATH=workflow/scripts:tests $(BIN)/python -m fuzz.driver --count $(COUNT) --seed $(SEED)
+
+kill-test: COUNT = 100
+kill-test: .venv/ready  ## kill a tiny run COUNT times at random points; each time the next one must finish it
+	RELAXOMETER_KILLS=$(COUNT) $(BIN)/python -m pytest -x tests/workflow/test_kills.py
+
+sanitize: .venv/ready  ## every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
 	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/

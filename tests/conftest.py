@@ -14,6 +14,8 @@ _THREADS = max(2, len(os.sched_getaffinity(0)) // _PROCESSES)
 os.environ.setdefault("NUMBA_NUM_THREADS", str(_THREADS))
 os.environ.setdefault("OMP_NUM_THREADS", str(_THREADS))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# A process that has used GNU OpenMP cannot fork one that will.
+os.environ.setdefault("NUMBA_THREADING_LAYER", "forksafe")
 
 import pytest  # noqa: E402
 from hypothesis import is_hypothesis_test, settings  # noqa: E402
@@ -40,6 +42,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add this project's options."""
     group = parser.getgroup("relaxometer")
     group.addoption("--quick", action="store_true", help="run a thinned selection, without the slow tests")
+    group.addoption(
+        "--faults",
+        action="store_true",
+        help="run whole workflows with too little space, permission or memory",
+    )
     group.addoption(
         "--all-devices", action="store_true", help="show the GPU's tests as skipped where there is none"
     )

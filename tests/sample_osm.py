@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 
 Tags = Mapping[str, str]
+Ways = Mapping[int, tuple[list[int], Tags]]
 
 NODES: dict[int, tuple[float, float]] = {
     1: (0.000, 0.0),
@@ -36,22 +37,56 @@ WAYS: dict[int, tuple[list[int], Tags]] = {
 def write_extract(
     path: Path,
     nodes: Mapping[int, tuple[float, float]] = NODES,
-    ways: Mapping[int, tuple[list[int], Tags]] = WAYS,
+    ways: Ways = WAYS,
 ) -> Path:
-    """Write nodes and ways as an extract."""
-    strings = ["", *sorted({text for _, tags in ways.values() for pair in tags.items() for text in pair})]
-    table = _message(*(_field(1, text.encode()) for text in strings))
-    groups = [
-        _field(2, _nodes(nodes)),
-        _message(*(_field(3, _way(key, refs, tags, strings)) for key, (refs, tags) in ways.items())),
-    ]
-    header = _message(_field(4, b"OsmSchema-V0.6"), _field(4, b"DenseNodes"))
-    data = _message(_field(1, table), *(_field(2, group) for group in groups))
-    path.write_bytes(_block(b"OSMHeader", header) + _block(b"OSMData", data))
+    """Write nodes and ways as an extract of one block of data, without relations."""
+    nodes_alone, ways_alone = _groups(nodes, ways)
+    path.write_bytes(block(b"OSMHeader", HEADER) + block(b"OSMData", _data(ways, nodes_alone, ways_alone)))
     return path
 
 
-def _block(kind: bytes, content: bytes) -> bytes:
+def blocks_of(
+    nodes: Mapping[int, tuple[float, float]],
+    ways: Ways,
+    *,
+    ways_per_block: int,
+    relations: bool = True,
+) -> list[bytes]:
+    """Return the blocks of an extract: a header, all nodes, several blocks of ways, and a relation."""
+    blocks = [block(b"OSMHeader", HEADER), block(b"OSMData", _data({}, _groups(nodes, {})[0]))]
+    for keys in batched(ways, ways_per_block):
+        some = {key: ways[key] for key in keys}
+        blocks.append(block(b"OSMData", _data(some, _groups(nodes, some)[1])))
+    if relations:
+        blocks.append(block(b"OSMData", _data({}, _field(4, _field(1, 1)))))
+    return blocks
+
+
+def batched(keys: Iterable[int], size: int) -> list[list[int]]:
+    listed = list(keys)
+    return [listed[start : start + size] for start in range(0, len(listed), size)]
+
+
+HEADER = b"\x22\x0eOsmSchema-V0.6\x22\x0aDenseNodes"
+
+
+def _groups(nodes: Mapping[int, tuple[float, float]], ways: Ways) -> tuple[bytes, bytes]:
+    strings = _strings(ways)
+    written = (_field(3, _way(key, refs, tags, strings)) for key, (refs, tags) in ways.items())
+    return _field(2, _nodes(nodes)), _message(*written)
+
+
+def _data(ways: Ways, *groups: bytes) -> bytes:
+    table = _message(*(_field(1, text.encode()) for text in _strings(ways)))
+    return _message(_field(1, table), *(_field(2, group) for group in groups))
+
+
+def _strings(ways: Ways) -> list[str]:
+    return ["", *sorted({text for _, tags in ways.values() for pair in tags.items() for text in pair})]
+
+
+def block(kind: bytes, content: bytes) -> bytes:
+    """Return a block of a kind, compressed."""
     packed = zlib.compress(content)
     blob = _message(_field(2, len(content)), _field(3, packed))
     header = _message(_field(1, kind), _field(3, len(blob)))

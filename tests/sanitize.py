@@ -1,10 +1,10 @@
-"""Every GPU variant of every problem under compute-sanitizer, on small graphs: ``make sanitize``.
+"""Every GPU variant of every problem under sanitizers, on small graphs: ``make sanitize``.
 
-Each variant runs under each tool in its own process, several at a time. Every array has its own allocation,
-so memcheck sees accesses beyond an array, and initcheck reads of uninitialised memory. Answers are proven.
+With a GPU and the CUDA toolkit, each variant runs under each tool of compute-sanitizer; else in the
+emulation, under each sanitizer of `relaxometer.device.host`. Each pair has its own process, several at a
+time. Answers are proven. On a GPU every array has its own allocation, so memcheck sees accesses beyond it.
 
-Prints a table, writes the tools' output to ``logs/sanitize/``, and fails if any tool found an error. Without
-a GPU or the tool it prints one line and succeeds.
+Prints a table, writes the tools' output to ``logs/sanitize/``, and fails if any tool found an error.
 """
 
 from __future__ import annotations
@@ -15,27 +15,38 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dominator_samples import random_batch
 from relaxometer.device import Device, get_device
 from relaxometer.device.cuda import obstacle
+from relaxometer.device.host import SANITIZERS
+from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import Skipped, load_solver, solver_names
-from sample_graphs import sample_graphs
+from sample_graphs import sample_graphs, undirected
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "logs/sanitize"
 
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+"""Those of compute-sanitizer."""
 
 GRAPHS = ("two-islands", "zero-weights", "hub", "grid", "random-directed")
 """Sample graphs with unreached parts, ties, a hub, a map."""
+
+FULL_TOOL = "memcheck"
+"""Runs on `GRAPHS`; the others of compute-sanitizer take minutes there, so they run on `tiny_graphs`."""
 
 WAYS: dict[str, list[dict[str, float]]] = {
     # By default a single block searches graphs as small as these.
@@ -47,6 +58,7 @@ WAYS: dict[str, list[dict[str, float]]] = {
 """Parameters that reach code which only large graphs need."""
 
 TIMEOUT_S = 300
+"""Seconds for one variant under one tool."""
 
 MEANT = {
     "dominators/multiword, racecheck": "relaxed: a word read too early is read again in the next sweep",
@@ -80,10 +92,31 @@ def gpu_variants(wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     return [pair for pair in found if not wanted or "/".join(pair) in wanted]
 
 
-def exercise(problem: str, variant: str, device: Device) -> None:
-    """Search every graph of `GRAPHS`, and prove the answers; AssertionError if one is wrong."""
+def tiny_graphs() -> list[Graph]:
+    """Return graphs with what `GRAPHS` have, small enough for searches with a launch per vertex."""
+    rng = np.random.default_rng(8)
+    ids = np.arange(5 * 6).reshape(5, 6)
+    streets = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
+    grid = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in streets])
+    spokes = np.stack([np.zeros(140, dtype=int), np.arange(1, 141)], axis=1)
+    ends = rng.integers(0, 60, (2, 170))
+    return [
+        sample_graphs()["two-islands"],
+        undirected("tiny-hub", 141, spokes, rng.integers(0, 1000, 140)),
+        undirected("tiny-grid", ids.size, grid, rng.integers(1, 100, len(grid))),
+        Graph.from_arcs("tiny-random", 60, *ends, rng.integers(0, 50, 170), keep_parallel=True),
+    ]
+
+
+def exercise(problem: str, variant: str, device: Device, *, tiny: bool = False) -> None:
+    """Search `GRAPHS`, or tiny graphs, or a batch, and prove the answers; AssertionError if one is wrong."""
     module, certifier = load_solver(problem, variant), load_problem(problem).certifier
-    for graph in map(sample_graphs().__getitem__, GRAPHS):
+    if getattr(module.Solver, "takes", "graph") == "batch":
+        batch = random_batch(20 if tiny else 200)
+        resident: Any = ResidentBatch.upload(device, batch)
+        prove(module.Solver(resident, module.Parameters()), certifier(resident), batch, [None], device)
+        return
+    for graph in tiny_graphs() if tiny else map(sample_graphs().__getitem__, GRAPHS):
         resident = ResidentGraph.upload(device, graph)
         prover = certifier(resident)
         for parameters in [{}, *WAYS.get(f"{problem}/{variant}", [])]:
@@ -92,13 +125,14 @@ def exercise(problem: str, variant: str, device: Device) -> None:
             except Skipped as reason:
                 print(f"{graph.name}: skipped: {reason}")
                 continue
-            prove(solver, prover, graph, device)
+            prove(solver, prover, graph, [0, graph.n_vertices - 1], device)
     device.synchronize()
 
 
-def prove(solver: Any, prover: Any, graph: Graph, device: Device) -> None:
-    """Search from two sources, also instrumented and both at once, and prove the answers."""
-    sources = [0, graph.n_vertices - 1]
+def prove(
+    solver: Any, prover: Any, graph: Graph | Batch, sources: Sequence[int | None], device: Device
+) -> None:
+    """Search from all sources, also instrumented and all at once, and prove the answers."""
     for source in sources:
         columns = solver.solve(source).columns
         solver.solve(source, [])
@@ -111,24 +145,40 @@ def prove(solver: Any, prover: Any, graph: Graph, device: Device) -> None:
             assert certificate.holds, f"{graph.name}, source {source}: {certificate.reason}"
 
 
-def examine(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -> Outcome:
-    """Run one variant under one tool and print the outcome."""
-    found = run_tool(sanitizer, tool, problem, variant, logs)
-    print(f"{problem}/{variant}, {tool}: {found.text}", flush=True)
-    return found
+@dataclass(frozen=True)
+class Job:
+    """One variant under one tool; `command` goes before that of Python."""
 
+    problem: str
+    variant: str
+    tool: str
+    command: tuple[str, ...] = ()
 
-def run_tool(sanitizer: str, tool: str, problem: str, variant: str, logs: Path) -> Outcome:
-    """Run one variant under one tool; its output goes to a file in `logs`."""
-    command = [sanitizer, "--tool", tool, sys.executable, __file__, "--exercise", f"{problem}/{variant}"]
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S
-        )
-    except subprocess.TimeoutExpired:
-        return Outcome("timeout", good=False, why=f"not finished after {TIMEOUT_S} s")
-    (logs / f"{problem}-{variant}-{tool}.log").write_text(done.stdout, encoding="utf-8")
-    return outcome(done.stdout, done.returncode, MEANT.get(f"{problem}/{variant}, {tool}"))
+    @property
+    def name(self) -> str:
+        """Name the variant."""
+        return f"{self.problem}/{self.variant}"
+
+    def run(self) -> Outcome:
+        """Run the job in its own process and print the outcome; the output goes to a file in `LOGS`."""
+        start = time.monotonic()
+        found = self._outcome()
+        print(f"{self.name}, {self.tool}: {found.text} ({time.monotonic() - start:.0f} s)", flush=True)
+        return found
+
+    def _outcome(self) -> Outcome:
+        command = [*self.command, sys.executable, __file__, "--exercise", self.name, "--tools", self.tool]
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        try:
+            done = subprocess.run(command, cwd=ROOT, timeout=TIMEOUT_S, **streams)
+        except subprocess.TimeoutExpired:
+            return Outcome("timeout", good=False, why=f"not finished after {TIMEOUT_S} s")
+        (LOGS / f"{self.problem}-{self.variant}-{self.tool}.log").write_text(done.stdout, encoding="utf-8")
+        if self.tool in TOOLS:
+            return outcome(done.stdout, done.returncode, MEANT.get(f"{self.name}, {self.tool}"))
+        if done.returncode:
+            return Outcome("failed", good=False, why=_last_line(done.stdout))
+        return Outcome("ok", good=True)
 
 
 def outcome(output: str, returncode: int, meant: str | None = None) -> Outcome:
@@ -160,47 +210,65 @@ def _last_line(output: str) -> str:
     return lines[-1] if lines else "no output"
 
 
-def table(outcomes: dict[tuple[str, str, str], Outcome]) -> Iterable[str]:
+def table(outcomes: dict[Job, Outcome]) -> Iterable[str]:
     """Yield the lines of a table by variant and tool, then a line per finding."""
-    variants = list(dict.fromkeys(key[:2] for key in outcomes))
-    tools = [tool for tool in TOOLS if any(key[2] == tool for key in outcomes)]
-    width = max(len("/".join(pair)) for pair in variants) + 2
+    by_name = {(job.name, job.tool): found for job, found in outcomes.items()}
+    names, tools = (list(dict.fromkeys(column)) for column in zip(*by_name, strict=True))
+    width = max(map(len, names)) + 2
     yield " " * width + "".join(f"{tool:<14}" for tool in tools)
-    for pair in variants:
-        yield f"{'/'.join(pair):<{width}}" + "".join(f"{outcomes[*pair, tool].text:<14}" for tool in tools)
-    for (problem, variant, tool), found in outcomes.items():
+    for name in names:
+        yield f"{name:<{width}}" + "".join(f"{by_name[name, tool].text:<14}" for tool in tools)
+    for (name, tool), found in by_name.items():
         if found.why:
-            yield f"{problem}/{variant}, {tool}: {found.why}"
+            yield f"{name}, {tool}: {found.why}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Examine all variants, or those named; return the exit status."""
-    parser = argparse.ArgumentParser(description="GPU variants under compute-sanitizer, on small graphs.")
+    parser = argparse.ArgumentParser(description="GPU variants under sanitizers, on small graphs.")
     parser.add_argument("variants", nargs="*", help="such as sssp/near-far; default: all that run on a GPU")
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=TOOLS)
+    parser.add_argument("--tools", nargs="+", choices=(*TOOLS, *SANITIZERS, "none"), default=None)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     parser.add_argument("--exercise", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.exercise:
-        import cupy
-
-        cupy.cuda.set_allocator(None)
-        exercise(*given.exercise.split("/"), get_device("cuda"))
+        exercise_alone(*given.exercise.split("/"), given.tools[0])
         return 0
     sanitizer = shutil.which("compute-sanitizer")
     reason = obstacle() or (
-        None if sanitizer else "compute-sanitizer is not on the path; the CUDA toolkit has it"
+        None if sanitizer else "compute-sanitizer is not on the path; CUDA's toolkit has it"
     )
-    if reason or sanitizer is None:
-        print(f"sanitize: skipped: {reason}")
-        return 0
     LOGS.mkdir(parents=True, exist_ok=True)
-    keys = [(*pair, tool) for tool in given.tools for pair in gpu_variants(given.variants)]
-    with ThreadPoolExecutor(given.jobs) as pool:
-        found = pool.map(lambda key: examine(sanitizer, key[2], *key[:2], LOGS), keys)
-        outcomes = dict(zip(keys, found, strict=True))
+    variants = gpu_variants(given.variants)
+    if reason or sanitizer is None:
+        print(f"the emulation's sanitizers, since {reason}")
+        jobs = [Job(*pair, tool) for pair in variants for tool in given.tools or SANITIZERS]
+        outcomes = run_all(jobs, given.jobs)
+    else:
+        # First without a tool: kernels compile once, and a variant that fails alone is known to.
+        outcomes = run_all([Job(*pair, "none") for pair in variants], given.jobs)
+        tools = given.tools or TOOLS
+        jobs = [Job(*pair, tool, (sanitizer, "--tool", tool)) for tool in tools for pair in variants]
+        outcomes |= run_all(jobs, given.jobs)
     print("\n".join(table(outcomes)))
     return int(not all(one.good for one in outcomes.values()))
+
+
+def run_all(jobs: Sequence[Job], at_a_time: int) -> dict[Job, Outcome]:
+    """Run jobs, several at a time."""
+    with ThreadPoolExecutor(at_a_time) as pool:
+        return dict(zip(jobs, pool.map(Job.run, jobs), strict=True))
+
+
+def exercise_alone(problem: str, variant: str, tool: str) -> None:
+    """Exercise a variant in this process, as `Job.run` asks for."""
+    if tool in SANITIZERS:
+        exercise(problem, variant, get_device("host", sanitize=tool))
+        return
+    import cupy
+
+    cupy.cuda.set_allocator(None)
+    exercise(problem, variant, get_device("cuda"), tiny=tool in TOOLS and tool != FULL_TOOL)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """The outcomes read from compute-sanitizer's output, and the searches that it runs."""
 
+import os
 import sys
 
 import numpy as np
 import pytest
 
 import sanitize
+from relaxometer.device import get_device
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phase_synchronous import selection
-from sanitize import GRAPHS, Outcome, examine, exercise, gpu_variants, main, outcome, table
+from sanitize import GRAPHS, Job, Outcome, exercise, gpu_variants, main, outcome, table
 
 CLEAN = """========= COMPUTE-SANITIZER
 grid: done
@@ -64,10 +66,10 @@ def test_meant_races_and_parameters_name_variants_and_tools():
 
 def test_the_table_has_a_line_per_variant_and_per_finding():
     outcomes = {
-        ("sssp", "near-far", "memcheck"): outcome(CLEAN, 0),
-        ("bfs", "hybrid", "memcheck"): outcome(OUT_OF_BOUNDS, 0),
-        ("sssp", "near-far", "racecheck"): outcome(RACES.format(1, 0), 0),
-        ("bfs", "hybrid", "racecheck"): outcome(CLEAN, 0),
+        Job("sssp", "near-far", "memcheck"): outcome(CLEAN, 0),
+        Job("bfs", "hybrid", "memcheck"): outcome(OUT_OF_BOUNDS, 0),
+        Job("sssp", "near-far", "racecheck"): outcome(RACES.format(1, 0), 0),
+        Job("bfs", "hybrid", "racecheck"): outcome(CLEAN, 0),
     }
     lines = [line.split() for line in table(outcomes)]
     assert lines[:3] == [
@@ -80,47 +82,82 @@ def test_the_table_has_a_line_per_variant_and_per_finding():
 
 
 @pytest.fixture
-def fake(tmp_path):
-    """A tool that finds errors in near-far and prints its arguments."""
-    path = tmp_path / "compute-sanitizer"
+def logs(tmp_path, monkeypatch):
+    monkeypatch.setattr(sanitize, "LOGS", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def fake(logs, monkeypatch):
+    """A tool that finds errors in near-far, prints its arguments, and the variants without a tool."""
+    path = logs / "compute-sanitizer"
     path.write_text(
         f"#!{sys.executable}\n"
         "import sys\n"
-        "errors = 2 if sys.argv[-1] == 'sssp/near-far' else 0\n"
+        "errors = 2 if 'sssp/near-far' in sys.argv else 0\n"
         "print('========= Barrier error', *sys.argv[1:3], *sys.argv[4:])\n"
         "print(f'========= ERROR SUMMARY: {errors} errors')\n",
         encoding="utf-8",
     )
     path.chmod(0o755)
-    return path
-
-
-def test_a_variant_runs_under_the_tool_and_leaves_a_log(fake, tmp_path):
-    found = examine(str(fake), "synccheck", "sssp", "near-far", tmp_path)
-    assert (found.text, found.good) == ("2 errors", False)
-    assert found.why == f"Barrier error --tool synccheck {sanitize.__file__} --exercise sssp/near-far"
-    assert "ERROR SUMMARY: 2" in (tmp_path / "sssp-near-far-synccheck.log").read_text(encoding="utf-8")
-
-
-def test_errors_fail_the_whole(fake, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sanitize, "LOGS", tmp_path / "logs")
     monkeypatch.setattr(sanitize, "obstacle", lambda: None)
-    monkeypatch.setenv("PATH", str(fake.parent))
+    monkeypatch.setenv("PATH", str(logs))
+    return str(path)
+
+
+def test_a_variant_runs_under_the_tool_and_leaves_a_log(fake, logs):
+    found = Job("sssp", "near-far", "synccheck", (fake, "--tool", "synccheck")).run()
+    assert (found.text, found.good) == ("2 errors", False)
+    assert found.why == (
+        f"Barrier error --tool synccheck {sanitize.__file__} --exercise sssp/near-far --tools synccheck"
+    )
+    assert "ERROR SUMMARY: 2" in (logs / "sssp-near-far-synccheck.log").read_text(encoding="utf-8")
+
+
+def test_errors_fail_the_whole(fake, monkeypatch, capsys):
+    run = Job.run
+    monkeypatch.setattr(Job, "run", lambda job: Outcome("ok", True) if job.tool == "none" else run(job))
     assert main(["sssp/tiled", "--tools", "memcheck", "--jobs", "1"]) == 0
     assert main(["sssp/tiled", "sssp/near-far", "--tools", "memcheck", "racecheck", "--jobs", "2"]) == 1
     assert "sssp/near-far, racecheck: Barrier error" in capsys.readouterr().out
 
 
-def test_it_is_skipped_in_one_line_without_a_gpu_or_the_tool(monkeypatch, capsys):
+def test_without_a_gpu_the_emulation_is_sanitized(logs, monkeypatch, capsys):
     monkeypatch.setattr(sanitize, "obstacle", lambda: "CuPy sees no GPU")
-    assert main([]) == 0
-    monkeypatch.setattr(sanitize, "obstacle", lambda: None)
-    monkeypatch.setenv("PATH", "")
-    assert main([]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "sanitize: skipped: CuPy sees no GPU",
-        "sanitize: skipped: compute-sanitizer is not on the path; the CUDA toolkit has it",
-    ]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    assert main(["bfs/level-array", "--tools", "thread"]) == 0
+    output = capsys.readouterr().out
+    assert "the emulation's sanitizers, since CuPy sees no GPU" in output
+    assert output.splitlines()[-1].split() == ["bfs/level-array", "ok"]
+    assert (logs / "bfs-level-array-thread.log").exists()
+
+
+def test_a_planted_race_fails_a_job(logs, monkeypatch):
+    monkeypatch.setattr(sanitize, "__file__", str(logs / "racing.py"))
+    (logs / "racing.py").write_text("raise SystemExit('kernel relax: race')", encoding="utf-8")
+    found = Job("sssp", "conventional", "thread").run()
+    assert found == Outcome("failed", good=False, why="kernel relax: race")
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("sssp/conventional", "address"),
+        ("sssp/adaptive", "thread"),
+        ("bfs/top-down", "thread"),
+        ("dominators/batch-warp", "thread"),
+        ("sssp/selection", "undefined"),
+    ],
+)
+def test_a_share_of_the_variants_is_clean_in_every_run(name, tool):
+    """`make sanitize` runs the others."""
+    exercise(*name.split("/"), get_device("host", sanitize=tool), tiny=True)
+
+
+def test_tiny_graphs_serve_every_kind_of_variant(host_device):
+    exercise("sssp", "push-pull", host_device, tiny=True)
+    exercise("dominators", "batch-block", host_device, tiny=True)
+    exercise("dominators", "multiword", host_device, tiny=True)
 
 
 def test_all_gpu_variants_are_examined_and_no_others():
@@ -164,6 +201,7 @@ def test_a_wrong_answer_is_a_failure(host_device, monkeypatch):
         exercise("sssp", "selection", host_device)
 
 
+@pytest.mark.parametrize("tiny", [False, True])
 @pytest.mark.parametrize("variant", sorted(sanitize.WAYS))
-def test_the_searches_hold_on_the_host(host_device, variant):
-    exercise(*variant.split("/"), host_device)
+def test_the_searches_hold_on_the_host(host_device, variant, tiny):
+    exercise(*variant.split("/"), host_device, tiny=tiny)

@@ -1,5 +1,7 @@
 """Levels of real maps, compared with values on which independent programs agree."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -17,16 +19,25 @@ FIRST_VERTEX = 0
 LAST_LEVELS = {"NY": 619, "BAY": 522}
 
 
-@pytest.fixture(scope="module", params=LAST_LEVELS)
-def city(request, road_file):
-    n, one, other = read_edges(road_file(f"dimacs9-topology.{request.param}.gr.xz"))
-    graph = undirected(request.param, n, np.stack([one, other], axis=1), np.ones(len(one), dtype=int))
-    graph.metadata["directed"] = False
-    return graph
+@pytest.fixture(scope="module")
+def cities(road_file):
+    """Return a function from a city's name to its map."""
+
+    @functools.cache
+    def read(name):
+        n, one, other = read_edges(road_file(f"dimacs9-topology.{name}.gr.xz"))
+        graph = undirected(name, n, np.stack([one, other], axis=1), np.ones(len(one), dtype=int))
+        graph.metadata["directed"] = False
+        return graph
+
+    return read
 
 
-@pytest.mark.parametrize("variant", solver_names("bfs"))
-def test_the_last_level(device, variant, city):
+@pytest.mark.parametrize(
+    ("variant", "name"), [*((variant, "NY") for variant in solver_names("bfs")), ("hybrid", "BAY")]
+)
+def test_the_last_level(device, variant, name, cities):
+    city = cities(name)
     resident = ResidentGraph.upload(device, city)
     module = load_solver("bfs", variant)
     parameters = {"cpu_share": 0.25} if variant == "cooperative" else {}

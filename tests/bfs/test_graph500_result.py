@@ -8,7 +8,6 @@ import pytest
 
 from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators.graph500 import kronecker_edges, kronecker_graph
-from relaxometer.device import get_device
 from relaxometer.graphs.graph import describe
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run
@@ -104,7 +103,7 @@ def test_measured_edges_are_the_input_edges_of_the_component():
         timing={"sources": 3, "repetitions": 1},
     )
     keys = np.array(graph.metadata["search_keys"][:3])
-    result = measure(run, graph, keys, get_device("host"))
+    result = measure(run, graph, keys, "host")
     edges = kronecker_edges(8, 0, 16 << 8)
     _, labels = graph.component_labels()
     for row in result.runs:

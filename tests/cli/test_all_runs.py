@@ -118,7 +118,7 @@ def test_a_mistake_is_one_line(folder, overlay, message):
     [
         (
             "sssp:\n  graphs\n  variants: {}\n",
-            "wrong.yaml:3: invalid YAML: mapping values are not allowed here",
+            "wrong.yaml:3:11: invalid YAML: mapping values are not allowed here",
         ),
         ("sssp", "wrong.yaml: expected keys and values, found 'sssp'"),
     ],

@@ -22,8 +22,7 @@ def package(tmp_path, monkeypatch):
 
 def clear():
     provenance.code_hash.cache_clear()
-    provenance.used_by.cache_clear()
-    provenance._content_hash.cache_clear()
+    provenance._read.cache_clear()
 
 
 def hashes():

@@ -9,7 +9,7 @@ import pytest
 from flow_facts import arcs_of, branches, exits, joins, loop_heads
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.datasets.readers.c_cfgs import control_flow
+from relaxometer.datasets.readers.c_cfgs import compile_to_llvm, control_flow
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch
 
@@ -115,3 +115,24 @@ def test_a_file_that_clang_refuses_is_one_line(source):
     source.write_text("int f( {\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"^[^\n]*few\.c: clang could not compile it: [^\n]*error: [^\n]*$"):
         build_batch("c", Dataset(format="c-cfgs", path=str(source)), files=[source])
+
+
+def test_messages_of_clang_are_short_and_without_control_characters(source, monkeypatch):
+    path = source.parent / "clang"
+    path.write_text("#!/bin/sh\nprintf 'few.c:3:1: error: \\033]0;owned\\007\\377%0900d\\n' 0 >&2\nexit 1\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(source.parent), prepend=":")
+    with pytest.raises(UserError) as caught:
+        compile_to_llvm(source, [])
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < len(str(source)) + 150
+
+
+def test_a_file_that_takes_clang_too_long_is_one_line(source, monkeypatch):
+    path = source.parent / "clang"
+    path.write_text("#!/bin/sh\nexec sleep 60\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(source.parent), prepend=":")
+    monkeypatch.setattr("relaxometer.datasets.readers.c_cfgs.TIMEOUT_S", 0.1)
+    with pytest.raises(UserError, match=r"few\.c: clang could not compile it within 0\.1 s$"):
+        compile_to_llvm(source, [])

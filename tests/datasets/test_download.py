@@ -12,9 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from faults import largest_file
 from relaxometer.core.errors import UserError
-from relaxometer.datasets import download
+from relaxometer.core.files import write_text
+from relaxometer.datasets import download, partial_file
 from relaxometer.datasets.download import Retries, fetch
+from relaxometer.datasets.pins import pin_of
 
 CONTENT = bytes(range(256)) * 4096
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -291,7 +294,7 @@ def test_a_file_of_another_size_is_not_even_fetched(server, destination):
 def test_a_wrong_checksum_names_both_and_leaves_nothing(server, destination):
     message = refusal(server, destination, [page])
     found = hashlib.sha256(b"<html>log in</html>\n").hexdigest()
-    assert message.endswith(f"file.gr.gz has sha256 {found}, expected {SHA256}")
+    assert message.endswith(f"the file there has sha256 {found}, expected {SHA256}")
     assert not list(destination.parent.iterdir())
 
 
@@ -332,35 +335,186 @@ def test_a_mirror_may_be_a_base_url(server, destination):
     assert [path for path, _ in server.asked] == ["/mirror/file.gr.gz"]
 
 
-def test_without_a_checksum_the_first_download_decides(server, destination):
-    fetch([server.url], destination, retries=QUICK)
-    lock = destination.with_name("file.gr.gz.sha256")
-    assert lock.read_text(encoding="utf-8") == f"{SHA256}  file.gr.gz\n"
-    destination.unlink()
+def test_a_pinned_checksum_is_expected(server, destination):
+    pin = pin_of(destination)
+    write_text(f"{SHA256}  file.gr.gz\n", pin)
     message = refusal(server, destination, [changed], sha256=None)
-    assert message.endswith(f"expected {SHA256} (the first download, {lock})")
+    assert message.endswith(f"expected {SHA256} as first read; to accept the new file, delete {pin}")
     fetch([server.url], destination, retries=QUICK)
     assert destination.read_bytes() == CONTENT
+    destination.unlink()
+    pin.unlink()
+    server.plan[:] = [changed]
+    fetch([server.url], destination, retries=QUICK)
+    assert destination.read_bytes() == CONTENT[::-1]
 
 
-def test_a_damaged_lock_is_one_line(server, destination):
+@pytest.mark.parametrize("damage", [b"", b"abc", b"\xff\xfe" * 40, b"0" * 65], ids=ascii)
+def test_a_damaged_pin_is_one_line(server, destination, damage):
     destination.parent.mkdir()
-    destination.with_name("file.gr.gz.sha256").write_text("", encoding="utf-8")
+    pin_of(destination).write_bytes(damage)
     message = refusal(server, destination, sha256=None)
     assert message.endswith("expected a line '<sha256>  file.gr.gz'; delete it to accept the file anew")
     assert not server.asked
 
 
-def test_the_lock_may_lie_elsewhere(server, destination, tmp_path):
-    fetch([server.url], destination, lock=tmp_path / "locks/file.sha256", retries=QUICK)
-    assert (tmp_path / "locks/file.sha256").read_text(encoding="utf-8").startswith(SHA256)
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [(b"", "is empty"), (b"<html>log in", "HTML page"), (b"\n<!DOCTYPE HTML>\n<p>Hi", "HTML page")],
+)
+def test_without_a_checksum_no_empty_file_and_no_page_is_taken(server, destination, answer, fault):
+    def send(handler):
+        handler.head(200)
+        handler.wfile.write(answer)
+
+    assert fault in refusal(server, destination, [send], sha256=None)
+    assert not list(destination.parent.iterdir())
 
 
-def test_a_full_disk_is_noticed_first(server, destination, monkeypatch):
+@pytest.mark.parametrize("name", ["..", ".hidden", "a\x1b[2Jb", "a" * 201, "a.gr.part"])
+def test_nothing_is_written_under_a_bad_name(server, tmp_path, name):
+    message = refusal(server, tmp_path / "downloads" / name)
+    assert "should be one plain file name, as in `file: name.gr.gz`" in message
+    assert message.isprintable()
+    assert not server.asked
+    assert not list(tmp_path.iterdir())
+
+
+def endless(handler):
+    """Send without end and without a length, and count the bytes."""
+    handler.head(200)
+    try:
+        while handler.server.sent < 1 << 30:
+            handler.server.sent += handler.wfile.write(CONTENT)
+    except OSError:
+        handler.server.release.set()
+
+
+@pytest.mark.parametrize(("promised", "limit"), [(1000, 1000), (None, 3_000_000)], ids=["bytes", "none"])
+def test_a_body_that_is_too_long_is_stopped(server, destination, monkeypatch, promised, limit):
+    monkeypatch.setattr(partial_file, "MAX_UNDECLARED", 3_000_000)
+    server.sent = 0
+    message = refusal(server, destination, [endless], sha256=None, expected_bytes=promised)
+    assert server.release.wait(5)
+    assert limit <= server.sent < limit + (64 << 20)  # what the buffers of both ends hold
+    wanted = "more than the expected 1000 bytes" if promised else "give `bytes` in the dataset's entry"
+    assert wanted in message
+    assert not list(destination.parent.iterdir())
+
+
+def test_a_body_that_drips_is_given_up(server, destination):
+    def drip(handler):
+        handler.head(200, len(CONTENT))
+        for _ in range(40):
+            handler.wfile.write(b"x")
+            handler.server.release.wait(0.02)
+
+    patience = Retries(attempts=1, read_timeout_s=0.2)
+    message = refusal(server, destination, [drip], retries=patience)
+    assert re.search(r": only \d+ bytes in 0 s \(1 attempts\)$", message)
+
+
+def test_small_steps_do_not_go_on_for_ever(server, destination):
+    steps = [lambda handler, end=end: good(handler, until=end) for end in range(100, 700, 100)]
+    patience = Retries(attempts_in_all=4, pause_s=0)
+    assert message_end(refusal(server, destination, steps, retries=patience)) == "incomplete after 4 attempts"
+
+
+def message_end(message):
+    return message.rpartition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    "length", ["9" * 5000, "9" * 400, "-1", "١٢", "0x10", "1e3"], ids=lambda text: text[:9]
+)
+def test_an_impossible_length_counts_as_none(server, destination, length):
+    def boast(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ")
+        handler.wfile.write(length.encode() + b"\r\n\r\n" + CONTENT)
+
+    fetch_checked(server, destination, [boast])
+
+
+def test_impossible_ranges_start_anew(server, destination):
+    def other_range(handler):
+        handler.head(206, 10, Content_Range=f"bytes {'9' * 5000}-/{'9' * 5000}")
+
+    fetch_checked(server, destination, [cut, other_range])
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("http://[/b", "Invalid IPv6 URL"),
+        ("file:///etc/passwd", "No connection adapters were found"),
+        ("http://x:99999999/", "x:99999999"),
+        ("\xff\xfe", "404"),
+    ],
+)
+def test_a_redirect_to_nowhere_is_one_line(server, destination, target, reason):
+    message = refusal(server, destination, [status(302, Location=target), status(404)])
+    assert reason in message
+    assert message.isprintable()
+
+
+def test_the_body_of_a_redirect_is_not_read(server, destination):
+    def redirect(handler):
+        handler.send_response(302)
+        handler.send_header("Location", server.url)
+        endless(handler)
+
+    server.sent = 0
+    fetch_checked(server, destination, [redirect])
+    assert server.sent < 64 << 20
+
+
+def test_words_of_a_server_are_not_shown(server, destination):
+    def shout(handler):
+        handler.wfile.write(b"HTTP/1.1 404 \x1b]0;title\x07\r\n\r\n")
+
+    assert refusal(server, destination, [shout]).endswith(": the server answers 404 Not Found")
+    message = refusal(server, destination, [lambda handler: handler.wfile.write(b"\x1b]0;title\x07\r\n")] * 3)
+    assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [b"", b"[]", b"null", b"{}", b"5", b"\xff", b'{"url": "URL"}', b'{"url": "URL", "validator": "a\\nb"}',
+     b'{"url": "URL", "validator": ["x"]}', b"[" * 100_000],
+    ids=lambda record: ascii(record[:40]),
+)  # fmt: skip
+def test_a_damaged_record_of_a_part_starts_anew(server, destination, record):
+    destination.parent.mkdir()
+    destination.with_name("file.gr.gz.part").write_bytes(CONTENT[:HALF][::-1])
+    destination.with_name("file.gr.gz.part.json").write_bytes(record.replace(b"URL", server.url.encode()))
+    fetch([server.url], destination, retries=QUICK)
+    assert destination.read_bytes() == CONTENT
+    assert [file.name for file in destination.parent.iterdir()] == [destination.name]
+
+
+def test_a_tag_that_cannot_be_sent_back_is_no_tag(server, destination):
+    def folded(handler):
+        handler.wfile.write(b'HTTP/1.1 200 OK\r\nETag: "1\r\n 2"\r\n')
+        handler.wfile.write(b"Content-Length: %d\r\n\r\n" % len(CONTENT) + CONTENT[:HALF])
+
+    server.plan[:] = [folded]
+    fetch([server.url], destination, retries=QUICK)
+    assert destination.read_bytes() == CONTENT
+
+
+def test_a_lack_of_space_is_noticed_first(server, destination, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 0, 10))
     message = refusal(server, destination)
-    assert "file.gr.gz: cannot be written: 1.0 MB needed in " in message
+    assert message.endswith(f": 1.0 MB needed in {destination.parent}, but only 0.0 MB are free")
+
+
+def test_a_disk_that_fills_up_is_one_line_and_keeps_the_part(server, destination):
+    with largest_file(HALF):
+        message = refusal(server, destination)
+    assert message == f"{destination.parent}: cannot be written: File too large"
+    fetch_checked(server, destination)
+    assert server.asked[-1][1]["Range"] == f"bytes={HALF}-"
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(server, tmp_path):
@@ -368,10 +522,27 @@ def test_a_folder_that_cannot_be_made_is_one_line(server, tmp_path):
     assert "cannot be written: " in refusal(server, tmp_path / "downloads/file.gr.gz")
 
 
+@pytest.mark.parametrize(
+    "mirror", ["~nobody-of-this-name", "a\0b", "x" * 5000, "http://[/", "http://\udcff/"]
+)
+def test_an_impossible_mirror_is_passed_over(server, destination, mirror):
+    fetch_checked(server, destination, mirrors=[mirror])
+    destination.unlink()
+    message = refusal(server, destination, [status(404)], mirrors=[mirror])
+    assert message.isprintable()
+    assert len(message) < 500
+
+
+def test_mirrors_of_the_environment_may_be_urls(monkeypatch):
+    monkeypatch.setenv("RELAXOMETER_DATA_MIRRORS", "/a:http://x.org:80/b:../c::https://y.org/d")
+    expected = ["z", "/a", "http://x.org:80/b", "../c", "https://y.org/d"]
+    assert download.all_mirrors(["z"]) == expected
+
+
 def test_lines_replace_the_bar_without_a_terminal(server, destination, monkeypatch, capsys):
     monkeypatch.setattr(download, "_INTERVAL_S", 0)
     fetch_checked(server, destination)
-    assert "file.gr.gz: 0.3 MB of 1.0 MB\n" in capsys.readouterr().err
+    assert "file.gr.gz: 1.0 MB of 1.0 MB\n" in capsys.readouterr().err
 
 
 def test_a_terminal_gets_a_bar(server, destination, monkeypatch, capsys):
@@ -392,5 +563,5 @@ def test_pauses_grow_and_are_printed(server, destination, monkeypatch, capsys):
 
 def test_a_redirect_loop_is_given_up_at_once(server, destination):
     circle = [status(302, Location=server.url)] * 40
-    assert "Exceeded 30 redirects" in refusal(server, destination, circle)
+    assert "more than 30 redirects" in refusal(server, destination, circle)
     assert len(server.asked) == 31

@@ -60,7 +60,9 @@ def test_an_empty_box_is_one_line():
 
 def test_a_missing_package_says_what_to_install(monkeypatch):
     monkeypatch.setattr(highways.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"scgraph-data, .* is missing; install it with: pip install"):
+    with pytest.raises(
+        UserError, match=r"scgraph-data, .* is missing; install it with: [^;]* -m pip install"
+    ):
         highways.read_highways("small", EUROPE)
 
 
@@ -69,6 +71,6 @@ def test_a_later_scgraph_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "scgraph_data.world_highways", raising=False)
     monkeypatch.setitem(sys.modules, "scgraph.core", None)
     with pytest.raises(
-        UserError, match=r"does not work with the installed scgraph .*; install it with: pip install"
+        UserError, match=r"does not work with the installed scgraph .*; install it with: [^;]* -m pip install"
     ):
         highways.read_highways("small", EUROPE)

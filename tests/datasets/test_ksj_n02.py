@@ -162,7 +162,7 @@ def refusal(path):
 def test_a_web_page_instead_of_an_archive_is_one_line(tmp_path):
     path = tmp_path / "N02.zip"
     path.write_bytes(b"<!DOCTYPE html><title>404</title>")
-    assert "cannot be read as a zip archive (File is not a zip file); delete it and fetch" in refusal(path)
+    assert "cannot be read as a zip archive ('File is not a zip file'); delete it and fetch" in refusal(path)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
@@ -181,17 +181,44 @@ def test_a_damaged_archive_is_one_line(archive):
     assert "cannot be read as a zip archive" in refusal(archive)
 
 
+def with_byte(content, at, value):
+    return content[:at] + bytes([value]) + content[at + 1 :]
+
+
+def test_a_damaged_lzma_archive_is_one_line(tmp_path):
+    path = tmp_path / "N02.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("UTF-8/N02-24_RailroadSection.geojson", "[]" * 500)
+    content = path.read_bytes()
+    for at in range(64, len(content) - 150):
+        path.write_bytes(with_byte(content, at, content[at] ^ 0xFF))
+        assert "cannot be read as a zip archive" in refusal(path)
+
+
+def test_a_member_whose_name_is_not_utf_8_is_one_line(tmp_path):
+    path = tmp_path / "N02.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("線_RailroadSection.geojson", "[]")
+    path.write_bytes(path.read_bytes().replace("線".encode(), b"\xff\xfe\xfd"))
+    assert "cannot be read as a zip archive (\"'utf-8' codec can't decode" in refusal(path)
+
+
+def test_a_layer_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxometer.datasets.readers.ksj_n02.MAX_LAYER", 1000)
+    assert "unpacks to more than 1000 bytes" in refusal(write_railways(tmp_path / "N02.zip"))
+
+
 @pytest.mark.parametrize(
     ("members", "message"),
     [
         ({}, "contains no file *_RailroadSection.geojson; take the archive with GeoJSON"),
         (
             {"RailroadSection": "{"},
-            "UTF-8/N02-24_RailroadSection.geojson: not valid JSON in UTF-8 (Expecting",
+            "'UTF-8/N02-24_RailroadSection.geojson': not valid JSON in UTF-8 (Expecting",
         ),
         ({"RailroadSection": "線".encode("cp932")}, "not valid JSON in UTF-8 ('utf-8' codec can't decode"),
         ({"RailroadSection": "[" * 100_000}, "not valid JSON in UTF-8 ("),
-        ({"RailroadSection": "[]"}, "_RailroadSection.geojson: not GeoJSON: it has no list 'features'"),
+        ({"RailroadSection": "[]"}, "_RailroadSection.geojson': not GeoJSON: it has no list 'features'"),
         ({"RailroadSection": '{"features": {}}'}, "not GeoJSON: it has no list 'features'"),
         ({"RailroadSection": '{"features": []}'}, "contains no file *_Station.geojson"),
         (
@@ -217,8 +244,8 @@ POINTS = "its coordinates are not a list of two or more [longitude, latitude]"
         ([], "text", "features[1]: no properties"),
         (["properties"], None, "features[1]: no properties"),
         (["properties", "N02_003"], ..., "no property N02_003; a line is identified by N02_003 and N02_004"),
-        (["geometry"], None, "features[1]: its geometry is None; expected a LineString"),
-        (["geometry", "type"], "Point", "features[1]: its geometry is Point; expected a LineString"),
+        (["geometry"], None, "features[1]: its geometry is 'None'; expected a LineString"),
+        (["geometry", "type"], "Point", "features[1]: its geometry is 'Point'; expected a LineString"),
         (["geometry", "type"], "MultiLineString", POINTS),
         (["geometry", "coordinates"], ..., POINTS),
         (["geometry", "coordinates"], [], POINTS),
@@ -227,6 +254,8 @@ POINTS = "its coordinates are not a list of two or more [longitude, latitude]"
         (["geometry", "coordinates"], [[139.7, 35.7], ["a", "b"]], POINTS),
         (["geometry", "coordinates"], [[139.7, 35.7], [139.7, 350.7]], POINTS),
         (["geometry", "coordinates"], [[139.7, 35.7], [float("nan"), 35.7]], POINTS),
+        (["geometry", "coordinates"], [[139.7, 35.7], [10**400, 35.7]], POINTS),
+        (["geometry", "type"], "\x1b]0;owned\x07", r"its geometry is '\x1b]0;owned\x07'; expected"),
     ],
 )
 @pytest.mark.parametrize("layer", ["RailroadSection", "Station"])
@@ -240,7 +269,7 @@ def test_a_wrong_feature_is_named(tmp_path, layer, keys, value, message):
     else:
         inside[last] = value
     refused = refusal(write_railways(tmp_path / "N02.zip", json.loads(json.dumps(layers))))
-    assert f"UTF-8/N02-24_{layer}.geojson: features[1]: " in refused
+    assert f"'UTF-8/N02-24_{layer}.geojson': features[1]: " in refused
     assert message in refused
 
 

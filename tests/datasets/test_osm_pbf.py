@@ -1,6 +1,7 @@
 """OpenStreetMap extracts: known counts of real files, railways, and one line for each failure."""
 
 import builtins
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.formats.maps import OsmParameters
 from relaxometer.datasets.readers import osm_pbf
+from relaxometer.datasets.readers.completeness import UNKNOWN
 from relaxometer.datasets.readers.contraction import EARTH_RADIUS_M, Nodes, Ways, inside_polygon
-from relaxometer.datasets.readers.osm_pbf import Extract, read_extract, road_graph, with_railways
+from relaxometer.datasets.readers.osm_blocks import ends_with_relations
+from relaxometer.datasets.readers.osm_pbf import Extract, road_graph, with_railways
 from relaxometer.datasets.registry import Dataset, load_registry
-from sample_osm import write_extract
+from sample_osm import block, blocks_of, write_extract
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 HUNDRED_M = 100 / (EARTH_RADIUS_M * np.pi / 180)
@@ -148,7 +151,7 @@ def test_a_file_that_is_not_an_extract_is_one_line(tmp_path, content, message):
     path = tmp_path / "bad.osm.pbf"
     path.write_bytes(content)
     with pytest.raises(UserError) as caught:
-        read_extract(path, OsmParameters())
+        build(path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -158,12 +161,86 @@ def test_a_truncated_extract_is_one_line(road_file, tmp_path, length):
     path = tmp_path / "cut.osm.pbf"
     path.write_bytes(road_file("monaco.osm.pbf").read_bytes()[:length])
     with pytest.raises(UserError, match=r"^[^\n]*cut\.osm\.pbf[^\n]*fetch it again$"):
-        read_extract(path, OsmParameters())
+        build(path)
+
+
+ROWS = 10
+"""A lattice of streets with 10 x 10 crossings, and a bend between two."""
+NODES = {1 + i: (i % ROWS / 1000, i // ROWS / 1000) for i in range(ROWS * ROWS)}
+NODES |= {1000 + key: (lon + 0.0005, lat + 0.0001) for key, (lon, lat) in NODES.items()}
+NODES |= {2000 + key: (lon + 0.0001, lat + 0.0005) for key, (lon, lat) in NODES.items() if key < 1000}
+ROWS_OF_STREETS = [range(start, start + ROWS) for start in range(1, ROWS * ROWS, ROWS)]
+COLUMNS_OF_STREETS = [range(start, 1 + ROWS * ROWS, ROWS) for start in range(1, 1 + ROWS)]
+STREETS = [[at for crossing in row for at in (crossing, 1000 + crossing)] for row in ROWS_OF_STREETS]
+STREETS += [[at for crossing in row for at in (crossing, 2000 + crossing)] for row in COLUMNS_OF_STREETS]
+WAYS = {key: (refs, {"highway": "residential"}) for key, refs in enumerate(STREETS, start=1)}
+
+
+@pytest.mark.parametrize("kept", range(1, 8))
+def test_an_extract_cut_at_the_end_of_a_block_is_refused_unless_no_way_is_missing(tmp_path, kept):
+    blocks = blocks_of(NODES, WAYS, ways_per_block=5)
+    path = tmp_path / "cut.osm.pbf"
+    path.write_bytes(b"".join(blocks[:kept]))
+    if kept < len(blocks) - 1:
+        with pytest.raises(UserError, match=r"cut\.osm\.pbf: its end seems to be missing: it has no rel"):
+            build(path)
+    else:
+        graph = build(path)
+        assert graph.n_arcs == 2 * 2 * ROWS * ROWS
+        assert graph.metadata.get("completeness") == (None if kept == len(blocks) else UNKNOWN)
+
+
+def test_an_extract_without_relations_says_that_it_may_be_incomplete(tmp_path, capsys):
+    path = write_extract(tmp_path / "small.osm.pbf")
+    assert build(path).metadata["completeness"] == UNKNOWN
+    assert f"{path}: its completeness is unknown: " in capsys.readouterr().err
+
+
+def test_a_checksum_in_the_entry_vouches_for_an_extract(tmp_path, capsys):
+    path = tmp_path / "nodes.osm.pbf"
+    path.write_bytes(b"".join(blocks_of(NODES, WAYS, ways_per_block=5)[:-2]))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    dataset = Dataset(format="osm-pbf", path=str(path), sha256=sha256)
+    assert "completeness" not in build_graph("small", dataset, files=[path]).metadata
+    assert "completeness" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\0\0\0\xff", "the file ends within it"),
+        (b"\x7f\xff\xff\xff", "its size is 2147483647, expected at most 65536"),
+        (b"\0\0\0\x02\x18", "the file ends within it"),
+        (b"\0\0\0\x02\x1a\x01", "a field is damaged"),
+        (b"\0\0\0\x02\x18\xff", "a number is damaged"),
+        (b"\0\0\0\x06\x18\xff\xff\xff\xff\x7f", "its size is 34359738367, expected at most 33554432"),
+        (b"\0\0\0\x00", "its size is None"),
+    ],
+)
+def test_a_block_that_is_larger_than_the_file_or_the_format_allows_is_one_line(tmp_path, content, message):
+    path = write_extract(tmp_path / "small.osm.pbf")
+    at = len(path.read_bytes())
+    path.write_bytes(path.read_bytes() + content)
+    with pytest.raises(UserError) as caught:
+        build(path)
+    assert f"small.osm.pbf: cannot be read to the end (block at byte {at}: '{message}" in str(caught.value)
+
+
+def test_a_block_that_unpacks_to_more_than_the_format_allows_is_refused(tmp_path):
+    path = write_extract(tmp_path / "small.osm.pbf")
+    path.write_bytes(path.read_bytes() + block(b"OSMData", bytes(1 + (1 << 25))))
+    with pytest.raises(UserError, match="it unpacks to more than 33554432 bytes"):
+        build(path)
+
+
+def test_real_extracts_end_with_relations(road_file):
+    for name in ("monaco", "malta", "porto_portugal", "andorra", "liechtenstein"):
+        assert ends_with_relations(road_file(f"{name}.osm.pbf"))
 
 
 def test_a_missing_file_is_one_line(tmp_path):
     with pytest.raises(UserError, match=r"none\.osm\.pbf: not readable \(No such file or directory\)"):
-        read_extract(tmp_path / "none.osm.pbf", OsmParameters())
+        build(tmp_path / "none.osm.pbf")
 
 
 def test_no_road_in_the_area_is_one_line(road_file):

@@ -144,6 +144,21 @@ def test_terms_say_when_nothing_is_stated():
             {"format": "dimacs", "url": "https://x.org/USA-road-d.NY.gr.gz"},
             "datasets.mine.urls: USA-road-d.NY.gr.gz is also the file of usa-ny",
         ),
+        ({**SMALL, "bytes": True}, "mine.bytes: true is invalid: should be a valid integer; YAML reads"),
+        ({**SMALL, "license": 2.0}, "license: 2.0 is invalid: should be a valid string; write it in quotes"),
+        ({**SMALL, "path": "maps/{town}.gr"}, "mine.path: 'maps/{town}.gr' is invalid: should have no"),
+        ({**SMALL, "path": "a\x1bb"}, r"mine.path: 'a\x1bb' is invalid: should have no control characters"),
+        ({**SMALL, "path": ""}, "datasets.mine: format 'dimacs' needs `path` or `urls`"),
+        ({**SMALL, "coordinates": {"path": "{x}"}}, "mine.coordinates.path: '{x}' is invalid: should"),
+        ({"format": "kanto-like", "seed": 2**64}, "mine.seed: 18446744073709551616 is invalid: should"),
+        (
+            {"format": "kanto-like-main", "extracted_from": "mine"},
+            "config: datasets.mine.extracted_from: mine from mine leads in a circle; expected another graph",
+        ),
+        (
+            {"format": "kanto-like-main", "extracted_from": "cfg-python-stdlib"},
+            "datasets.mine.extracted_from: 'cfg-python-stdlib' is a batch; expected a graph",
+        ),
         ("small.gr", "config: datasets.mine: 'small.gr' is invalid: should be a section with keys"),
     ],
 )  # fmt: skip
@@ -151,18 +166,76 @@ def test_a_mistake_is_one_line_with_its_key(entry, message):
     assert message in refusal(entry)
 
 
+@pytest.mark.parametrize(
+    ("keys", "fault"),
+    [
+        ({"file": ".."}, "begins with a dot"),
+        ({"file": ""}, "is empty"),
+        ({"file": "a/b.gr"}, "has a separator of folders"),
+        ({"file": "a\\b.gr"}, "has a separator of folders"),
+        ({"file": "\x1b]0;title\x07"}, "has control characters"),
+        ({"file": "{graph}.gr"}, "has a brace"),
+        ({"file": "a.gr "}, "begins or ends with a space"),
+        ({"file": "é" * 101}, "is longer than 200 bytes"),
+        ({"file": "a.gr.sha256"}, "ends like the downloader's own files (.part, .part.json, .sha256)"),
+        ({"url": "http://x.org/..%2F..%2F..%2Fevil"}, "has a separator of folders"),
+        ({"url": "http://x.org/data/%2E%2E"}, "begins with a dot"),
+        ({"url": "http://x.org/?x"}, "is empty"),
+        ({"url": "http://x.org/%00"}, "has control characters"),
+        ({"url": "http://x.org/" + "a" * 300}, "is longer than 200 bytes"),
+    ],
+)
+def test_a_download_has_one_plain_name(keys, fault):
+    entry = {"format": "dimacs", "url": "http://x.org/a.gr", **keys}
+    key = "datasets.mine.file: " if "file" in keys else "datasets.mine: `url` ends in "
+    for where, given in ("", entry), (".coordinates", {**SMALL, "coordinates": {**entry}}):
+        if where:
+            del given["coordinates"]["format"]
+        message = refusal(given)
+        assert message.startswith("config: " + key.replace("mine", f"mine{where}"))
+        assert "should be one plain file name, as in `file: name.gr.gz`; this one " + fault in message
+        assert message.isprintable()
+        assert len(message) < 300
+
+
+def test_a_name_of_its_own_makes_any_url_good():
+    entry = {"format": "dimacs", "url": "http://x.org/?download=7", "file": "seven.gr.gz"}
+    assert load_registry(OWN, {"mine": entry})["mine"].file_name == "seven.gr.gz"
+
+
+@pytest.mark.parametrize("url", ["http://[/b", "http://x.org:99999/b", "http://:80/b", "http://x.org/\x1bb"])
+def test_an_impossible_url_is_one_line(url):
+    message = refusal({"format": "dimacs", "url": url})
+    assert "is invalid: should be a URL like https://host/name.gr.gz" in message
+    assert message.isprintable()
+
+
 def test_a_name_must_serve_as_a_folder():
-    assert "'Mine!' is invalid: should match pattern" in refusal(SMALL, "Mine!")
+    assert "datasets: key 'Mine!' is invalid: should be lower-case letters, digits" in refusal(SMALL, "Mine!")
+    assert "should have at most 100 characters" in refusal(SMALL, "m" * 101)
 
 
 def test_a_name_of_the_project_is_taken():
     assert refusal(SMALL, "usa-ny").startswith("config: datasets.usa-ny: the name is taken in ")
 
 
+def test_extracts_that_lead_in_a_circle_are_refused():
+    entries = {
+        name: {"format": "kanto-like-main", "extracted_from": base} for name, base in ("ab", "bc", "cb")
+    }
+    with pytest.raises(
+        UserError, match=r"datasets\.c\.extracted_from: a from b from c from b leads in a circle"
+    ):
+        load_registry(OWN, entries)
+
+
 def test_broken_yaml_names_its_line(tmp_path):
     path = tmp_path / "datasets.yaml"
     path.write_text("usa-ny:\n  format: dimacs\n  urls: [\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"datasets\.yaml:4: invalid YAML: [^\n]+$"):
+    with pytest.raises(UserError, match=r"datasets\.yaml:4:1: invalid YAML: [^\n]+$"):
+        load_registry(path, {})
+    path.write_text("usa: {}\nusa: {}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"datasets\.yaml:2:1: invalid YAML: key 'usa' is given twice"):
         load_registry(path, {})
 
 
@@ -190,6 +263,23 @@ def test_a_value_that_fits_no_branch_of_a_union_lists_them_all():
     assert ", or should be a valid list" in str(caught.value)
     with pytest.raises(UserError, match=r"parts\.a\.sice: unknown key .* did you mean 'size'\?"):
         validated(Outer, {"parts": {"a": {"sice": 1}}}, "c.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("grid", {"rows": 3, "columns": 3}),
+        ("road-like", {"rows": 9, "columns": 9}),
+        ("rmat", {"scale": 4}),
+        ("listed-arcs", {"vertices": 3, "arcs": [[0, 1]]}),
+    ],
+)
+def test_a_format_says_whether_its_vertices_have_coordinates(name, parameters):
+    seed = {"seed": 1} if all_formats()[name].needs == "seed" else {}
+    dataset = Dataset(format=name, parameters=parameters, **seed)
+    graph = build_graph("mine", dataset, files=[])
+    assert dataset.has_coordinates == (graph.lon is not None)
+    assert Dataset(**SMALL, coordinates={"path": "x"}).has_coordinates
 
 
 @pytest.fixture

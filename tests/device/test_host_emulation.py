@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from faults import can_mount, under_faults
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, get_device, host_build
 from relaxometer.device.host_build import rewrite_shared
+from relaxometer.device.signature import read_source
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = Path(host_build.__file__).parents[2]
@@ -129,10 +131,10 @@ class TestSharedMemory:
 class TestCache:
     def test_a_library_is_built_once(self, cache, simple):
         assert result_of(simple) == [1] * 4
-        built = {path: path.stat().st_mtime_ns for path in cache.glob("*.so")}
+        built = {path: path.stat().st_mtime_ns for path in cache.glob("simple-*.so")}
         assert len(built) == 1
         assert result_of(simple) == [1] * 4
-        assert {path: path.stat().st_mtime_ns for path in cache.glob("*.so")} == built
+        assert {path: path.stat().st_mtime_ns for path in cache.glob("simple-*.so")} == built
 
     def test_a_changed_include_rebuilds(self, cache, simple):
         assert result_of(simple) == [1] * 4
@@ -140,13 +142,13 @@ class TestCache:
         assert result_of(simple) == [2] * 4
         simple.with_name("value.cuh").write_text("#define VALUE 1\n")
         assert result_of(simple) == [1] * 4
-        assert len(list(cache.glob("*.so"))) == 2
+        assert len(list(cache.glob("simple-*.so"))) == 2
 
     def test_flags_have_libraries_of_their_own(self, cache, simple):
         result_of(simple)
         get_device("host").module(simple, options=("-DOTHER",))
         get_device("host", sanitize="undefined").module(simple)
-        assert len(list(cache.glob("*.so"))) == 3
+        assert len(list(cache.glob("simple-*.so"))) == 3
 
     def test_concurrent_builds_do_not_disturb_each_other(self, cache, simple):
         script = textwrap.dedent(f"""
@@ -159,8 +161,46 @@ class TestCache:
         with ThreadPoolExecutor() as pool:
             runs = [pool.submit(subprocess.run, [sys.executable, "-c", script], check=True) for _ in range(3)]
         assert all(run.result().returncode == 0 for run in runs)
-        assert len(list(cache.glob("*.so"))) == 1
+        assert len(list(cache.glob("simple-*.so"))) == 1
         assert not list(cache.glob("building-*"))
+
+    def test_an_emptied_library_is_built_again(self, cache, simple):
+        # In a process of its own, since a process loads a library once.
+        library = host_build.build_library(read_source(simple, []), ["simple"])
+        library.write_bytes(b"")
+        script = textwrap.dedent(f"""
+            import sys, numpy
+            sys.path.insert(0, {str(PACKAGE_ROOT)!r})
+            from pathlib import Path
+            from relaxometer.device import get_device
+            out = numpy.zeros(4, numpy.int32)
+            get_device("host").module(Path({str(simple)!r})).get_function("simple")(1, 4, (out,))
+            print(out.tolist())
+        """)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert done.stdout == f"{[1] * 4}\n", done.stderr
+        assert library in cache.glob("*.so")
+        assert library.stat().st_size
+
+    @pytest.mark.parametrize("damage", [b"", b"whol", b"whale", None])
+    @pytest.mark.parametrize("suffix", ["", ".sha256"])
+    def test_a_damaged_file_or_checksum_leads_to_a_new_build(self, cache, damage, suffix):
+        builds = []
+
+        def build(scratch):
+            builds.append(scratch)
+            (scratch / "library").write_bytes(b"whole")
+            return scratch / "library"
+
+        target = host_build.built_once("some.so", build)
+        assert target == host_build.built_once("some.so", build)
+        assert len(builds) == 1
+        damaged = cache / f"some.so{suffix}"
+        damaged.unlink() if damage is None else damaged.write_bytes(damage)
+        host_build.built_once("some.so", build)
+        assert len(builds) == 2
+        assert target.read_bytes() == b"whole"
+        assert sorted(file.name for file in cache.iterdir()) == ["some.so", "some.so.sha256"]
 
     def test_default_folders(self, monkeypatch, tmp_path):
         monkeypatch.delenv("RELAXOMETER_CACHE", raising=False)
@@ -176,6 +216,29 @@ class TestCache:
         with pytest.raises(UserError, match="RELAXOMETER_CACHE"):
             host_build.cache_folder()
 
+    @pytest.mark.skipif(not can_mount(), reason="needs user namespaces")
+    @pytest.mark.parametrize(
+        ("fault", "reason"),
+        [("read_only", "Read-only file system"), ("full", "No space left on device")],
+    )
+    def test_a_folder_that_cannot_be_written_is_named(self, cache, simple, fault, reason):
+        cache.mkdir()
+        script = textwrap.dedent(f"""
+            import sys
+            sys.path.insert(0, {str(PACKAGE_ROOT)!r})
+            from pathlib import Path
+            from relaxometer.core.errors import UserError
+            from relaxometer.device import get_device
+            try:
+                get_device("host").module(Path({str(simple)!r}))
+            except UserError as error:
+                print(error)
+        """)
+        command = under_faults([sys.executable, "-c", script], **{fault: [cache]})
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        place = f"cannot write compiled kernels to {cache}: {reason}"
+        assert done.stdout == f"{place}; set RELAXOMETER_CACHE\n", done.stderr
+
 
 class TestCompiler:
     def test_without_one_the_error_names_the_package(self, monkeypatch, tmp_path):
@@ -189,6 +252,38 @@ class TestCompiler:
         monkeypatch.setenv("CXX", "no-such-compiler -m64")
         with pytest.raises(UserError, match=r"\$CXX names 'no-such-compiler -m64'"):
             host_build.find_compiler()
+
+    @pytest.mark.parametrize("command", ['"', "'a", "a \\"])
+    def test_a_command_that_cannot_be_parsed_is_one_line(self, monkeypatch, command):
+        monkeypatch.setenv("CXX", command)
+        with pytest.raises(UserError) as error:
+            host_build.find_compiler()
+        assert str(error.value).startswith(f"$CXX is {command!r}, which is not a command: No ")
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("program", "reason"),
+        [
+            (b"no program", "cannot be run: Exec format error"),
+            (b"#!/bin/sh\nprintf 'no\\033 such option\\nat all\\n' >&2; exit 1\n", r"'no\x1b such option'"),
+        ],
+    )
+    def test_a_program_that_is_no_compiler_is_one_line(self, monkeypatch, tmp_path, program, reason):
+        path = tmp_path / "compiler"
+        path.write_bytes(program)
+        path.chmod(0o755)
+        monkeypatch.setenv("CXX", f"'{path}'")
+        with pytest.raises(UserError) as error:
+            host_build.find_compiler()
+        assert reason in str(error.value)
+        assert "($CXX)" in str(error.value)
+        assert str(error.value).isprintable()
+
+    @pytest.mark.usefixtures("cache")
+    def test_a_compiler_that_writes_nothing_is_one_line(self, monkeypatch, simple):
+        monkeypatch.setenv("CXX", "true")
+        with pytest.raises(UserError, match=r"'true' \(\$CXX\) compiles nothing; install one"):
+            result_of(simple)
 
     def test_short_names_of_the_c_library_are_free(self, host_device, tmp_path):
         (tmp_path / "names.cu").write_text("""
@@ -241,3 +336,41 @@ class TestDevice:
         assert sums[999] == items[768:].sum()
         _, sums = bench.scan_all(host_device, module, "warp_scan", items)
         assert sums[63] == items[32:64].sum()
+
+
+class TestRedZones:
+    def test_little_address_space_gives_arrays_without_them(self):
+        """The run goes on, its context says so, and sanitizers refuse to find nothing."""
+        script = textwrap.dedent(f"""
+            import resource
+            resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))
+            from pathlib import Path
+            import numpy as np
+            from relaxometer.core.errors import UserError
+            from relaxometer.device import get_device
+            device, out = get_device("host"), np.zeros(256, np.uint32)
+            kernel = device.module(Path({str(KERNELS / "broken.cu")!r})).get_function("no_race")
+            kernel(1, 256, (out.view(np.int32),))
+            assert out[200] == 55 and not device.context()["red_zones"]
+            try:
+                get_device("host", sanitize="thread")
+            except UserError as error:
+                print(error)
+        """)
+        result = subprocess.run(
+            [sys.executable, "-c", script], cwd=PACKAGE_ROOT, capture_output=True, text=True
+        )
+        assert "needs 256 GiB of address space" in result.stdout, result.stderr
+
+    def test_arrays_of_numpy_have_them(self, host_device):
+        assert host_device.context()["red_zones"]
+        for array in (
+            np.zeros(3, np.uint8),
+            np.arange(1024),
+            np.ones(5) + 1,
+            np.array([1, 2]).astype(np.int16),
+        ):
+            assert np._core.multiarray.get_handler_name(array) == "relaxometer_red_zones"
+            assert (array.ctypes.data + array.nbytes) % 4096 == 0 or array.nbytes % 16 != 0
+            array.resize(2 * array.size, refcheck=False)
+            assert not array[array.size // 2 :].any()

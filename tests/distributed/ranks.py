@@ -31,7 +31,7 @@ UNREACHED = 2**32 - 1
 
 @cache
 def whole(graph: str, folder: Path) -> Graph:
-    """The whole graph."""
+    """The whole graph; references are made of it on one rank only, since ranks share the cores."""
     if graph.startswith("kron-"):
         return graph500.kronecker_graph(Graph500Parameters(scale=int(graph[5:])))
     return read_graph(folder / graph)
@@ -67,26 +67,26 @@ def assembled(ranks: Ranks, block: Block, column: np.ndarray, beyond: int = UNRE
     return result[: block.n_vertices]
 
 
-def sources_of(graph: Graph) -> list[int]:
+def sources_of(block: Block) -> list[int]:
     """The first vertex and the last, isolated in some graphs, and a search key of Graph500."""
-    keys = graph.metadata.get("search_keys", [])
-    return sorted({0, graph.n_vertices - 1, *keys[3:4]})
+    keys = block.metadata.get("search_keys", [])
+    return sorted({0, block.n_vertices - 1, *keys[3:4]})
 
 
-def check_block(ranks: Ranks, block: Block, graph: Graph) -> None:
-    """The union of the blocks is the graph."""
-    assert block.n_arcs == graph.n_arcs
-    np.testing.assert_array_equal(assembled(ranks, block, block.degrees, beyond=0), graph.degrees)
+def check_block(ranks: Ranks, block: Block, graph: Graph | None) -> None:
+    """The union of the blocks is the graph, which one rank has."""
+    degrees = assembled(ranks, block, block.degrees, beyond=0)
     tails = np.repeat(block.tails.vertices(), np.diff(block.out.offsets))
-    heads = block.heads.vertices()[block.out.targets]
-    arcs = np.concatenate(ranks.gather(np.stack([tails, heads], axis=1)))
-    arcs = arcs[np.lexsort(arcs.T[::-1])]
-    np.testing.assert_array_equal(arcs, np.stack([graph.tails, graph.targets], axis=1))
+    columns = [tails, block.heads.vertices()[block.out.targets]]
     if block.out.weights is not None:
-        triples = np.concatenate(ranks.gather(np.stack([tails, heads, block.out.weights], axis=1)))
-        triples = triples[np.lexsort(triples.T[::-1])]
-        expected = np.stack([graph.tails, graph.targets, graph.weights], axis=1).astype(np.int64)
-        np.testing.assert_array_equal(triples, expected[np.lexsort(expected.T[::-1])])
+        columns.append(block.out.weights)
+    arcs = np.concatenate(ranks.gather(np.stack(columns, axis=1)))
+    if graph is None:
+        return
+    assert block.n_arcs == graph.n_arcs
+    np.testing.assert_array_equal(degrees, graph.degrees)
+    expected = np.stack([graph.tails, graph.targets, graph.weights][: len(columns)], axis=1).astype(np.int64)
+    np.testing.assert_array_equal(arcs[np.lexsort(arcs.T[::-1])], expected[np.lexsort(expected.T[::-1])])
     if keys := graph.metadata.get("search_keys"):
         assert block.metadata["search_keys"] == keys
 
@@ -94,46 +94,51 @@ def check_block(ranks: Ranks, block: Block, graph: Graph) -> None:
 def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str) -> None:
     """Levels are right and predecessors certified; each option is NAME=VALUE."""
     block = block_of(ranks, graph_name, folder, scheme, weighted=False)
-    graph = whole(graph_name, folder)
+    graph = whole(graph_name, folder) if ranks.rank == 0 else None
     check_block(ranks, block, graph)
     chosen = dict(option.split("=") for option in options)
     engine = hybrid_peers if chosen.pop("engine", "") == "peers" else hybrid_2d
-    solver = engine.Solver(ranks, block, engine.Parameters(**chosen))
+    solver = engine.Solver(ranks, block, engine.Parameters.model_validate(chosen, strict=False))
     certifier = Certifier(ranks, block, "bfs")
-    for source in sources_of(graph):
+    for source in sources_of(block):
         answer = solver.solve(source)
-        level, expected = assembled(ranks, block, answer.level), levels_of(graph, source)
-        np.testing.assert_array_equal(level, expected)
+        level = assembled(ranks, block, answer.level)
         certificate = certifier.check(source, **named(answer))
         assert certificate.holds, certificate.reason
         totals = reached_totals(ranks, block, answer.level, certifier)
+        levels: list[Level] = []
+        solver.solve(source, levels)
+        assert all(one.sent_bytes <= one.plain_bytes for one in levels)
+        if engine is hybrid_2d and "parents" not in chosen:
+            predicted = ranks.size * (model.fold(block.layout).bytes + model.expand(block.layout).bytes)
+            assert {one.plain_bytes for one in levels[:-1]} == {predicted}
+        if graph is None:
+            continue
+        expected = levels_of(graph, source)
+        np.testing.assert_array_equal(level, expected)
         reached = expected != UNREACHED
         assert totals["reached"] == reached.sum()
         assert totals["reached_arcs"] == graph.degrees[reached].sum()
         if graph.input_degrees is not None:
             assert totals["input_edges"] == graph.input_degrees[reached].sum() // 2
-        levels: list[Level] = []
-        solver.solve(source, levels)
         assert sum(one.updated for one in levels) == reached.sum() - 1
-        assert all(one.sent_bytes <= one.plain_bytes for one in levels)
-        if engine is hybrid_2d and "parents" not in chosen:
-            predicted = ranks.size * (model.fold(block.layout).bytes + model.expand(block.layout).bytes)
-            assert {one.plain_bytes for one in levels[:-1]} == {predicted}
 
 
 def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
     """Distances are right and predecessors certified."""
     block = block_of(ranks, graph_name, folder, f"1x{ranks.size}", weighted=True)
-    graph = whole(graph_name, folder)
+    graph = whole(graph_name, folder) if ranks.rank == 0 else None
     check_block(ranks, block, graph)
-    solver = sssp_1d.Solver(ranks, block, sssp_1d.Parameters(**dict(o.split("=") for o in options)))
+    chosen = dict(option.split("=") for option in options)
+    solver = sssp_1d.Solver(ranks, block, sssp_1d.Parameters.model_validate(chosen, strict=False))
     certifier = Certifier(ranks, block, "sssp")
-    for source in sources_of(graph):
+    for source in sources_of(block):
         answer = solver.solve(source)
-        expected = reference_distances(graph, source)
-        np.testing.assert_array_equal(assembled(ranks, block, answer.distance), expected)
+        distance = assembled(ranks, block, answer.distance)
         certificate = certifier.check(source, **named(answer))
         assert certificate.holds, certificate.reason
+        if graph is not None:
+            np.testing.assert_array_equal(distance, reference_distances(graph, source))
 
 
 def named(answer: Answer) -> dict[str, np.ndarray]:

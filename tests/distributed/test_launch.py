@@ -22,7 +22,7 @@ def test_a_missing_package_is_reported_in_one_line(monkeypatch, tmp_path):
     program.touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(launch.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"^mpi4py is not installed: [^\n]*$"):
+    with pytest.raises(UserError, match=r"^mpi4py is not installed; install it with: [^\n]* mpi4py==[\d.]+$"):
         launch.launch(2, [])
 
 

@@ -1,10 +1,13 @@
 """Layouts assign every arc and piece to the right ranks; ranks read only their part of a graph."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.distributed.partition import Layout, Numbering
+from relaxometer.distributed.stored import _batches as batches_of
 from relaxometer.distributed.stored import _tails as tails_of_slice
 from relaxometer.distributed.stored import read_slice
 from relaxometer.graphs.graph import Graph, write_graph
@@ -87,3 +90,49 @@ def test_ranks_read_only_what_they_need(tmp_path, monkeypatch, name):
 def test_a_graph_without_arcs_is_read(tmp_path):
     write_graph(Graph.from_arcs("nothing", 3, [], [], []), tmp_path)
     assert len(tails_of_slice(tmp_path / "vertices.parquet", 0, 0)) == 0
+
+
+class OneRank:
+    """Stands for the only rank, whose arrays stay on the host."""
+
+    rank, size = 0, 1
+
+    class device:  # noqa: N801
+        asarray = staticmethod(np.asarray)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("arcs", lambda table: table.slice(1), "its files do not have the graph that graph.json describes"),
+        ("arcs", lambda table: with_value(table, "target", 900), "its files do not have the graph that"),
+        ("arcs", lambda table: with_value(table, "target", None), "column 'target' lacks values"),
+        ("arcs", lambda table: table.drop_columns("weight"), "no column 'weight'"),
+        ("vertices", lambda table: with_value(table, "offset", 200), "offsets descend"),
+        ("vertices", lambda table: table.cast(pa.schema({"offset": pa.string()})), "of type 'string'"),
+        ("vertices", None, "not readable as Parquet"),
+    ],
+)
+def test_a_damaged_stored_graph_is_one_line(tmp_path, file, change, message):
+    write_graph(sample_graphs()["random-directed"], tmp_path)
+    n_vertices, n_arcs = (
+        sample_graphs()["random-directed"].n_vertices,
+        sample_graphs()["random-directed"].n_arcs,
+    )
+    path = tmp_path / f"{file}.parquet"
+    if change:
+        pq.write_table(change(pq.read_table(path, columns=COLUMNS[file])), path)
+    else:
+        path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(UserError, match=message):
+        list(batches_of(OneRank(), tmp_path, n_vertices, n_arcs, True, 50))
+
+
+COLUMNS = {"arcs": ["target", "weight"], "vertices": ["offset"]}
+
+
+def with_value(table, name, value):
+    values = table[name].to_pylist()
+    values[1] = value
+    column = pa.array(values, table.schema.field(name).type)
+    return table.set_column(table.schema.get_field_index(name), name, column)

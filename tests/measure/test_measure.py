@@ -17,7 +17,7 @@ ORIGINAL = dijkstra_cpu.Solver
 GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
 
 
-def measured(device, monkeypatch, failure, *, at):
+def measured(monkeypatch, failure, *, at):
     """Measure Dijkstra on the CPU with a constructor or a search that raises `failure`."""
 
     class Solver(ORIGINAL):
@@ -34,7 +34,7 @@ def measured(device, monkeypatch, failure, *, at):
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     timing = Timing(repetitions=2, warmup=0)
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
-    return measure(run, GRAPH, np.array([0, 1]), device)
+    return measure(run, GRAPH, np.array([0, 1]), "host")
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,16 @@ def measured(device, monkeypatch, failure, *, at):
         (ValueError("odd\nsecond line"), "error", "ValueError: odd"),
     ],
 )
-def test_every_search_of_a_variant_that_fails_says_why(
-    host_device, monkeypatch, capsys, failure, status, reason
-):
-    result = measured(host_device, monkeypatch, failure, at="construction")
+def test_every_search_of_a_variant_that_fails_says_why(monkeypatch, capsys, failure, status, reason):
+    result = measured(monkeypatch, failure, at="construction")
     assert [(row["status"], row["reason"]) for row in result.runs] == [(status, reason)] * 4
     assert list(result.answer) == ["distance", "predecessor"]
-    later = measured(host_device, monkeypatch, failure, at="search")
+    later = measured(monkeypatch, failure, at="search")
     assert [(row["source"], row["status"]) for row in later.runs][:2] == [(0, "ok"), (1, status)]
     assert len(later.runs) == 4
 
 
-def test_preparation_excludes_compiling(host_device, monkeypatch):
+def test_preparation_excludes_compiling(monkeypatch):
     seconds = iter([0.5, 0.0])
 
     class Solver(ORIGINAL):
@@ -67,11 +65,11 @@ def test_preparation_excludes_compiling(host_device, monkeypatch):
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     timing = Timing(repetitions=1, warmup=0)
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
-    (row,) = measure(run, GRAPH, np.array([0]), host_device).runs
+    (row,) = measure(run, GRAPH, np.array([0]), "host").runs
     assert 0 < row["prepare_ms"] < 400
 
 
-def test_slow_variants_have_fewer_repetitions(host_device, monkeypatch):
+def test_slow_variants_have_fewer_repetitions(monkeypatch):
     class Slow(ORIGINAL):
         def solve(self, source, phases=None):
             time.sleep(0.02)
@@ -81,29 +79,27 @@ def test_slow_variants_have_fewer_repetitions(host_device, monkeypatch):
         monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
         timing = Timing(repetitions=4, warmup=0, enough_s=0.01 if solver is Slow else 60)
         run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
-        result = measure(run, GRAPH, np.array([0, 1]), host_device)
+        result = measure(run, GRAPH, np.array([0, 1]), "host")
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
         assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
 
 
-def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(host_device, monkeypatch):
-    given = []
+@pytest.mark.parametrize(("limit", "is_resident"), [(1, False), (10**6, True)])
+def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(monkeypatch, limit, is_resident):
     original = iterative_tree.Solver.__init__
 
-    def kept(self, graph, parameters):
-        given.append(graph)
+    def checked(self, graph, parameters):
+        assert (graph.targets is not None) == is_resident
         original(self, graph, parameters)
 
-    monkeypatch.setattr(iterative_tree.Solver, "__init__", kept)
-    for limit in (1, 10**6):
-        run = Run(
-            problem="dominators",
-            graph="g",
-            variant="v",
-            solver="iterative-tree",
-            parameters={"resident_arcs": limit},
-            timing=Timing(repetitions=1, warmup=0),
-        )
-        result = measure(run, GRAPH, np.array([0]), host_device)
-        assert [row["status"] for row in result.runs] == ["ok"]
-    assert [graph.targets is None for graph in given] == [True, True, False, False]
+    monkeypatch.setattr(iterative_tree.Solver, "__init__", checked)
+    run = Run(
+        problem="dominators",
+        graph="g",
+        variant="v",
+        solver="iterative-tree",
+        parameters={"resident_arcs": limit},
+        timing=Timing(repetitions=1, warmup=0),
+    )
+    result = measure(run, GRAPH, np.array([0]), "host")
+    assert [(row["status"], row["reason"]) for row in result.runs] == [("ok", "")]

@@ -1,12 +1,18 @@
 """Valid configurations, and the one-line messages for invalid ones."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.validation import NAME
+from relaxometer.plan.load import load_plan, with_types
 from relaxometer.plan.plan import Plan
+from relaxometer.plan.sweeps import expand
 from relaxometer.problems.variants import solver_names
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +22,10 @@ REGISTRY = ROOT / "resources/datasets.yaml"
 def plan(**sssp):
     section = {"graphs": ["kanto-highways"], "variants": {"conventional": {}}, **sssp}
     return Plan({"sssp": section}, REGISTRY)
+
+
+def sssp(**variants):
+    return {"graphs": ["kanto-highways"], "variants": variants}
 
 
 def merged(*files):
@@ -72,6 +82,35 @@ def test_a_list_of_values_makes_one_variant_a_value():
     assert runs["sweep-12p5"].parameters == {"to_all_us": 12.5}
 
 
+@pytest.mark.parametrize(
+    ("solver", "parameter", "values", "names"),
+    [
+        ("edge-bf", "blocked", [True, False], {"x-true", "x-false"}),
+        ("adaptive", "to_all_us", [1.0e20, 1.0e-20, 0.5], {"x-1e20", "x-1e-20", "x-0p5"}),
+        ("adaptive", "to_all_us", [float("inf")], {"x-inf"}),
+        ("tiled", "leash", ["none", "auto"], {"x-none", "x-auto"}),
+        ("bellman-ford-queue", "order", ["slf-lll", "lll"], {"x-slf-lll", "x-lll"}),
+    ],
+)
+def test_swept_values_make_names_that_fit_the_rules(solver, parameter, values, names):
+    swept = plan(variants={"x": {"solver": solver, parameter: values}})
+    assert {key[2] for key in swept.runs} == names
+    assert all(re.fullmatch(NAME, name) for name in names)
+
+
+@given(st.lists(st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none()), min_size=1))
+def test_any_value_makes_a_name_that_fits_the_rules_or_one_line(values):
+    try:
+        names = [point.name for point in expand("x", {"a": values}, "my.yaml", "sssp.variants.x")]
+    except UserError as error:
+        message = str(error)
+    else:
+        assert all(re.fullmatch("x-[a-z0-9-]*[a-z0-9]", name) and len(name) <= 100 for name in names)
+        return
+    assert message.startswith("my.yaml: sssp.variants.x")
+    assert message.isprintable()
+
+
 def test_false_leaves_a_variant_out_and_nothing_means_defaults():
     chosen = plan(variants={"conventional": False, "selection": None, "adaptive": {}})
     assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
@@ -92,7 +131,17 @@ def test_a_variants_own_timing_overrides_the_common_one():
 
 
 def test_numbers_given_as_text_on_the_command_line_are_numbers():
-    assert Plan({"timing": {"repetitions": "9"}}, REGISTRY).config.timing.repetitions == 9
+    given = {"timing": {"repetitions": "9", "sources": ["3", "4"], "enough_s": "null"}, "device": "host"}
+    config = Plan(with_types(given), REGISTRY).config
+    assert (config.timing.repetitions, config.timing.sources, config.timing.enough_s) == (9, [3, 4], None)
+    assert config.device == "host"
+
+
+def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
+    config = {"timing": {"timeout_s": "1e3"}, "sssp": sssp(adaptive={"to_all_us": ["1e-1", "auto"]})}
+    found = Plan(config, REGISTRY)
+    assert found.config.timing.timeout_s == 1000
+    assert {key[2] for key in found.runs} == {"adaptive-1e-1", "adaptive-auto"}
 
 
 @pytest.mark.parametrize(
@@ -145,14 +194,55 @@ def test_numbers_given_as_text_on_the_command_line_are_numbers():
         ),
         ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
         ({"throughput": {"searches": []}}, ["throughput.searches"]),
+        ({"sssp": sssp(adaptive={"to_all_us": []})}, ["sssp.variants.adaptive.to_all_us", "empty list"]),
+        (
+            {"sssp": sssp(**{"adaptive-20": {"solver": "adaptive"}, "adaptive": {"to_all_us": [20, 40]}})},
+            ["sssp.variants.adaptive with to_all_us = 20", "name of sssp.variants.adaptive-20; rename"],
+        ),
+        ({"sssp": sssp(adaptive={"to_all_us": [1, 1]})}, ["'adaptive-1'", "adaptive with to_all_us = 1;"]),
+        ({"sssp": sssp(adaptive={"to_all_us": ["あ"]})}, ["adaptive.to_all_us: no name", "'あ'"]),
+        ({"sssp": sssp(adaptive={"to_all_us": ["x" * 200]})}, ["sssp.variants.adaptive: ", "100 characters"]),
+        (
+            {"sssp": sssp(adaptive={"to_all_us": [*range(1, 99)], "to_selected_us": [*range(1, 99)]})},
+            ["sssp.variants.adaptive: to_all_us, to_selected_us", "9,604 combinations", "1,000"],
+        ),
+        (
+            {"sssp": sssp(x={"solver": "edge-bf", "edges_per_thread": True})},
+            ["edges_per_thread: true", "write 1"],
+        ),
+        ({"sssp": sssp(x={"solver": "edge-bf", "block": "64"})}, ["block: '64'", "write 64 without quotes"]),
+        ({"sssp": sssp(x={"solver": "edge-bf", "blocked": 1})}, ["blocked: 1 ", "write true or false"]),
+        ({"sssp": sssp(adaptive=0)}, ["sssp.variants.adaptive: 0 ", "should be false"]),
+        ({"sssp": None}, ["sssp: null is invalid", "section with keys"]),
+        ({"sssp": {"graphs": "usa-ny"}}, ["sssp.graphs: 'usa-ny' is invalid: should be a valid list"]),
+        ({"sssp": {"graphs": [1]}}, ["sssp.graphs.0: 1 ", "write it in quotes"]),
+        ({1: 2}, ["key 1 is invalid: should be a string"]),
+        ({"\x1b]0;": "\x1b" * 200}, [r"'\x1b]0;': unknown key", "..."]),
+        ({"seed": 10**5000}, ["seed: a number of thousands of digits", "less than"]),
+        ({"timing": {"sources": True}}, ["timing.sources: true", "YAML reads yes and on as true"]),
+        ({"timing": {"sources": [0, 1.0]}}, ["timing.sources.1: 1.0", "write 1"]),
+        ({"timing": {"warmup": "3"}}, ["timing.warmup: '3'", "write 3 without quotes"]),
+        ({"timing": {"timeout_s": float("nan")}}, ["timing.timeout_s: nan", "finite"]),
+        ({"timing": {"repetitions": 100_000_000}}, ["timing.repetitions: 100000000", "100000"]),
+        ({"timing": {"warmup": 100_000_000}}, ["timing.warmup: 100000000", "100000"]),
+        ({"timing": {"sources": 1000, "repetitions": 1000}}, ["timing: 1,000 sources", "100,000 searches"]),
+        (
+            {"sssp": sssp(adaptive={"timing": {"repetitions": 99_999}})},
+            ["sssp.variants.adaptive.timing: 8 sources and 99,999 repetitions"],
+        ),
+        (
+            {"sssp": {"graphs": ["rome99"], "variants": {"phast": {}}}, "report": {"maps": ["rome99"]}},
+            ["report.maps: graph 'rome99' has no coordinates"],
+        ),
+        ({"kernels": ["a\0b"]}, ["kernels: 'a\\x00b' is not a folder"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, parts):
     with pytest.raises(UserError) as error:
         Plan(config, REGISTRY, "my.yaml")
     message = str(error.value)
-    assert "\n" not in message
-    assert message.startswith("my.yaml")
+    assert message.isprintable()
+    assert message.startswith("my.yaml: ")
     for part in parts:
         assert part in message
 
@@ -191,6 +281,10 @@ def test_shortest_paths_are_shared_out_by_vertices():
         ({"scale_per_rank": 20, "ranks": 3}, ("powers of two", "given 3")),
         ({"scale": 20, "parent": "level"}, ("distributed.weak", "parent", "'parents'")),
         ({"scale": 20, "problem": "sssp", "delta": 0}, ("distributed.weak", "delta")),
+        ({"graph": "cfg-python-stdlib"}, ("distributed.weak.graph", "is a batch; expected a graph")),
+        ({"scale_per_rank": 39}, ("distributed.weak: 4 ranks have scale 41, at most 40",)),
+        ({"scale": 20, "ranks": 10**9}, ("distributed.weak.ranks: 1000000000", "65536")),
+        ({"scale": 20, "roots": 99_999}, ("distributed.weak.roots", "more than 100,000 searches")),
     ],
 )
 def test_a_series_that_cannot_be_run_says_why(series, parts):
@@ -201,5 +295,35 @@ def test_a_series_that_cannot_be_run_says_why(series, parts):
 
 def test_two_series_may_not_have_a_run_of_one_name():
     config = {"a": {"scale": 9, "ranks": [2]}, "a-2": {"scale": 9, "ranks": 2}}
-    with pytest.raises(UserError, match="another series also has a run 'a-2'"):
+    with pytest.raises(UserError, match=r"distributed\.a-2: another run is called 'a-2'"):
         Plan({"distributed": config}, REGISTRY)
+
+
+def test_a_configuration_has_a_limited_number_of_runs(monkeypatch):
+    monkeypatch.setattr("relaxometer.plan.plan.MAX_RUNS", 10)
+    with pytest.raises(UserError, match=r"^config: more than 10 runs; [^\n]+$"):
+        plan(variants={"adaptive": {"to_all_us": [*range(1, 12)]}})
+
+
+def test_a_missing_file_is_found_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entry = {"format": "dimacs", "path": "gone.gr"}
+    config = {"datasets": {"mine": entry}, "sssp": {"graphs": ["mine"], "variants": {"phast": {}}}}
+    with pytest.raises(UserError, match=r"^my\.yaml: datasets\.mine: path 'gone\.gr' is not a file$"):
+        Plan(config, REGISTRY, "my.yaml").check_files()
+    (tmp_path / "gone.gr").touch()
+    Plan(config, REGISTRY).check_files()
+    Plan({"datasets": {"mine": {**entry, "path": "nowhere"}}}, REGISTRY).check_files()  # no run needs it
+
+
+def test_overlays_are_read_strictly(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    overlay = tmp_path / "my.yaml"
+    overlay.write_text("timing: {sources: 3}\n", encoding="utf-8")
+    assert load_plan([overlay]).config.timing.sources == 3
+    overlay.write_text("- timing\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"my\.yaml: expected keys and values, found "):
+        load_plan([overlay])
+    overlay.write_text("timing:\n  sources: 3\n  sources: 4\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"my\.yaml:3:3: invalid YAML: key 'sources' is given twice"):
+        load_plan([overlay])

@@ -82,6 +82,24 @@ def test_a_wrong_answer_leaves_no_rate(tmp_path):
     assert "fastest: strong-1" in text_of(distributed.rates(table.reset_index()))
 
 
+def test_runs_that_could_not_be_made_are_lines_without_rates(tmp_path):
+    runs = [run("strong", ranks, 20) for ranks in (1, 2)]
+    write(tmp_path, runs[0], 100)
+    lost = [(runs[1], "run_distributed strong-2: no MPI")]
+    for made in ([], runs[:1]):
+        table = scaling_table(made, tmp_path, lost)
+        assert table["status"].tolist() == ["ok"] * len(made) + ["error"]
+        assert table["reason"].iloc[-1] == lost[0][1]
+        table.to_csv(tmp_path / "table.csv", index=False)
+        for draw in (
+            distributed.rates,
+            distributed.computing,
+            distributed.communication,
+            distributed.scaling,
+        ):
+            assert "strong-2" not in text_of(draw(pd.read_csv(tmp_path / "table.csv")))
+
+
 def test_rates_name_the_fastest_run_and_how_ranks_are_joined(table):
     text = text_of(distributed.rates(table))
     assert "fastest: strong-4 with 300·10⁹ edges/s on 4 ranks" in text

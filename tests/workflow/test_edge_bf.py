@@ -1,11 +1,14 @@
 """The report of Bellman-Ford over edges, on an R-MAT graph small enough for the emulation."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
+from relaxometer.plan.load import load_plan
+from relaxometer.plan.plan import Plan
+from relaxometer.report import catalogue
 from tiny_workflow import ROOT, TINY
 
 SMALL = {"format": "rmat", "license": "CC0-1.0", "weight_unit": "none", "seed": 1, "parameters": {"scale": 6}}
@@ -25,13 +28,6 @@ CONFIG = {
     },
     "report": {"papers": ["edge-bf"], "maps": []},
 }
-
-
-def targets(workflow, *arguments):
-    """The files that a dry run of `all` asks for."""
-    done = workflow.run("--dry-run", "--forceall", *arguments, "--", "all")
-    line = done.stdout.split("rule all:")[1].split("input:")[1].splitlines()[0]
-    return {name.strip() for name in line.split(",")}
 
 
 @pytest.mark.slow
@@ -57,10 +53,9 @@ def test_figures_tables_and_claims_come_out_of_a_run(workflow):
     assert set(claims["source"]) == {"edge-bf"}
 
 
-def test_the_suite_plans_its_figures(workflow):
-    suite = yaml.safe_load((ROOT / "config/suites/edge-bf.yaml").read_text(encoding="utf-8"))
-    workflow.configure(suite)
-    planned = targets(workflow)
+def test_the_suite_plans_its_figures(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    planned = set(catalogue.targets(load_plan([Path("config/suites/edge-bf.yaml")])))
     assert planned >= {
         *(f"results/figures/edge-bf/{name}.svg" for name in ("performance", "speedup", "gains")),
         *("results/figures/edge-bf/blocks/rmat-20-d32.svg", "results/tables/edge-bf/graphs.csv"),
@@ -68,6 +63,6 @@ def test_the_suite_plans_its_figures(workflow):
     assert not any("figure-" in name for name in planned)
 
 
-def test_without_the_source_there_are_no_figures_of_it(workflow):
-    workflow.configure({**CONFIG, "report": {"papers": [], "maps": []}})
-    assert not any("edge-bf" in name for name in targets(workflow))
+def test_without_the_source_there_are_no_figures_of_it():
+    plan = Plan({**CONFIG, "report": {"papers": [], "maps": []}}, ROOT / "resources/datasets.yaml")
+    assert not any("edge-bf" in name for name in catalogue.targets(plan))

@@ -103,49 +103,9 @@ def test_a_problem_of_ones_own_reaches_the_summary_and_the_report(workflow):
     assert "components wide on tiny: invalid (rule crossing broken" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        (
-            "nothing/x.py",
-            "",
-            "my_kernels/nothing: unknown problem 'nothing'; known: sssp, bfs,",
-        ),
-        ("sssp/conventional.py", "", "sssp: two variants are called 'conventional'"),
-        ("sssp/my-own.py", "", "my-own.py: rename it to my_own.py"),
-        ("components/broken.py", "x =\n", "components/broken.py:1: SyntaxError: invalid syntax"),
-        (
-            "components/broken.py",
-            "import nowhere\n",
-            "components/broken.py:1: ModuleNotFoundError",
-        ),
-        ("components/broken.py", "Parameters = 1\n", "components/broken.py: defines no Solver"),
-        (
-            "components/broken.py",
-            "Parameters = Solver = int\n",
-            "broken.py: Parameters must be a subclass of",
-        ),
-        (
-            "components/broken.py",
-            "from relaxometer.problems.variants import Parameters\nSolver = int\n",
-            "components/broken.py: Solver must set runs_on to 'device' or 'cpu'",
-        ),
-        ("components/__init__.py", "", "components/__init__.py: defines no PROBLEM"),
-    ],
-)
-def test_a_mistake_in_a_folder_of_ones_own_is_one_line(workflow, file, text, message):
-    path = workflow.path(f"my_kernels/{file}")
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    workflow.configure({**COMPONENTS, "components": {"graphs": ["tiny"], "variants": {"broken": {}}}})
-    done = workflow.run("--dry-run", "--", "all", check=False)
-    assert done.returncode != 0
-    assert message in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-
-
 def test_a_folder_that_does_not_exist_is_one_line(workflow):
     workflow.configure({**COMPONENTS, "kernels": ["my_kernel"]})
     done = workflow.run("--dry-run", "--", "all", check=False)
     assert done.returncode != 0
-    assert "kernels: folder 'my_kernel' does not exist" in done.stdout + done.stderr
+    assert "kernels: 'my_kernel' is not a folder" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr

@@ -1,9 +1,13 @@
 """The checked configuration, and the functions that name what jobs need."""
 
+import atexit
+import json
+import re
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.utils import update_config
 
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
@@ -11,21 +15,37 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import solver_modules
 from relaxometer.measure.jobs import STUDIES
+from relaxometer.plan.load import with_types
+from relaxometer.plan import session
 from relaxometer.plan.plan import Plan
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
-from relaxometer.core.scripting import ERRORS
+from relaxometer.core.scripting import ERRORS, check_folders
+from relaxometer.core.validation import NAME
+from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets
 
+update_config(config, with_types(workflow.config_settings.config))
+# False for the second start of `session.finish`, which makes what failed jobs have prevented without need.
+IS_FIRST = not config.pop(session.SECOND, False)
+IS_REPORT = any(word.partition("=")[0] == "--report" for word in sys.argv)
+
 try:
+    # Of a key given twice, Snakemake takes the last without a word.
+    for file in workflow.configfiles:
+        read_sections(Path(file))
     PLAN = Plan(
         config,
         ROOT / "resources/datasets.yaml",
         " + ".join(map(str, workflow.configfiles)),
     )
     papers.check(PLAN.config.report.papers, PLAN.origin)
+    if workflow.is_main_process:
+        PLAN.check_files()
 except UserError as error:
     raise WorkflowError(str(error)) from None
+if session.PREVENTED.is_file() and (IS_REPORT or not IS_FIRST):
+    PLAN.leave_out(json.loads(session.PREVENTED.read_text(encoding="utf-8")))
 
 
 def graph_files(graph):
@@ -35,14 +55,13 @@ def graph_files(graph):
     )
 
 
-def downloaded(name):
-    """The first dataset that needs the download `name`, and what its entry says about that file."""
-    return next(
-        (entry, file)
-        for entry in PLAN.datasets.values()
-        for file in entry.files
-        if file.file_name == name
-    )
+DOWNLOADS = {
+    file.file_name: (entry, file)
+    for entry in reversed(PLAN.datasets.values())
+    for file in reversed(entry.files)
+    if file.file_name
+}
+"""Every file to download by its name: the first dataset that needs it, and what its entry says of it."""
 
 
 def batch_files(batch):

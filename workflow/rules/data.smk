@@ -6,11 +6,13 @@ rule download_file:
         "results/downloads/{file}",
     log:
         "logs/downloads/{file}.log",
+    wildcard_constraints:
+        file="|".join(map(re.escape, DOWNLOADS)),
     conda:
         "../envs/relaxometer.yaml"
     params:
-        file=lambda wildcards: downloaded(wildcards.file)[1].as_download(),
-        terms=lambda wildcards: downloaded(wildcards.file)[0].terms,
+        file=lambda wildcards: DOWNLOADS[wildcards.file][1].as_download(),
+        terms=lambda wildcards: DOWNLOADS[wildcards.file][0].terms,
     script:
         "../scripts/download_file.py"
 

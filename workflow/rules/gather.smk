@@ -11,12 +11,6 @@ rule gather_timings:
     output:
         timings="results/timings.parquet",
         certificates="results/certificates.parquet",
-        summary=report(
-            "results/summary.csv",
-            category="1. Summary",
-            caption="../report/common/summary.rst",
-            labels={"table": "all variants", "format": "csv"},
-        ),
     log:
         "logs/gather_timings.log",
     conda:
@@ -25,6 +19,33 @@ rule gather_timings:
         code=code_hash("results.gather"),
     script:
         "../scripts/gather_timings.py"
+
+
+rule summarise_runs:
+    input:
+        "results/timings.parquet",
+    output:
+        report(
+            "results/summary.csv",
+            category="1. Summary",
+            caption="../report/common/summary.rst",
+            labels={"table": "all variants", "format": "csv"},
+        ),
+    log:
+        "logs/summarise_runs.log",
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        lost=[
+            {
+                **run.model_dump(include={"problem", "graph", "variant"}),
+                "reason": reason,
+            }
+            for run, reason in PLAN.lost_runs
+        ],
+        code=code_hash("results.gather"),
+    script:
+        "../scripts/summarise_runs.py"
 
 
 rule gather_distributed:
@@ -43,6 +64,7 @@ rule gather_distributed:
         "../envs/relaxometer.yaml"
     params:
         runs=[run.model_dump() for run in PLAN.distributed.values()],
+        lost=[(run.model_dump(), reason) for run, reason in PLAN.lost_distributed],
         code=code_hash("results.scaling"),
     script:
         "../scripts/gather_distributed.py"
@@ -60,6 +82,9 @@ rule judge_answers:
         "logs/judge_answers.log",
     conda:
         "../envs/relaxometer.yaml"
+    params:
+        lost=PLAN.lost_studies,
+        code=code_hash("results.gather"),
     script:
         "../scripts/judge_answers.py"
 
@@ -72,6 +97,24 @@ use rule judge_answers as judge_distributed with:
         "results/distributed_verdict.txt",
     log:
         "logs/judge_distributed.log",
+    params:
+        lost=[],
+        code=code_hash("results.gather"),
+
+
+rule accept_answers:
+    input:
+        "results/{verdict}.txt",
+    output:
+        touch("results/{verdict}.accepted"),
+    log:
+        "logs/accept_answers/{verdict}.log",
+    wildcard_constraints:
+        verdict="verdict|distributed_verdict",
+    conda:
+        "../envs/relaxometer.yaml"
+    script:
+        "../scripts/accept_answers.py"
 
 
 rule compare_claims:

@@ -13,15 +13,21 @@ if workflow.nodes is None:
 
 
 wildcard_constraints:
-    graph="[a-z0-9][a-z0-9-]*",
-    variant="[a-z0-9][a-z0-9-]*",
+    graph=NAME,
+    variant=NAME,
     problem="|".join(problem_names()),
 
 
 onstart:
-    ERRORS.unlink(missing_ok=True)
+    try:
+        check_folders(Path("results"), ERRORS.parent)
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
+    session.begin(workflow, first=IS_FIRST)
+    if IS_FIRST:
+        atexit.register(session.end)
 
 
 onerror:
-    if ERRORS.is_file():
-        print(ERRORS.read_text(encoding="utf-8"), end="", file=sys.stderr)
+    if IS_FIRST:
+        session.finish(workflow)

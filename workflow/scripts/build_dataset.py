@@ -5,6 +5,7 @@ from pathlib import Path
 from relaxometer.core.scripting import job
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.pins import pin_downloads
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import write_batch
 from relaxometer.graphs.graph import read_graph, write_graph
@@ -18,7 +19,11 @@ if __name__ == "__main__":
         folder = Path(snakemake.output.metadata).parent
         # By the folder, not by the dataset, so that a name in the wrong folder raises an error that says so.
         if folder.parent.name == "batches":
-            write_batch(build_batch(folder.name, dataset, files=files), folder)
+            batch = build_batch(folder.name, dataset, files=files)
+            pin_downloads(dataset, files, batch.metadata)
+            write_batch(batch, folder)
         else:
             base = read_graph(Path(inputs["base"][0]).parent) if "base" in inputs else None
-            write_graph(build_graph(folder.name, dataset, files=files, base=base), folder)
+            graph = build_graph(folder.name, dataset, files=files, base=base)
+            pin_downloads(dataset, files, graph.metadata)
+            write_graph(graph, folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from relaxometer.core.files import write_table
+from relaxometer.core.files import write_csv, write_table
 from relaxometer.core.scripting import job
 from relaxometer.results.claims import Evidence, compare_claims, load_claims, readable_claims
 from relaxometer.results.gather import gather
@@ -29,5 +29,5 @@ with job(snakemake):
     claims = [claim for file in snakemake.input.claims for claim in load_claims(Path(file))]
     compared = compare_claims(claims, evidence)
     write_table(pa.Table.from_pandas(compared, preserve_index=False), Path(snakemake.output.parquet))
-    compared.to_csv(snakemake.output.csv, index=False, float_format="%.6g")
-    readable_claims(compared).to_csv(snakemake.output.table, index=False)
+    write_csv(compared, Path(snakemake.output.csv), float_format="%.6g")
+    write_csv(readable_claims(compared), Path(snakemake.output.table))

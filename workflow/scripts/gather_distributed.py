@@ -9,6 +9,7 @@ from relaxometer.results.scaling import scaling_table
 
 with job(snakemake):
     runs = [DistributedRun.model_validate(run) for run in snakemake.params.runs]
-    table = scaling_table(runs, Path(snakemake.input[0]).parents[1])
+    lost = [(DistributedRun.model_validate(run), reason) for run, reason in snakemake.params.lost]
+    table = scaling_table(runs, Path("results/runs/distributed"), lost)
     with replacing(Path(snakemake.output[0])) as temporary:
         table.to_csv(temporary, index=False, float_format="%.6g")

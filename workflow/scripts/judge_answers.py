@@ -1,10 +1,12 @@
-"""Fail if any answer is wrong, naming the variant and the graph."""
+"""Write the verdict on all answers: the measurements that are not ok, and why."""
 
 from pathlib import Path
 
+from relaxometer.core.files import write_text
 from relaxometer.core.scripting import job
 from relaxometer.results.gather import verdict
 
 with job(snakemake):
-    text = verdict(Path(snakemake.input.summary), [Path(file) for file in snakemake.input.throughput])
-    Path(snakemake.output[0]).write_text(text, encoding="utf-8")
+    throughput = [Path(file) for file in snakemake.input.throughput]
+    text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost)
+    write_text(text, Path(snakemake.output[0]))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from relaxometer.core.files import write_json
+from relaxometer.core.files import write_csv, write_json, write_text
 from relaxometer.core.scripting import job
 from relaxometer.report.provenance import provenance_page
 from relaxometer.results.contexts import machine_lines, merge_contexts, read_contexts
@@ -12,5 +12,5 @@ with job(snakemake):
     merged = merge_contexts(contexts)
     write_json(merged, Path(snakemake.output.context))
     page = provenance_page(merged, snakemake.params.config)
-    Path(snakemake.output.page).write_text(page, encoding="utf-8")
-    machine_lines(contexts).to_csv(snakemake.output.machine, index=False, header=False)
+    write_text(page, Path(snakemake.output.page))
+    write_csv(machine_lines(contexts), Path(snakemake.output.machine), header=False)

@@ -1,35 +1,39 @@
 """All runs of a configuration in one process: ``python -m relaxometer.cli.all_runs SUITE.yaml``.
 
-Each job of the workflow starts Python, opens the GPU and reads its graph, which can take longer than its
-searches. This program does so once per graph, and starts ranks once per number of ranks, largest first. Run
-it in the workflow's folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake
---rerun-triggers mtime``; it writes the files of the workflow's own jobs. Missing graphs that can be generated
-are made in memory.
+Each job of the workflow starts Python and reads its graph, which can take longer than its searches. This
+program starts once, reads each graph once, forks a process for each job, and starts ranks once per number of
+ranks, largest first. Run it in the workflow's folder, between ``snakemake --until draw_sources
+build_batch`` and ``snakemake --rerun-triggers mtime``; it writes the files of the workflow's own jobs.
+Missing graphs that can be generated are made in memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
 import shlex
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
-from relaxometer.device import Device, get_device
+from relaxometer.device import get_device
 from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
+from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.measure.jobs import STUDIES, run_study, run_variant
 from relaxometer.measure.ranks import arguments_of, check_gpus
@@ -37,7 +41,11 @@ from relaxometer.measure.sources import sources_table
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.models import DistributedRun, Run
 from relaxometer.plan.plan import Plan
+from relaxometer.plan.session import withdraw
 from relaxometer.problems.problem import load_problem, problem_names
+
+FAILED = "failed"
+"""Stands for the statuses of a job that left no results."""
 
 
 def graph_of(plan: Plan, name: str) -> Graph | Batch:
@@ -48,7 +56,10 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
         return read_batch(folder) if dataset.is_batch else read_graph(folder)
     if dataset.files or dataset.extracted_from:
         raise UserError(f"{folder} is missing; let snakemake --until draw_sources build_batch make it first")
-    return build_batch(name, dataset, files=[]) if dataset.is_batch else build_graph(name, dataset, files=[])
+    build: Callable[..., Graph | Batch] = build_batch if dataset.is_batch else build_graph
+    # In another process: one that has used OpenMP cannot fork jobs that do.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(build, name, dataset, files=[]).result()
 
 
 def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | None:
@@ -57,8 +68,9 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
         return None
     path = Path("results/sources", f"{graph.name}.parquet")
     timing = plan.config.timing
-    table = pq.read_table(path) if path.is_file() else sources_table(graph, timing.sources, plan.config.seed)
-    return table["source"].to_numpy()
+    if path.is_file():
+        return read_sources(path, graph.n_vertices)
+    return sources_table(graph, timing.sources, plan.config.seed)["source"].to_numpy()
 
 
 def inputs_of(plan: Plan) -> list[str]:
@@ -76,8 +88,9 @@ class Job:
     do: Callable[[Any], set[str]]
 
 
-def jobs_of(plan: Plan, name: str | None, device: Device) -> dict[str, Job]:
+def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
     """Return the jobs on a graph or a batch, or those that need none, by name."""
+    device = plan.config.device
 
     def variant(run: Run) -> Job:
         folder = Path("results/runs", run.problem, run.graph, run.variant)
@@ -89,7 +102,7 @@ def jobs_of(plan: Plan, name: str | None, device: Device) -> dict[str, Job]:
     def study(kind: str) -> Job:
         path = Path(STUDIES[kind].path.format(graph=name))
         parameters = STUDIES[kind].parameters(plan.config)
-        return Job(path, lambda graph: run_study(kind, parameters, graph, device, path))
+        return Job(path, lambda graph: run_study(kind, parameters, graph, get_device(device), path))
 
     jobs = {
         f"{run.problem} {name} {run.variant}": variant(run) for run in plan.runs.values() if run.graph == name
@@ -107,12 +120,11 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 
     With `missing`, jobs whose results exist are skipped.
     """
-    device = get_device(plan.config.device)
     start = time.monotonic()
     left = []
     for graph_name in [None, *inputs_of(plan)]:
         graph = None
-        for name, job in jobs_of(plan, graph_name, device).items():
+        for name, job in jobs_of(plan, graph_name).items():
             if missing and job.path.is_file():
                 continue
             if time.monotonic() - start > limit_s:
@@ -120,12 +132,30 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
                 continue
             if graph is None and graph_name:
                 graph = graph_of(plan, graph_name)
-            statuses = ", ".join(sorted(job.do(graph)))
+            statuses = _in_child(job, graph)
             print(f"{time.monotonic() - start:6.1f} s {name}: {statuses}", flush=True)
-    if device.kind == "cuda":
-        # Ranks are other processes and need the memory in CuPy's pool.
-        device.xp.get_default_memory_pool().free_all_blocks()
+            if statuses == FAILED:
+                left.append(f"{name}, which failed")
     return left
+
+
+def _in_child(job: Job, graph: Graph | Batch | None) -> str:
+    """Do a job in a forked process, since one that opened the GPU can fork no other; return its statuses."""
+
+    def serve(link: Link) -> None:
+        try:
+            with naming_lacks():
+                link.reply(statuses=", ".join(sorted(job.do(graph))))
+        except UserError as error:
+            print(f"error: {error}", file=sys.stderr)
+        except Exception:
+            traceback.print_exc()
+
+    with Child(serve) as child:
+        try:
+            return str(child.ask(math.inf)["statuses"])
+        except ChildDied:
+            return FAILED
 
 
 def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
@@ -191,10 +221,12 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="skip runs that have results")
     arguments = parser.parse_args()
     try:
-        plan, begin = load_plan(arguments.configfiles), time.monotonic()
-        left = run_all(plan, arguments.limit_s, arguments.missing)
-        rest_s = arguments.limit_s - (time.monotonic() - begin)
-        left += run_all_distributed(plan, rest_s, arguments.missing)
+        with naming_lacks():
+            plan, begin = load_plan(arguments.configfiles), time.monotonic()
+            withdraw()
+            left = run_all(plan, arguments.limit_s, arguments.missing)
+            rest_s = arguments.limit_s - (time.monotonic() - begin)
+            left += run_all_distributed(plan, rest_s, arguments.missing)
     except UserError as error:
         sys.exit(f"error: {error}")
     for job in left:

@@ -4,11 +4,36 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import shlex
+import shutil
 import subprocess
+import sys
+import tomllib
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+PROJECT = Path(__file__).parents[4] / "pyproject.toml"
+
+
+def how_to_install(*packages: str) -> str:
+    """Return the end of a message about missing packages: the command that installs the project's versions.
+
+    It is empty for a package that the project does not name, which may be a slip of the pen.
+    """
+    if not PROJECT.is_file():
+        return ""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    required = [project["dependencies"], *project["optional-dependencies"].values()]
+    versions = {re.split(r"[^\w.-]", one)[0]: one for group in required for one in group}
+    if not versions.keys() >= set(packages):
+        return ""
+    python = Path(sys.executable)
+    python = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    command = [str(python), "-m", "pip", "install", *(versions[package] for package in packages)]
+    return f"; install it with: {shlex.join(command)}"
 
 
 def cpu_model() -> str:
@@ -19,6 +44,11 @@ def cpu_model() -> str:
         return platform.processor() or platform.machine()
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.machine())
+
+
+def is_full(folder: Path) -> bool:
+    """Return whether the disk of a folder has less than a megabyte left."""
+    return shutil.disk_usage(folder).free < 1 << 20
 
 
 def environment() -> dict[str, Any]:

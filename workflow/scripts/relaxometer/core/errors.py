@@ -1,5 +1,57 @@
 """Errors that a user can fix, reported in one line without a traceback."""
 
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MAX_QUOTED = 80
+"""Most characters of foreign text in a message, quotation marks included."""
+
+
+_SPACE, _PERMISSION = "make room", "give permission"
+_REMEDIES = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EFBIG: _SPACE,
+    errno.EROFS: _PERMISSION,
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+}
+"""What helps against an error of the operating system."""
+
 
 class UserError(Exception):
     """Invalid input. The one-line message says what is wrong, where, and what is expected."""
+
+
+def quoted(text: object) -> str:
+    """Return foreign text in quotation marks, fit for a message.
+
+    Control characters are escaped, since a file could send commands to the terminal. A long text is cut and
+    ends in ``...``.
+    """
+    start = whole = str(text)[: MAX_QUOTED + 1]
+    shown = repr(whole)
+    while len(shown) > MAX_QUOTED:
+        start = start[:-1]
+        shown = repr(f"{start}...")
+    return shown
+
+
+@contextmanager
+def naming_lacks() -> Iterator[None]:
+    """Turn a lack of space, permission or memory in the block into a `UserError` that says what to do."""
+    try:
+        yield
+    except MemoryError as error:
+        detail = str(error).partition("\n")[0] or "the machine has no more"
+        raise UserError(f"not enough memory: {detail}") from error
+    except OSError as error:
+        if error.errno not in _REMEDIES:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        reason = f"{place}{os.strerror(error.errno)}; {_REMEDIES[error.errno]}, then run again"
+        raise UserError(reason) from error

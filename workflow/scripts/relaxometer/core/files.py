@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROW_GROUP = 1 << 20
 """Rows per row group of a Parquet file."""
@@ -17,11 +20,24 @@ ROW_GROUP = 1 << 20
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, and rename it to `path` if the block succeeds."""
+    """Yield a temporary path, and rename it to `path` if the block succeeds; delete it if not.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; names `path`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
-    yield temporary
-    temporary.replace(path)
+    try:
+        yield temporary
+        temporary.replace(path)
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(temporary)):
+            error.filename = str(path)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_table(table: pa.Table, path: Path, dictionaries: bool | list[str] = True) -> None:
@@ -34,6 +50,12 @@ def write_table(table: pa.Table, path: Path, dictionaries: bool | list[str] = Tr
         pq.write_table(
             table, temporary, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=dictionaries
         )
+
+
+def write_csv(table: pd.DataFrame, path: Path, **options: Any) -> None:
+    """Write `table` as CSV without its index."""
+    with replacing(path) as temporary:
+        table.to_csv(temporary, index=False, **options)
 
 
 def write_json(content: Any, path: Path) -> None:

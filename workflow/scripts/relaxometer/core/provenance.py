@@ -75,20 +75,36 @@ def files_used(*modules: str, without: tuple[str, ...] = ()) -> set[Path]:
     return files - left_out
 
 
-@cache
 def used_by(file: Path) -> tuple[Path, ...]:
     """Return the files of this package that `file` imports, names or includes.
 
     The kernel file of the same name counts however the driver names it.
     """
+    return _read(file)[0]
+
+
+def _content_hash(file: Path) -> str:
+    """Hash what a compiler sees of a file."""
+    return _read(file)[1]
+
+
+@cache
+def _read(file: Path) -> tuple[tuple[Path, ...], str]:
+    """Return the files that `file` uses, and the hash of its content; parses it once for both."""
     text = file.read_text(encoding="utf-8")
-    if file.suffix != ".py":
-        return tuple(_included(file, name) for name in _INCLUDE.findall(text))
-    kernels = filter(Path.is_file, (file.with_suffix(suffix) for suffix in (".cu", ".cpp")))
-    return *kernels, *(path for node in ast.walk(ast.parse(text)) for path in _referenced(node, file))
+    if file.suffix == ".py":
+        bare = _Bare(file)
+        tree = bare.visit(ast.parse(text))
+        kernels = filter(Path.is_file, (file.with_suffix(suffix) for suffix in (".cu", ".cpp")))
+        used = (*kernels, *bare.used)
+        content = "\n".join([ast.dump(tree), *sorted(bare.imported)])
+    else:
+        used = tuple(_included(file, name) for name in _INCLUDE.findall(text))
+        content = _kernel_content(text)
+    return used, hashlib.sha256(content.encode()).hexdigest()
 
 
-def _referenced(node: ast.AST, file: Path) -> Iterator[Path]:
+def _referenced(node: ast.Import | ast.ImportFrom | ast.Constant, file: Path) -> Iterator[Path]:
     """Yield the files that one node of a module's syntax tree refers to."""
     modules: list[str] = []
     if isinstance(node, ast.Import):
@@ -151,44 +167,37 @@ def _candidates(folder: Path, name: str) -> list[Path]:
     return [folder / f"{name}.py", folder / name / "__init__.py"]
 
 
-@cache
-def _content_hash(file: Path) -> str:
-    """Hash what a compiler sees of a file."""
-    text = file.read_text(encoding="utf-8")
-    content = _python_content(text) if file.suffix == ".py" else _kernel_content(text)
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _python_content(text: str) -> str:
-    """Return a module's syntax tree as text, without docstrings and the paths of its imports."""
-    bare = _Bare()
-    tree = bare.visit(ast.parse(text))
-    return "\n".join([ast.dump(tree), *sorted(bare.imported)])
-
-
 class _Bare(ast.NodeTransformer):
-    """Removes docstrings from a syntax tree, and imports of this package, whose names it collects."""
+    """Removes docstrings and imports of this package from a syntax tree.
 
-    def __init__(self) -> None:
+    It collects the names imported from this package, and the files that the module refers to.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self.imported: set[str] = set()
+        self.used: list[Path] = []
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
+        self.used += _referenced(node, self._file)
         ours = [alias for alias in node.names if _is_ours(alias.name)]
         self.imported |= {f"{alias.name.split('.')[-1]} as {alias.asname}" for alias in ours}
         node.names = [alias for alias in node.names if alias not in ours]
         return node if node.names else None
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        self.used += _referenced(node, self._file)
         if not (node.level or _is_ours(node.module)):
             return node
         self.imported |= {f"{alias.name} as {alias.asname}" for alias in node.names}
         return None
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        self.used += _referenced(node, self._file)
         if isinstance(node.value, str) and node.value.endswith(KERNEL_SUFFIXES):
             return ast.Constant(PurePosixPath(node.value).name)
         if isinstance(node.value, str) and _MODULE_NAME.fullmatch(node.value):

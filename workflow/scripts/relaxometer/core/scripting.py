@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.environment import is_full
+from relaxometer.core.errors import UserError, naming_lacks
 
 ERRORS = Path("logs/errors.txt")
 """Failed jobs append their line here; the workflow repeats them at its end."""
@@ -21,18 +24,25 @@ SILENCE_S = 2.0
 
 
 class Tee:
-    """A stream that writes to several others; `last_write` is on the monotonic clock, in seconds."""
+    """A stream that writes to several others; `last_write` is on the monotonic clock, in seconds.
+
+    A stream that fails is left out from then on: a full disk must not cost what is being computed.
+    """
 
     def __init__(self, *streams: TextIO) -> None:
-        self._streams = streams
+        self._streams = list(streams)
         self.last_write = time.monotonic()
 
     def write(self, text: str) -> int:
         """Write to every stream."""
         self.last_write = time.monotonic()
-        for stream in self._streams:
-            stream.write(text)
-            stream.flush()
+        for stream in self._streams[:]:
+            try:
+                stream.write(text)
+                stream.flush()
+            except OSError as error:
+                self._streams.remove(stream)
+                self.write(f"{getattr(stream, 'name', 'a stream')}: cannot be written: {error.strerror}\n")
         return len(text)
 
     def flush(self) -> None:
@@ -40,29 +50,70 @@ class Tee:
 
     def isatty(self) -> bool:
         """Return whether the first stream is a terminal."""
-        return self._streams[0].isatty()
+        return bool(self._streams) and self._streams[0].isatty()
+
+
+def name_of(rule: str, wildcards: Iterable[object]) -> str:
+    """Return the name of a job in messages."""
+    return " ".join([rule, *map(str, wildcards)])
 
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
     """Run a script's body and copy its stderr to the rule's log.
 
-    A :class:`UserError` ends the job with its message only; any other exception keeps its traceback.
+    A :class:`UserError` ends the job with its message only, and so does a lack of space, permission or
+    memory; any other exception keeps its traceback.
     """
     path = Path(snakemake.log[0])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    what = " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
-    with path.open("w", encoding="utf-8") as log:
-        tee = Tee(sys.stderr, log)
-        with redirect_stderr(tee), _signs_of_life(what, tee):
-            try:
+    what = name_of(snakemake.rule, snakemake.wildcards)
+    with ExitStack() as stack:
+        tee = Tee(sys.stderr, *_log(path, stack))
+        stack.enter_context(redirect_stderr(tee))
+        stack.enter_context(_signs_of_life(what, tee))
+        try:
+            with naming_lacks():
                 yield
-            except UserError as error:
-                _fail(f"{what}: {error}")
-            except Exception as error:
-                traceback.print_exc()
-                first_line = f"{type(error).__name__}: {error}".splitlines()[0]
-                _fail(f"{what}: {first_line} (traceback in {path})")
+        except UserError as error:
+            _fail(f"{what}: {error}")
+        except Exception as error:
+            traceback.print_exc()
+            first_line = f"{type(error).__name__}: {error}".splitlines()[0]
+            _fail(f"{what}: {first_line} (traceback in {path})")
+
+
+def _log(path: Path, stack: ExitStack) -> list[TextIO]:
+    """Open the log of a job; without one the job goes on."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.open("w", encoding="utf-8")
+    except OSError as error:
+        print(f"{path}: cannot be written: {error.strerror}; this job has no log", file=sys.stderr)
+        return []
+    stack.callback(_close, log)
+    return [log]
+
+
+def _close(log: TextIO) -> None:
+    """Close a log, whose last lines may not fit on the disk."""
+    with suppress(OSError):
+        log.close()
+
+
+def check_folders(*folders: Path) -> None:
+    """Refuse to start where results could not be written: Snakemake would end in the middle of its work.
+
+    Raises
+    ------
+    UserError
+        If a folder, or one inside, is read-only or on a full disk.
+    """
+    for top in filter(Path.is_dir, folders):
+        for folder, _, _ in os.walk(top):
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise UserError(f"{folder}: not writable; give permission, then run again")
+        if is_full(top):
+            raise UserError(f"{top}: {os.strerror(errno.ENOSPC)}; make room, then run again")
 
 
 @contextmanager
@@ -89,7 +140,8 @@ def _signs_of_life(what: str, tee: Tee) -> Iterator[None]:
 def _fail(line: str) -> None:
     """Say `line` and end the job."""
     print(f"error: {line}", file=sys.stderr)
-    ERRORS.parent.mkdir(parents=True, exist_ok=True)
-    with ERRORS.open("a", encoding="utf-8") as errors:
-        errors.write(f"{line}\n")
+    with suppress(OSError):
+        ERRORS.parent.mkdir(parents=True, exist_ok=True)
+        with ERRORS.open("a", encoding="utf-8") as errors:
+            errors.write(f"{line}\n")
     raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""One-line messages for invalid entries of a YAML file: file, dotted key, value and nearest valid name."""
+"""Sections of YAML files, and one-line messages for mistakes: file, dotted key, value, nearest valid name."""
 
 from __future__ import annotations
 
@@ -7,17 +7,56 @@ import re
 import reprlib
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import MAX_QUOTED, UserError, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 
+NAME = "[a-z0-9][a-z0-9-]*"
+MAX_NAME = 100
+Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
+"""A name that serves as a folder and as a wildcard of the rules."""
+
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
+
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
+_EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
+
+
+class Section(BaseModel):
+    """A part of a file. Unknown keys are errors, and so is ``yes`` or ``"3"`` where an integer is meant."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _have_their_types(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        fields = cls.model_fields
+        return {
+            key: _typed(value, fields[key], key) if key in fields else value for key, value in given.items()
+        }
+
+
+def _typed(value: Any, field: FieldInfo, key: str) -> Any:
+    """Return a field's value, ``1e-3`` as a number; ValueError if true or 1.0 is given for an option 1."""
+    kinds = list(_branches(field.annotation))
+    if float in kinds:
+        is_number = isinstance(value, str) and _EXPONENT.fullmatch(value)
+        return float(value) if is_number else value  # YAML reads 1e-3 as text
+    if isinstance(value, bool | float):
+        options = [option for kind in kinds if get_origin(kind) is Literal for option in get_args(kind)]
+        same = [option for option in options if option == value]  # Python has 1 == 1.0 == True
+        if same and type(value) not in map(type, same):
+            raise ValueError(f"{key}: {shown(value)} is invalid; write {same[0]}")
+    return value
 
 
 def validated(model: type[Model], raw: Any, file: str) -> Model:
@@ -34,26 +73,72 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel])
     With the expected `model` of the input `raw`, it suggests valid keys for an unknown one.
     """
     problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
-    first = problems[0]
+    keys = _path(problems[0], raw)
+    # Of the branches of a union, the one that got furthest is the one that was meant.
+    inside = [problem for problem in problems if _path(problem, raw)[: len(keys)] == keys]
+    first = max(inside, key=lambda problem: len(_path(problem, raw)))
     keys = _path(first, raw)
-    where = ": ".join(filter(None, (file, ".".join(map(str, keys)))))
+    value = shown(first["input"])
+    if first["type"] == "invalid_key" or first["loc"][-1:] == ("[key]",):
+        keys = keys[:-1] if keys and keys[-1] == first["input"] else keys
+        value = f"key {value}"
+    where = ": ".join(filter(None, (file, ".".join(map(_key, keys)))))
     if first["type"] == "missing":
         return f"{where}: missing, and has no default"
-    value = _short.repr(first["input"])
     if first["type"] == "extra_forbidden":
         known = _known_keys(model, keys[:-1])
         return f"{where}: unknown key (its value is {value}){_suggestion(str(keys[-1]), known)}"
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         return f"{where}: {_reason(first)}"
     # A value that fits no branch of a union is reported once per branch.
-    reasons = dict.fromkeys(_reason(problem) for problem in problems if _path(problem, raw) == keys)
-    return f"{where}: {value} is invalid: {', or '.join(reasons)}"
+    reasons = dict.fromkeys(_reason(problem) for problem in problems if problem["input"] is first["input"])
+    hints = dict.fromkeys(_hint(problem) for problem in problems if problem["input"] is first["input"])
+    return f"{where}: {value} is invalid: {', or '.join(reasons)}{''.join(hints)}"
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the element of `known` closest to `name`, or None if none is close."""
     matches = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def _key(key: str | int) -> str:
+    """Return a key as messages show it."""
+    text = str(key)
+    return text if re.fullmatch(rf"[\w+-]{{1,{MAX_QUOTED}}}", text) else quoted(text)
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages show it, in one line of limited length."""
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    try:
+        text = _short.repr(value)
+    except ValueError:  # Python does not print such numbers
+        return "a number of thousands of digits"
+    return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 3]}..."
+
+
+def _hint(problem: ErrorDetails) -> str:
+    """Return the end of a message, which says how YAML has the type that is meant."""
+    value, kind = problem["input"], problem["type"].removesuffix("_type")
+    if kind == "bool":
+        return "; write true or false"
+    if kind in ("string", "invalid_key") and value is not None and not isinstance(value, list | dict):
+        return "; write it in quotes"
+    if kind not in ("int", "float"):
+        return ""
+    if isinstance(value, bool):
+        return "; YAML reads yes and on as true, no and off as false"
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return ""
+    if not number.is_integer() or abs(number) >= 1e15:
+        return ""
+    return f"; write {number:.0f}{' without quotes' * (value == f'{number:.0f}')}"
 
 
 def _of_the_tag(problem: ErrorDetails) -> ErrorDetails:
@@ -86,11 +171,18 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 def _reason(problem: ErrorDetails) -> str:
     """Return pydantic's message without its opening."""
     message = problem["msg"].removeprefix("Value error, ")
-    message = re.sub(r"^[A-Z]\w* should", "should", message)
-    message = re.sub(r"valid dictionary( or instance of \w+)?", "section with keys of its own", message)
+    if problem["type"] == "invalid_key":
+        return "should be a string"
+    message = re.sub(r"^[A-Z]\w* should", "should", message).replace(" after validation", "")
+    message = re.sub(
+        r"valid dictionary( or instance of \w+| or object to .*)?", "section with keys of its own", message
+    )
+    if problem["type"] == "string_pattern_mismatch" and problem["ctx"]["pattern"] == f"^{NAME}$":
+        return "should be lower-case letters, digits and hyphens, a hyphen not first"
     if problem["type"] == "literal_error":
         known = re.findall(r"'([^']*)'", problem["ctx"]["expected"])
-        near = nearest(str(problem["input"]), known)
+        message = message.replace("False", "false")
+        near = nearest(str(problem["input"]), known) if isinstance(problem["input"], str) else None
         return f"{message}; did you mean {near!r}?" if near else message
     return message
 

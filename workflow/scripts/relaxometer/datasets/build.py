@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from relaxometer.core.errors import UserError
+from relaxometer.datasets.pins import advice_for_unpinned, pin_of, pinned
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -48,15 +49,15 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
     identities = identities_of(files, dataset)
     make = dataset.kind.load()
-    if dataset.kind.needs == "seed":
-        graph = make(dataset.parameters, dataset.seed)
-    else:
-        graph = make(name, dataset, files, base)
+    with advice_for_unpinned(dataset, files):
+        if dataset.kind.needs == "seed":
+            graph = make(dataset.parameters, dataset.seed)
+        else:
+            graph = make(name, dataset, files, base)
+        check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     directed = not is_symmetric(graph)
     metadata = {**identities, **graph.metadata, **origin_of(dataset), "directed": directed}
-    graph = replace(graph, name=name, metadata=metadata)
-    check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
-    return graph
+    return replace(graph, name=name, metadata=metadata)
 
 
 def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:
@@ -78,6 +79,12 @@ def identify(file: Path, entry: DataFile, role: str = "file") -> dict[str, str]:
     if entry.sha256 and sha256 != entry.sha256:
         raise UserError(
             f"{file}: not the file that the dataset names: sha256 is {sha256}, expected {entry.sha256}"
+        )
+    pin = pinned(file) if entry.urls and not entry.sha256 else None
+    if pin and sha256 != pin:
+        raise UserError(
+            f"{file}: not the file that was read first: sha256 is {sha256}, expected {pin}; delete the file "
+            f"to fetch it again, or {pin_of(file)} to accept it"
         )
     return {role: file.name, f"{role}_sha256": sha256}
 

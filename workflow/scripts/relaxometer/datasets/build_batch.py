@@ -8,6 +8,7 @@ from pathlib import Path
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import check_counts, identities_of, origin_of
+from relaxometer.datasets.pins import advice_for_unpinned
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Batch
 
@@ -40,7 +41,7 @@ def build_batch(name: str, dataset: Dataset, *, files: list[Path]) -> Batch:
         raise UserError(f"{name} is a graph, not a batch of graphs: it is built at results/graphs/{name}/")
     identities = identities_of(files, dataset)
     read: BatchReader = dataset.kind.load()
-    batch = read(name, dataset, files)
-    batch = replace(batch, name=name, metadata={**identities, **batch.metadata, **origin_of(dataset)})
-    check_counts(f"batch {name}", batch.n_vertices, batch.n_arcs, dataset)
-    return batch
+    with advice_for_unpinned(dataset, files):
+        batch = read(name, dataset, files)
+        check_counts(f"batch {name}", batch.n_vertices, batch.n_arcs, dataset)
+    return replace(batch, name=name, metadata={**identities, **batch.metadata, **origin_of(dataset)})

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
-from relaxometer.core.errors import UserError
-from relaxometer.core.files import write_text
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.datasets.file_names import checked_name
 from relaxometer.datasets.http_transfer import Retries, download
 from relaxometer.datasets.partial_file import CHUNK, LocationError, Part, Report, Wanted, megabytes
+from relaxometer.datasets.pins import pin_of, pinned
 
 _INTERVAL_S = 5.0
 """Seconds between two lines of progress."""
 
+_MIRROR = re.compile(r"https?://[^/:]+(?::\d+)?[^:]*|[^:]+")
+"""A folder or base URL in a list separated by colons."""
+
 
 def all_mirrors(configured: Sequence[str]) -> list[str]:
     """Return the mirrors of a configuration and those of the environment."""
-    named = os.environ.get("RELAXOMETER_DATA_MIRRORS", "").split(os.pathsep)
-    return [*configured, *filter(None, named)]
+    return [*configured, *_MIRROR.findall(os.environ.get("RELAXOMETER_DATA_MIRRORS", ""))]
 
 
 def fetch(
@@ -33,7 +38,6 @@ def fetch(
     sha256: str | None = None,
     expected_bytes: int | None = None,
     mirrors: Sequence[str] = (),
-    lock: Path | None = None,
     terms: str | None = None,
     retries: Retries | None = None,
     progress: Report | None = None,
@@ -47,12 +51,10 @@ def fetch(
     destination : Path
         Appears only once it is complete and checked.
     sha256 : str, optional
-        Without it, `lock` keeps the hash of the first download, and any other file is refused later.
+        Without it, the checksum of the first file that was read counts (:mod:`.pins`), if there is one.
     expected_bytes : int, optional
     mirrors : sequence of str
         Folders and base URLs that may hold a file of the same name.
-    lock : Path, optional
-        ``{destination}.sha256`` if left out.
     terms : str, optional
         Licence and attribution, printed before the download.
     retries : Retries, optional
@@ -62,18 +64,29 @@ def fetch(
     Raises
     ------
     UserError
-        If no location has the file; names every location and its problem.
+        If no location has the file; names every location and its problem. If the name of `destination`
+        could lead out of its folder, or the folder is not writable.
     """
-    lock = lock or destination.with_name(destination.name + ".sha256")
-    wanted = Wanted.known(destination.name, sha256, expected_bytes, lock)
+    wanted = _wanted(destination, sha256, expected_bytes)
     if terms:
         _say(f"{destination.name}: {terms}")
     with nullcontext(progress) if progress else shown(destination.name) as report:
         location, digest = _first_success(urls, mirrors, destination, wanted, retries or Retries(), report)
-    if sha256 is None:
-        write_text(f"{digest}  {destination.name}\n", lock)
-    checked = "as expected" if wanted.sha256 else f"{digest}, from now on expected ({lock})"
-    _say(f"{destination.name}: {megabytes(destination.stat().st_size)} from {location}, sha256 {checked}")
+    checked = "as expected" if wanted.sha256 else f"{digest}, expected from now on if the file can be read"
+    size = megabytes(destination.stat().st_size)
+    _say(f"{destination.name}: {size} from {_shown(location)}, sha256 {checked}")
+
+
+def _wanted(destination: Path, sha256: str | None, expected_bytes: int | None) -> Wanted:
+    """Return the expected identity of a file: its entry's, or else that of the first file that was read."""
+    try:
+        name = checked_name(destination.name)
+    except ValueError as error:
+        raise UserError(f"{quoted(destination)} {error}") from None
+    if sha256 is not None:
+        return Wanted(name, sha256, expected_bytes)
+    pin = pinned(destination)
+    return Wanted(name, pin, expected_bytes, pin_of(destination) if pin else None)
 
 
 def _first_success(
@@ -96,9 +109,10 @@ def _first_success(
                 digest = _copy(Path(location), part, wanted, report)
             part.finish(destination)
         except LocationError as error:
-            tried.append(f"{location}: {error}")
+            tried.append(f"{_shown(location)}: {error}")
         except OSError as error:
-            raise UserError(f"{destination}: cannot be written: {error.strerror or error}") from None
+            where = error.filename or destination.parent
+            raise UserError(f"{where}: cannot be written: {error.strerror or error}") from None
         else:
             return location, digest
     raise UserError(
@@ -109,7 +123,12 @@ def _first_success(
 def _in_mirror(mirror: str, name: str) -> str:
     if _is_url(mirror):
         return f"{mirror.rstrip('/')}/{quote(name)}"
-    return str(Path(mirror).expanduser() / name)
+    return str(Path(mirror) / name)
+
+
+def _shown(location: str) -> str:
+    """Return a location for messages, whole unless it is odd."""
+    return location if location.isprintable() and len(location) <= 200 else quoted(location)
 
 
 def _is_url(location: str) -> bool:
@@ -118,19 +137,36 @@ def _is_url(location: str) -> bool:
 
 def _copy(original: Path, part: Part, wanted: Wanted, report: Report) -> str:
     """Copy a file from a folder to `part`; return its hash."""
-    if not original.is_file():
-        raise LocationError("no such file")
-    total = original.stat().st_size
-    wanted.check_size(total)
-    try:
-        stream = original.open("rb")
-    except OSError as error:
-        raise LocationError(error.strerror or "not readable") from None
-    part.discard()
-    digest = hashlib.sha256()
-    with stream:
-        part.append(iter(lambda: stream.read(CHUNK), b""), digest, total, report)
+    with _opened(original) as stream:
+        total = os.fstat(stream.fileno()).st_size
+        wanted.check_size(total)
+        part.discard()
+        digest = hashlib.sha256()
+        part.append(_chunks(stream), digest, total, report)
     return part.checked(digest, wanted)
+
+
+def _opened(original: Path) -> BinaryIO:
+    """Open a file of a mirror."""
+    try:
+        path = original.expanduser()
+        if path.is_file():
+            return path.open("rb")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise LocationError(_reason(error)) from None
+    raise LocationError("no such file")
+
+
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    try:
+        while chunk := stream.read(CHUNK):
+            yield chunk
+    except OSError as error:
+        raise LocationError(_reason(error)) from None
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 @contextmanager

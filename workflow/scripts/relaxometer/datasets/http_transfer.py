@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urljoin
 
 import requests
 import urllib3
 
 from relaxometer import __version__
+from relaxometer.core.errors import quoted
 from relaxometer.datasets.partial_file import (
     CHUNK,
     LocationError,
     Part,
     Report,
+    TooSlowError,
     TransientError,
     Wanted,
     WrongContentError,
+    usable_tag,
 )
 
 USER_AGENT = f"relaxometer/{__version__} (graph benchmark; python-requests)"
@@ -28,11 +36,11 @@ TRANSIENT_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 
 PERMANENT_FAILURES = (
     requests.exceptions.SSLError,
-    requests.exceptions.InvalidURL,
-    requests.exceptions.InvalidSchema,
-    requests.exceptions.TooManyRedirects,
+    ValueError,  # URLs and headers that cannot be requested
 )
 """Failures that a retry would repeat."""
+
+MAX_REDIRECTS = 30
 
 
 @dataclass(frozen=True)
@@ -43,18 +51,24 @@ class Retries:
     ----------
     attempts : int
         Consecutive failures without progress after which a location is given up.
+    attempts_in_all : int
+        Attempts after which a location is given up despite progress.
     pause_s : float
         Pause before the second attempt; doubles with each further one.
     longest_pause_s : float
     connect_timeout_s, read_timeout_s : float
         Silence after which an attempt has failed.
+    slowest : float
+        Minimum bytes per second, averaged over `read_timeout_s`; a slower attempt has failed.
     """
 
     attempts: int = 5
+    attempts_in_all: int = 100
     pause_s: float = 1.0
     longest_pause_s: float = 30.0
     connect_timeout_s: float = 10.0
     read_timeout_s: float = 30.0
+    slowest: float = 1000.0
 
     def pause(self, failures: int, asked_s: float | None) -> float:
         """Return the seconds to wait after `failures` in a row; `asked_s` is the server's own wish."""
@@ -71,9 +85,9 @@ def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Rep
         If the server does not deliver the expected file.
     """
     failures, furthest = 0, part.size
-    with requests.Session() as session:
+    with _Session() as session:
         session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": "identity"})
-        while True:
+        for _ in range(retries.attempts_in_all):
             resumed = part.size > 0
             try:
                 return _attempt(session, url, part, wanted, retries, report)
@@ -82,13 +96,15 @@ def download(url: str, part: Part, wanted: Wanted, retries: Retries, report: Rep
                 if not resumed:
                     raise
             except TransientError as error:
-                failures = 0 if part.size > furthest else failures + 1
+                renewed = part.size > furthest and not isinstance(error, TooSlowError)
+                failures = 0 if renewed else failures + 1
                 furthest = max(furthest, part.size)
                 if failures >= retries.attempts:
                     raise LocationError(f"{error} ({failures} attempts)") from None
                 pause = retries.pause(failures, error.wait_s)
                 print(f"{wanted.name}: {error}; next attempt in {pause:g} s", file=sys.stderr, flush=True)
                 time.sleep(pause)
+    raise LocationError(f"incomplete after {retries.attempts_in_all} attempts")
 
 
 def _attempt(
@@ -96,21 +112,62 @@ def _attempt(
 ) -> str:
     """Request the missing bytes of `part` once, and append them."""
     headers = _range_headers(url, part, wanted)
+    with _request(session, url, headers, retries) as response:
+        total = _begin(response, url, part, wanted)
+        digest = part.digest()
+        part.append(_body(response, retries), digest, total, report)
+    if total is not None and part.size < total:
+        raise TransientError(f"the connection ended after {part.size} of {total} bytes")
+    return part.checked(digest, wanted)
+
+
+class _Session(requests.Session):
+    """A session that follows no redirects, since it would read their bodies into memory."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return no target."""
+
+
+def _request(
+    session: requests.Session, url: str, headers: dict[str, str], retries: Retries
+) -> requests.Response:
+    """Send a request, follow redirects, and return the response, whose body is not yet read."""
     timeout = (retries.connect_timeout_s, retries.read_timeout_s)
+    for _ in range(MAX_REDIRECTS + 1):
+        with _plain_failures():
+            response = session.get(url, headers=headers, stream=True, timeout=timeout)
+            if not response.is_redirect:
+                return response
+            response.close()
+            url = urljoin(url, response.headers["Location"])
+    raise LocationError(f"more than {MAX_REDIRECTS} redirects")
+
+
+def _body(response: requests.Response, retries: Retries) -> Iterator[bytes]:
+    """Yield the body as sent: some servers declare a .gz file to be a compressed text."""
+    start, received = time.monotonic(), 0
+    with _plain_failures():
+        while chunk := response.raw.read1(CHUNK, decode_content=False):
+            yield chunk
+            received += len(chunk)
+            elapsed = time.monotonic() - start
+            if elapsed > retries.read_timeout_s:
+                if received < retries.slowest * elapsed:
+                    raise TooSlowError(f"only {received} bytes in {elapsed:.0f} s")
+                start, received = time.monotonic(), 0
+
+
+@contextmanager
+def _plain_failures() -> Iterator[None]:
+    """Turn failures of a connection into the two kinds that a download knows."""
     try:
-        with session.get(url, headers=headers, stream=True, timeout=timeout) as response:
-            total = _begin(response, url, part, wanted)
-            # The body as sent: some servers declare a .gz file to be a compressed text.
-            body = response.raw.stream(CHUNK, decode_content=False)
-            digest = part.digest()
-            part.append(body, digest, total, report)
+        yield
     except PERMANENT_FAILURES as error:
         raise LocationError(_cause(error)) from None
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise TransientError(_cause(error)) from None
-    if total is not None and part.size < total:
-        raise TransientError(f"the connection ended after {part.size} of {total} bytes")
-    return part.checked(digest, wanted)
+    except OSError as error:  # such as a bundle of certificates that is missing
+        raise LocationError(_cause(error)) from None
 
 
 def _range_headers(url: str, part: Part, wanted: Wanted) -> dict[str, str]:
@@ -131,20 +188,19 @@ def _begin(response: requests.Response, url: str, part: Part, wanted: Wanted) ->
     """
     status = response.status_code
     if status in TRANSIENT_STATUSES:
-        raise TransientError(f"the server answers {status} {response.reason}", _retry_after(response))
+        raise TransientError(_refusal(status), _retry_after(response))
     if status == 416 and part.size:
         part.discard()
         raise TransientError("the server has less of the file than was there already")
     if status not in (200, 206):
-        raise LocationError(f"the server answers {status} {response.reason}")
+        raise LocationError(_refusal(status))
     if status == 206:
         start, total = _content_range(response)
         if start != part.size:
             part.discard()
             raise TransientError("the server sends another range than requested")
     else:
-        length = response.headers.get("Content-Length", "")
-        total = int(length) if length.isdecimal() else None
+        total = _number(response.headers.get("Content-Length", ""))
         part.begin(url, _validator(response))
     wanted.check_size(total)
     return wanted.n_bytes if total is None else total
@@ -154,18 +210,28 @@ def _content_range(response: requests.Response) -> tuple[int | None, int | None]
     """Return the start of a partial response and the size of the whole: ``bytes 10-99/100``."""
     span, _, whole = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
     start = span.partition("-")[0]
-    return int(start) if start.isdecimal() else None, int(whole) if whole.isdecimal() else None
+    return _number(start), _number(whole)
 
 
 def _validator(response: requests.Response) -> str | None:
     """Return a tag of exactly this version of the file; a weak ETag is not one."""
     tag = response.headers.get("ETag")
-    return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified")
+    return usable_tag(tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified"))
 
 
 def _retry_after(response: requests.Response) -> float | None:
-    value = response.headers.get("Retry-After", "")
-    return float(value) if value.isdecimal() else None
+    return _number(response.headers.get("Retry-After", ""))
+
+
+def _number(text: str) -> int | None:
+    """Return a number from a header; None if it is none, or larger than anything stored."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
+
+
+def _refusal(status: int) -> str:
+    """Describe a status in our own words: the server's could be anything."""
+    phrases = {known.value: known.phrase for known in HTTPStatus}
+    return f"the server answers {status} {phrases.get(status, '')}".rstrip()
 
 
 def _cause(error: Exception) -> str:
@@ -179,4 +245,4 @@ def _cause(error: Exception) -> str:
         reason = inner
     if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
         return "no answer in time"
-    return str(reason).rpartition(": ")[2] or type(reason).__name__
+    return quoted(str(reason).rpartition(": ")[2] or type(reason).__name__)[1:-1]

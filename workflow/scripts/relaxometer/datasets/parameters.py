@@ -6,19 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     NonNegativeInt,
     PositiveFloat,
     model_validator,
 )
 
-
-class Section(BaseModel):
-    """A part of an entry; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from relaxometer.core.validation import Section
 
 
 class NoParameters(Section):
@@ -67,7 +61,7 @@ def _log_range(values: tuple[int, int]) -> tuple[int, int]:
     return values
 
 
-_Bounds = tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]]
+_Bounds = Annotated[tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]], Field(strict=False)]
 WeightRange = Annotated[_Bounds, AfterValidator(_ordered)]
 """The smallest and the largest weight."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import re
@@ -11,11 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_text
 
 CHUNK = 1 << 18
 """Bytes in memory at a time."""
+
+MAX_UNDECLARED = 8 << 30
+"""Largest file, in bytes, of a server that does not say how large it is."""
+
+_TAG = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,999}")
+_HTML = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
 
 Report = Callable[[int, int | None], None]
 """Called with the bytes fetched so far and the total, if known."""
@@ -44,6 +48,10 @@ class TransientError(Exception):
         self.wait_s = wait_s
 
 
+class TooSlowError(TransientError):
+    """An attempt made some progress, but too little to renew the attempts."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The expected identity of a file.
@@ -53,24 +61,14 @@ class Wanted:
     name : str
     sha256 : str or None
     n_bytes : int or None
-    lock : Path or None
-        Lock file that `sha256` was read from, if any.
+    pin : Path or None
+        File that `sha256` was read from; None if the caller gave it.
     """
 
     name: str
     sha256: str | None
     n_bytes: int | None
-    lock: Path | None = None
-
-    @classmethod
-    def known(cls, name: str, sha256: str | None, n_bytes: int | None, lock: Path) -> Wanted:
-        """Return the identity given by the caller, or else by the lock file."""
-        if sha256 is not None or not lock.is_file():
-            return cls(name, sha256, n_bytes)
-        locked = lock.read_text(encoding="utf-8").partition(" ")[0]
-        if not re.fullmatch("[0-9a-f]{64}", locked):
-            raise UserError(f"{lock}: expected a line '<sha256>  {name}'; delete it to accept the file anew")
-        return cls(name, locked, n_bytes, lock)
+    pin: Path | None = None
 
     def check_size(self, offered: int | None) -> None:
         """Refuse a file of another size before it is fetched."""
@@ -79,9 +77,21 @@ class Wanted:
 
     def check_hash(self, digest: str) -> None:
         """Refuse a file of another content."""
-        if self.sha256 and digest != self.sha256:
-            origin = f" (the first download, {self.lock})" if self.lock else ""
-            raise WrongContentError(f"{self.name} has sha256 {digest}, expected {self.sha256}{origin}")
+        if self.sha256 in (None, digest):
+            return
+        advice = f" as first read; to accept the new file, delete {self.pin}" if self.pin else ""
+        raise WrongContentError(f"the file there has sha256 {digest}, expected {self.sha256}{advice}")
+
+    def check_kind(self, file: Path) -> None:
+        """Refuse an empty file and an HTML page where no checksum of the caller can."""
+        if self.sha256 and not self.pin:
+            return
+        with file.open("rb") as stream:
+            beginning = stream.read(1000)
+        if not beginning:
+            raise WrongContentError("the file there is empty")
+        if _HTML.match(beginning):
+            raise WrongContentError("there is an HTML page instead of the file, as for a login or an error")
 
 
 class Part:
@@ -113,9 +123,11 @@ class Part:
         """Return the tag that `url` gave this version of the file; None if it gave none."""
         try:
             tag = json.loads(self._tag.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        return tag["validator"] if tag.get("url") == url else None
+        if not isinstance(tag, dict) or tag.get("url") != url:
+            return None
+        return usable_tag(tag.get("validator"))
 
     def begin(self, url: str, validator: str | None) -> None:
         """Start over with a file from `url`."""
@@ -130,25 +142,31 @@ class Part:
 
         Raises
         ------
-        OSError
-            If the rest does not fit on the disk.
+        LocationError
+            If the rest does not fit on the disk, or is longer than announced.
         """
         done = self.size
+        rest = (total or done) - done
         free = shutil.disk_usage(self.path.parent).free
-        if (total or done) - done > free:
-            needed = megabytes((total or done) - done)
-            raise OSError(errno.ENOSPC, f"{needed} needed in {self.path.parent}, {megabytes(free)} free")
+        if rest > free:
+            raise LocationError(
+                f"{megabytes(rest)} needed in {self.path.parent}, but only {megabytes(free)} are free"
+            )
         with self.path.open("ab") as file:
             for chunk in chunks:
+                done += len(chunk)
+                if done > (MAX_UNDECLARED if total is None else total):
+                    self.discard()
+                    raise WrongContentError(_too_long(total))
                 file.write(chunk)
                 digest.update(chunk)
-                done += len(chunk)
                 report(done, total)
 
     def checked(self, digest: hashlib._Hash, wanted: Wanted) -> str:
         """Return the hash of the complete file in hexadecimal; delete the file if it is the wrong one."""
         try:
             wanted.check_size(self.size)
+            wanted.check_kind(self.path)
             wanted.check_hash(digest.hexdigest())
         except LocationError:
             self.discard()
@@ -164,6 +182,20 @@ class Part:
         """Rename the complete file."""
         self.path.replace(destination)
         self._tag.unlink(missing_ok=True)
+
+
+def _too_long(total: int | None) -> str:
+    if total is not None:
+        return f"the file there has more than the expected {total} bytes"
+    return (
+        f"the server sends more than {megabytes(MAX_UNDECLARED)} and does not say how much will come; "
+        "give `bytes` in the dataset's entry"
+    )
+
+
+def usable_tag(text: object) -> str | None:
+    """Return the tag of a version if it can be sent back in a header; else None."""
+    return text if isinstance(text, str) and _TAG.fullmatch(text) else None
 
 
 def megabytes(n_bytes: int) -> str:

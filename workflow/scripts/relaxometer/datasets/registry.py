@@ -6,12 +6,12 @@ Snakemake imports this module each time it parses the workflow, so it imports no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
-import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
     NonNegativeInt,
@@ -25,13 +25,17 @@ from pydantic import (
     model_validator,
 )
 
-from relaxometer.core.errors import UserError
-from relaxometer.core.validation import explain, nearest, validated
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.validation import Name, Section, Seed, explain, nearest, validated
+from relaxometer.core.yaml_files import read_yaml
+from relaxometer.datasets.file_names import checked_name, checked_url
 from relaxometer.datasets.formats import Format, all_formats
-from relaxometer.datasets.parameters import NoParameters, Section
+from relaxometer.datasets.parameters import NoParameters
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-Url = Annotated[str, Field(pattern=r"^https?://[^/]+/.*[^/]$")]
+Url = Annotated[str, Field(pattern=r"^https?://[^/]+/.*[^/]$"), AfterValidator(checked_url)]
+FileName = Annotated[
+    str, AfterValidator(checked_name), Field(json_schema_extra={"pattern": r"^[^./\\{}][^/\\{}]*$"})
+]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Parameters = TypeVar("Parameters", bound=BaseModel)
 
@@ -51,13 +55,13 @@ class DataFile(Section):
     path : str, optional
         A file on this machine instead of a download.
     sha256 : str, optional
-        Checksum of the file as downloaded. If left out, the first download fixes it.
+        Checksum of the file as downloaded. If left out, the first download that could be read fixes it.
     bytes : int, optional
         Size of the file as downloaded.
     """
 
     urls: list[Url] = Field([])
-    file: str | None = Field(None, pattern=r"^[^/]+$")
+    file: FileName | None = None
     path: str | None = None
     sha256: Sha256 | None = None
     bytes: PositiveInt | None = None
@@ -72,10 +76,28 @@ class DataFile(Section):
             return {**rest, "urls": [entry["url"]]}
         return entry
 
+    @field_validator("path")
+    @classmethod
+    def _is_a_path(cls, path: str | None) -> str | None:
+        if path and set(path) & set("{}"):
+            raise ValueError("should have no braces, which Snakemake reads as wildcards; rename the file")
+        if path and not path.isprintable():
+            raise ValueError("should have no control characters; rename the file")
+        return path
+
     @model_validator(mode="after")
     def _is_in_one_place(self) -> DataFile:
         if self.path and self.urls:
             raise ValueError("give `path` or `urls`, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_plain_name(self) -> DataFile:
+        if self.file is None and self.urls:
+            try:
+                checked_name(str(self.file_name))
+            except ValueError as error:
+                raise ValueError(f"`url` ends in {quoted(self.file_name)}, which {error}") from None
         return self
 
     @property
@@ -83,7 +105,7 @@ class DataFile(Section):
         """Name of the file to download; None if nothing is downloaded."""
         if not self.urls:
             return None
-        return self.file or unquote(PurePosixPath(urlsplit(self.urls[0]).path).name)
+        return self.file or unquote(urlsplit(self.urls[0]).path.rpartition("/")[2])
 
     def as_download(self) -> dict[str, Any]:
         """Return the fields that a download needs, as plain data."""
@@ -142,7 +164,7 @@ class Dataset(DataFile, Generic[Parameters]):
     weight_unit: str | None = None
     vertices: NonNegativeInt | None = None
     arcs: NonNegativeInt | None = None
-    seed: NonNegativeInt | None = None
+    seed: Seed | None = None
     parameters: Annotated[Parameters, WithJsonSchema({"type": "object"})] = Field({}, validate_default=True)
     extracted_from: Name | None = None
 
@@ -206,6 +228,11 @@ class Dataset(DataFile, Generic[Parameters]):
         return [*own, *filter(None, (getattr(self, key) for key in _COMPANIONS))]
 
     @property
+    def has_coordinates(self) -> bool:
+        """True if the vertices of the graph have coordinates."""
+        return self.kind.has_coordinates or self.coordinates is not None
+
+    @property
     def is_batch(self) -> bool:
         """True for a batch of small flow graphs, False for a graph."""
         return self.kind.batch
@@ -249,7 +276,7 @@ def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config
         If an entry is wrong, a name is taken, a base graph is unknown, or two different files would be
         downloaded under one name.
     """
-    own = validated(Registry, _read_yaml(path), str(path)).root
+    own = validated(Registry, read_yaml(path) or {}, str(path)).root
     added = validated(_OwnDatasets, {"datasets": extra}, origin).datasets
     taken = sorted(own.keys() & added.keys())
     if taken:
@@ -262,23 +289,24 @@ def load_registry(path: Path, extra: Mapping[str, Any], *, origin: str = "config
     return datasets
 
 
-def _read_yaml(path: Path) -> Any:
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except FileNotFoundError:
-        raise UserError(f"{path}: file not found; it is part of the project and lists the graphs") from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(f"{path}:{line}: invalid YAML: {error.problem}") from None
-
-
 def _check_bases(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:
+    """Check that every graph is extracted from a graph that exists without it."""
     for name, dataset in datasets.items():
-        base = dataset.extracted_from
-        if base is not None and base not in datasets:
-            near = nearest(base, list(datasets))
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise UserError(f"{where[name]}.extracted_from: unknown dataset {base!r}{hint}")
+        base, chain = dataset.extracted_from, [name]
+        while base is not None:
+            key = f"{where[chain[-1]]}.extracted_from"
+            if base not in datasets:
+                near = nearest(base, list(datasets))
+                hint = f"; did you mean {near!r}?" if near else ""
+                raise UserError(f"{key}: unknown dataset {base!r}{hint}")
+            if datasets[base].is_batch:
+                raise UserError(f"{key}: {base!r} is a batch; expected a graph")
+            if base in chain:
+                raise UserError(
+                    f"{key}: {' from '.join([*chain, base])} leads in a circle; expected another graph"
+                )
+            chain.append(base)
+            base = datasets[base].extracted_from
 
 
 def _check_file_names(datasets: Mapping[str, Dataset], where: Mapping[str, str]) -> None:

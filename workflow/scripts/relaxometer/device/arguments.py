@@ -40,7 +40,7 @@ class Struct:
         self._array_type = array_type
         self._subject = subject
         self._fields = {name: self.value[name] for name in layout.members}
-        self._given: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}
         self._nested: dict[str, Struct] = {}
 
     def set(self, **members: Any) -> None:
@@ -58,12 +58,12 @@ class Struct:
                     self._store(member, field[k : k + 1].reshape(()), item, f"{name}[{k}]")
             else:
                 self._refuse(member, name, _describe(given), f"{member.count} values, each ")
-            self._given[name] = given
+            self.given[name] = given
 
     def check_complete(self) -> None:
         """Raise TypeError unless every member has been set."""
-        if len(self._given) < len(self._fields):
-            missing = ", ".join(name for name in self._fields if name not in self._given)
+        if len(self.given) < len(self._fields):
+            missing = ", ".join(name for name in self._fields if name not in self.given)
             raise TypeError(f"{self._subject}: missing members: {missing}")
         for nested in self._nested.values():
             nested.check_complete()
@@ -128,6 +128,14 @@ class ArgumentCheck:
             if misfit is not None:
                 self._refuse(position, misfit)
 
+    def arrays(self, args: Sequence[Any]) -> dict[str, Any]:
+        """Return the arrays of a launch by the names that the kernel's source gives them."""
+        found: dict[str, Any] = {}
+        for arg, parameter in zip(args, self.parameters, strict=True):
+            given = arg.given if isinstance(arg, Struct) else {parameter.name: arg}
+            _collect_arrays(given, self._array_type, found)
+        return found
+
     def _packed(self, args: Sequence[Any]) -> Sequence[Any]:
         """Replace the structs among the arguments by zero-dimensional arrays."""
         packed = list(args)
@@ -154,6 +162,16 @@ class ArgumentCheck:
         raise TypeError(
             f"{self._subject(position)}: wanted {self.parameters[position].wanted}, given {given}"
         )
+
+
+def _collect_arrays(given: Mapping[str, Any], array_type: type, found: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if isinstance(value, array_type):
+            found[name] = value
+        elif isinstance(value, Mapping):
+            _collect_arrays(value, array_type, found)
+        elif isinstance(value, list | tuple):
+            _collect_arrays({f"{name}[{k}]": item for k, item in enumerate(value)}, array_type, found)
 
 
 def _expected(parameter: Parameter, array_type: type) -> tuple[Any, np.dtype[Any] | None]:

@@ -2,24 +2,27 @@
 
 The emulation is deterministic and single-threaded. It reports errors with which a GPU would hang or silently
 give wrong results: barriers that only some threads reach, warp operations whose lanes disagree, failed
-assertions. ``emulator/scheduler.h`` explains how it works.
+assertions, accesses beyond arrays and shared memory. ``emulator/scheduler.h`` explains how it works,
+``emulator/guards.h`` how arrays are guarded: every access past the end of an array is a fault, and so is one
+far before it; a write less than a page before it is found when the launch ends, which then runs again under
+the address sanitizer to learn the line.
 
-Sanitizers find more. ``"undefined"`` works anywhere and turns its findings into `KernelError`. ``"address"``
-(accesses beyond arrays and shared memory) and ``"thread"`` (races between CUDA threads, missing barriers)
-need run-time libraries that must be loaded before Python::
+Sanitizers find more, at several times the cost. All findings are a `KernelError` that names line and thread:
 
-    LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...
-    LD_PRELOAD=$(g++ -print-file-name=libtsan.so) setarch -R python ...
+- ``"address"``: every access outside arrays and shared memory, also reads less than a page before an array.
+- ``"thread"``: races between threads in arrays and shared memory, such as a missing barrier or atomic.
+- ``"undefined"``: C++ whose behaviour is undefined: overflows, shifts, indices of local arrays.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -30,7 +33,8 @@ from relaxometer.core.environment import cpu_model
 from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
-from relaxometer.device.host_build import SANITIZERS, build_library, find_compiler
+from relaxometer.device.guards import element_name, install_guards
+from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
 from relaxometer.device.signature import PACKAGE, Parameter, read_source
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
@@ -38,7 +42,10 @@ MAX_COOPERATIVE_BLOCKS = 8
 # The limit of GPUs of compute capability 9.0 and 10.0.
 MAX_SHARED_BYTES = 227 * 1024
 _MESSAGE_BYTES = 16 * 1024
-_PRELOADED = {"address": "asan", "thread": "tsan"}
+_DONE, _FAILED, _DAMAGED = range(3)
+"""``Outcome`` in ``emulator/launch.h``."""
+_MARK = re.compile(r"\[(?P<kind>[+@])(?P<address>0x[0-9a-f]+)\]")
+"""A line or an array's element in a message of ``emulator/messages.h``."""
 
 
 class _Configuration(ctypes.Structure):
@@ -52,6 +59,7 @@ class _Configuration(ctypes.Structure):
         ("order_seed", ctypes.c_uint32),
         ("message", ctypes.c_char_p),
         ("message_bytes", ctypes.c_uint64),
+        ("guards", ctypes.c_void_p),
     )
 
 
@@ -60,7 +68,7 @@ class HostKernel:
 
     def __init__(self, name: str, module: HostModule, number: int, check: ArgumentCheck) -> None:
         self.name = name
-        self._library = module.library_path
+        self._module = module
         self._function = module.library[f"emulator_launch_{number}"]
         self._check = check
         self._cooperative = module.cooperative
@@ -70,6 +78,7 @@ class HostKernel:
             order_seed=module.device.order_seed,
             message=ctypes.addressof(self._message),
             message_bytes=_MESSAGE_BYTES,
+            guards=module.device.guards,
         )
 
     def __call__(
@@ -77,18 +86,26 @@ class HostKernel:
     ) -> None:
         """Run the kernel; see `relaxometer.device.Kernel`."""
         full_grid, full_block = launch_shape(self.name, grid, block)
-        args = self._check(args)
-        self._check.check_writable(args)
+        packed = self._check(args)
+        self._check.check_writable(packed)
         self._check_limits(full_grid, shared_mem)
-        values = [_value(arg, parameter) for arg, parameter in zip(args, self._check.parameters, strict=True)]
+        values = [_value(*pair) for pair in zip(packed, self._check.parameters, strict=True)]
         addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
         configuration = self._configuration
         configuration.grid = full_grid
         configuration.block = full_block
         configuration.shared_bytes = shared_mem
-        if self._function(ctypes.byref(configuration), addresses) != 0:
-            message = self._message.value.decode(errors="replace")
-            raise KernelError(f"kernel {self.name}: {_with_line(message, self._library)}")
+        outcome = self._function(ctypes.byref(configuration), addresses)
+        if outcome == _DONE:
+            return
+        message = self._message.value.decode(errors="replace")
+        arrays = self._check.arrays(args)
+        if outcome == _DAMAGED and self._module.sanitize != "address":
+            # The same launch again, under checks that know line and thread.
+            self._module.sanitized("address").get_function(self.name)(
+                grid, block, args, shared_mem=shared_mem
+            )
+        raise KernelError(f"kernel {self.name}: {_readable(message, self._module.library_path, arrays)}")
 
     def _check_limits(self, grid: tuple[int, ...], shared_mem: int) -> None:
         if not 0 <= shared_mem <= MAX_SHARED_BYTES:
@@ -115,15 +132,25 @@ class HostModule:
         options: tuple[str, ...] = (),
         cooperative: bool = False,
         name_expressions: Sequence[str] = (),
+        sanitize: str | None = None,
     ) -> None:
+        self.sanitize = sanitize
+        self.sanitized: Callable[[str], HostModule] = functools.cache(
+            lambda sanitize: HostModule(
+                path,
+                device,
+                options=options,
+                cooperative=cooperative,
+                name_expressions=name_expressions,
+                sanitize=sanitize,
+            )
+        )
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
         self._expressions = [*name_expressions, *self._source.exported()]
         self.device = device
         self.cooperative = cooperative
-        self.library_path = build_library(
-            self._source, self._expressions, options=options, sanitize=device.sanitize
-        )
+        self.library_path = build_library(self._source, self._expressions, options=options, sanitize=sanitize)
         # PyDLL holds Python's lock during a launch: the scheduler runs one launch at a time.
         self.library = ctypes.PyDLL(str(self.library_path))
 
@@ -146,19 +173,24 @@ class HostDevice:
     """The processor as a device; see `relaxometer.device.Device`."""
 
     def __init__(self, *, order_seed: int = 0, sanitize: str | None = None) -> None:
-        if sanitize is not None:
-            _check_sanitizer(sanitize)
+        if sanitize is not None and sanitize not in SANITIZERS:
+            raise UserError(f"sanitize: {sanitize!r} is none of {', '.join(SANITIZERS)}")
         if not 0 <= order_seed < 2**32:
             raise UserError(f"order_seed: {order_seed} is not between 0 and 2^32 - 1")
         self.kind = "host"
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
+        self.guards = install_guards()
+        if self.guards is None and sanitize in ("address", "thread"):
+            raise UserError(
+                f"sanitize: {sanitize!r} needs 256 GiB of address space, which `ulimit -v` does not allow"
+            )
         self.name = f"host emulation on {cpu_model()}"
 
     def module(self, path: Path, **options: Any) -> HostModule:
         """Build a ``.cu`` file; see `relaxometer.device.Device`."""
-        return HostModule(path, self, **options)
+        return HostModule(path, self, sanitize=self.sanitize, **options)
 
     def timer(self) -> AbstractContextManager[Timer]:
         """Time a ``with`` block."""
@@ -193,6 +225,7 @@ class HostDevice:
             "compiler": find_compiler().version.partition("\n")[0],
             "order_seed": self.order_seed,
             "sanitize": self.sanitize,
+            "red_zones": self.guards is not None,
         }
 
 
@@ -203,23 +236,24 @@ def _value(arg: Any, parameter: Parameter) -> Any:
     return ctypes.create_string_buffer(arg.tobytes(), arg.dtype.itemsize)
 
 
-def _with_line(message: str, library: Path) -> str:
-    """Replace the offset of the failed instruction with its line, if binutils' addr2line finds it."""
-    found = re.match(r"\[\+(0x[0-9a-f]+)\]", message)
+def _readable(message: str, library: Path, arrays: dict[str, Any]) -> str:
+    """Replace the marks of a message by lines of the source and elements of arrays."""
+
+    def replaced(mark: re.Match[str]) -> str:
+        if mark["kind"] == "@":
+            return element_name(int(mark["address"], 16), arrays)
+        return _line(int(mark["address"], 16) - 1, library) or mark[0]
+
+    return _MARK.sub(replaced, message)
+
+
+def _line(offset: int, library: Path) -> str | None:
+    """Return file and line of an instruction, without the emulation's inlined functions, by addr2line."""
     program = shutil.which("addr2line")
-    if found is None or program is None:
-        return message
-    result = subprocess.run([program, "-e", library, found[1]], capture_output=True, text=True, check=False)
-    line = result.stdout.strip().partition(" (")[0]
-    return line + message[found.end() :] if line and "?" not in line else message
-
-
-def _check_sanitizer(sanitize: str) -> None:
-    if sanitize not in SANITIZERS:
-        raise UserError(f"sanitize: {sanitize!r} is none of {', '.join(SANITIZERS)}")
-    library = _PRELOADED.get(sanitize)
-    if library is not None and not hasattr(ctypes.CDLL(None), f"__{library}_init"):
-        raise UserError(
-            f"sanitize={sanitize!r} must be loaded before Python: "
-            f"set LD_PRELOAD=$({find_compiler().command[0]} -print-file-name=lib{library}.so)"
-        )
+    if program is None:
+        return None
+    command = [program, "-i", "-e", str(library), hex(offset)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line.partition(" (")[0] for line in result.stdout.splitlines()]
+    inner = (str(EMULATOR), str(PACKAGE / "device/atomics.cuh"))
+    return next((line for line in lines if "?" not in line and not line.startswith(inner)), None)

@@ -2,11 +2,12 @@
 
 A build preprocesses the file, rewrites its ``__shared__`` declarations, compiles it after the emulator's
 headers, and links it with the emulator's scheduler, which is compiled once per set of flags and never
-instrumented by a sanitizer.
+instrumented by a sanitizer. Sanitized code calls functions of the emulator, not the compiler's libraries.
 """
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import os
@@ -15,11 +16,13 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.environment import is_full
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.device import KernelError
 from relaxometer.device.signature import PACKAGE, Source
 
@@ -34,6 +37,7 @@ _LANGUAGE_FLAGS = [
     "-fvisibility=hidden",
     "-fno-strict-aliasing",  # kernels reinterpret buffers, as CUDA code does
     "-fno-threadsafe-statics",
+    "-fno-tree-loop-distribute-patterns",  # or faults would be in memset
     "-ffp-contract=off",
     "-Wall",
     "-Wno-unknown-pragmas",
@@ -42,16 +46,24 @@ _LANGUAGE_FLAGS = [
 _GCC_FLAGS = [
     "-fno-gnu-unique",  # or two kernels' libraries would share inline variables
     "-fno-exceptions",
+    "-fno-ipa-icf",  # or equal kernels would be one, with the lines of the first
 ]
+# Checks of accesses are calls; local variables get none, since "undefined" finds wrong indices of theirs.
+_ADDRESS_PARAMETERS = ("asan-instrumentation-with-call-threshold=0", "asan-stack=0", "asan-globals=0")
 _SANITIZER_FLAGS = {
     None: [],
     "undefined": ["-fsanitize=undefined", "-fno-sanitize=vptr,alignment", "-fno-sanitize-recover=all"],
-    "address": ["-fsanitize=address", "-fno-omit-frame-pointer", "-DEMULATOR_ASAN"],
-    "thread": ["-fsanitize=thread", "-DEMULATOR_TSAN"],
+    "address": ["-fsanitize=kernel-address"],
+    "thread": ["-fsanitize=thread", "-DEMULATOR_RACES"],
 }
+_CALLBACKS = {"undefined": "undefined.cpp", "address": "bounds.cpp", "thread": "races.cpp"}
+"""What the compiler's run-time libraries would do."""
+# Lets arrays begin anywhere: x86-64's aligned moves would fault where a kernel loads a uint4.
+_UNALIGNED = "-Wa,-muse-unaligned-vector-move"
 SANITIZERS = tuple(name for name in _SANITIZER_FLAGS if name is not None)
 
 _HOW_TO_INSTALL = "Debian: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install"
+_REMEDY = f"install one ({_HOW_TO_INSTALL}), or let CXX name one"
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,15 @@ class Compiler:
         flags = list(_LANGUAGE_FLAGS) if self.is_clang else [*_LANGUAGE_FLAGS, *_GCC_FLAGS]
         if os.uname().machine == "x86_64":
             flags.append("-fcf-protection=none")  # switching stacks breaks shadow stacks
+        if _takes(self.command, _UNALIGNED):
+            flags.append(_UNALIGNED)
+        return flags
+
+    def sanitizer_flags(self, sanitize: str | None) -> list[str]:
+        """Return the flags of kernels that a sanitizer checks."""
+        flags = list(_SANITIZER_FLAGS[sanitize])
+        for parameter in _ADDRESS_PARAMETERS if sanitize == "address" else ():
+            flags += ["-mllvm", f"-{parameter}"] if self.is_clang else ["--param", parameter]
         return flags
 
     def run(self, arguments: Iterable[str], subject: str) -> str:
@@ -79,47 +100,84 @@ class Compiler:
         command = [*self.command, *arguments]
         result = _run(command)
         if result.returncode != 0:
+            _check_space()
             raise KernelError(f"{subject} does not compile for the host:\n{result.stderr.strip()}")
         return result.stdout
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a compiler without a sanitizer that was loaded into this process."""
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    try:
+        return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    except OSError as error:
+        raise UserError(f"{_named(command)} cannot be run: {error.strerror}; {_REMEDY}") from None
+
+
+def _named(command: Sequence[str]) -> str:
+    """Name a compiler, and the variable that it comes from."""
+    origin = " ($CXX)" if os.environ.get("CXX") else ""
+    return f"the C++ compiler {quoted(command[0])}{origin}"
 
 
 def find_compiler() -> Compiler:
     """Find the C++ compiler: ``$CXX``, else g++, c++ or clang++."""
     requested = os.environ.get("CXX")
     found = filter(shutil.which, ("g++", "c++", "clang++"))
-    command = shlex.split(requested) if requested else [*found][:1]
+    try:
+        command = shlex.split(requested) if requested else [*found][:1]
+    except ValueError as error:
+        raise UserError(f"$CXX is {quoted(requested)}, which is not a command: {error}; {_REMEDY}") from None
     if not command or shutil.which(command[0]) is None:
-        missing = f"$CXX names {requested!r}, which is missing" if requested else "no C++ compiler found"
-        raise UserError(f"{missing}: device host compiles its kernels; install one ({_HOW_TO_INSTALL})")
+        missing = (
+            f"$CXX names {quoted(requested)}, which is missing" if requested else "no C++ compiler found"
+        )
+        raise UserError(f"{missing}: device host compiles its kernels; {_REMEDY}")
     return _identify(tuple(command))
+
+
+@functools.cache
+def _takes(command: tuple[str, ...], flag: str) -> bool:
+    """Whether a compiler and its assembler know the flag."""
+    with _writing_to(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as scratch:
+        arguments = [flag, "-x", "c++", "-c", os.devnull, "-o", f"{scratch}/empty.o"]
+        return _run([*command, *arguments]).returncode == 0
+
+
+def can_load_unaligned() -> bool:
+    """Return whether kernels may load vectors of 16 bytes from any address."""
+    return os.uname().machine != "x86_64" or _takes(find_compiler().command, _UNALIGNED)
 
 
 @functools.cache
 def _identify(command: tuple[str, ...]) -> Compiler:
     result = _run([*command, "--version"])
     if result.returncode != 0:
-        complaint = result.stderr.strip().partition("\n")[0]
-        raise UserError(f"{shlex.join(command)} --version fails ({_HOW_TO_INSTALL}): {complaint}")
+        complaint = quoted(result.stderr.strip().partition("\n")[0])
+        raise UserError(f"{_named(command)} fails with --version: {complaint}; {_REMEDY}")
     return Compiler(command, result.stdout.strip())
 
 
 def cache_folder() -> Path:
     """Return the folder of built libraries: ``$RELAXOMETER_CACHE``, else relaxometer in the user's cache."""
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relaxometer"
-    folder = Path(os.environ.get("RELAXOMETER_CACHE") or default)
+    given = os.environ.get("RELAXOMETER_CACHE")
+    folder = Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "relaxometer")
     try:
+        folder = folder.expanduser()
+    except RuntimeError:
+        raise UserError("no home folder to keep compiled kernels in; set RELAXOMETER_CACHE") from None
+    with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """Report a cache that cannot be written in one line."""
+    try:
+        yield
     except OSError as error:
         raise UserError(
             f"cannot write compiled kernels to {folder}: {error.strerror}; set RELAXOMETER_CACHE"
-        ) from error
-    return folder
+        ) from None
 
 
 def build_library(
@@ -135,12 +193,11 @@ def build_library(
     `sanitize` is one of `SANITIZERS`, or None.
     """
     compiler = find_compiler()
-    flags = [*compiler.flags, *_SANITIZER_FLAGS[sanitize], *options]
+    flags = [*compiler.flags, *compiler.sanitizer_flags(sanitize), *options]
     flags += [f"-I{folder}" for folder in (source.path.parent, PACKAGE, EMULATOR)]
     main = _main_file(source, expressions)
     texts = [main, *_emulator_texts(), *source.files.values()]
     key = _digest([compiler.version, *compiler.command, *flags, *texts])
-    library = cache_folder() / f"{source.path.stem}-{key}.so"
 
     def build(scratch: Path) -> Path:
         subject = str(source.path)
@@ -149,18 +206,30 @@ def build_library(
         (scratch / "kernels.ii").write_text(rewrite_shared(expanded), encoding="utf-8")
         defines = [flag for flag in _SANITIZER_FLAGS[sanitize] if flag.startswith("-D")]
         objects = [str(_emulator_object(compiler, "scheduler.cpp", defines))]
-        if sanitize == "undefined":
-            objects.append(str(_emulator_object(compiler, "undefined.cpp", [])))
+        if sanitize is not None:
+            objects.append(str(_emulator_object(compiler, _CALLBACKS[sanitize], defines)))
         kernels = ["-x", "c++-cpp-output", str(scratch / "kernels.ii"), "-x", "none"]
         compiler.run([*flags, "-c", *kernels, "-o", str(scratch / "kernels.o")], subject)
-        # undefined.cpp replaces the run-time library of UBSan.
-        runtime = [f"-fsanitize={sanitize}"] if sanitize in ("address", "thread") else []
         target = scratch / "library.so"
-        linked = [str(scratch / "kernels.o"), *objects, "-o", str(target)]
-        compiler.run(["-shared", *runtime, *linked], subject)
+        compiler.run(["-shared", str(scratch / "kernels.o"), *objects, "-o", str(target)], subject)
         return target
 
-    return _built_once(library, build)
+    return built_once(f"{source.path.stem}-{key}.so", build)
+
+
+def build_guards() -> Path:
+    """Return the shared library of the arrays' red zones."""
+    compiler = find_compiler()
+    path = EMULATOR / "guards.cpp"
+    flags = [flag for flag in compiler.flags if flag != "-U_GNU_SOURCE"]
+    key = _digest([compiler.version, *compiler.command, *flags, *_emulator_texts()])
+
+    def build(scratch: Path) -> Path:
+        target = scratch / "library.so"
+        compiler.run([*flags, "-shared", str(path), "-o", str(target)], str(path))
+        return target
+
+    return built_once(f"{path.stem}-{key}.so", build)
 
 
 def _main_file(source: Source, expressions: Sequence[str]) -> str:
@@ -192,18 +261,47 @@ def _emulator_object(compiler: Compiler, name: str, defines: Sequence[str]) -> P
         compiler.run([*flags, "-c", str(path), "-o", str(target)], str(path))
         return target
 
-    return _built_once(cache_folder() / f"{path.stem}-{key}.o", build)
+    return built_once(f"{path.stem}-{key}.o", build)
 
 
-def _built_once(target: Path, build: Callable[[Path], Path]) -> Path:
-    """Return a file of the cache, made by `build` in a scratch folder if it is missing.
+def built_once(name: str, build: Callable[[Path], Path]) -> Path:
+    """Return a file of the cache, made by `build` in a scratch folder if it is missing or damaged.
 
-    The finished file is renamed into place, so several processes may build it at once.
+    The finished file is renamed into place, so several processes may build it at once. Its checksum is kept
+    in ``{name}.sha256``, since a damaged library could end the process that loads it.
     """
-    if not target.exists():
-        with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
-            build(Path(scratch)).replace(target)
+    folder = cache_folder()
+    target, seal = folder / name, folder / f"{name}.sha256"
+    if not _is_whole(target, seal):
+        with _writing_to(folder), tempfile.TemporaryDirectory(prefix="building-", dir=folder) as scratch:
+            built = build(Path(scratch))
+            if not built.is_file():
+                raise UserError(f"{_named(find_compiler().command)} compiles nothing; {_REMEDY}")
+            checksum = Path(scratch) / "checksum"
+            checksum.write_text(_sha256(built), encoding="utf-8")
+            built.replace(target)
+            checksum.replace(seal)
     return target
+
+
+def _is_whole(file: Path, seal: Path) -> bool:
+    """Return whether a file of the cache is the one that was built."""
+    try:
+        return seal.read_text(encoding="utf-8") == _sha256(file)
+    except (OSError, ValueError):
+        return False
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _check_space() -> None:
+    """Refuse to blame a kernel if a disk that the compiler writes to is full."""
+    for folder in (cache_folder(), Path(tempfile.gettempdir())):
+        if is_full(folder):
+            with _writing_to(folder):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _digest(parts: Iterable[str]) -> str:
@@ -251,7 +349,7 @@ def rewrite_shared(text: str) -> str:
         alias = f"emulator_shared_{count}"
         return (
             f"typedef {type_name} {alias}{''.join(variable['extents'].split())}; "
-            f"{alias}& {name} = emulator::shared_variable<{alias}>([]{{}});{lines}"
+            f'{alias}& {name} = emulator::shared_variable<{alias}>([]{{}}, "{name}");{lines}'
         )
 
     return _SHARED.sub(rewritten, text)

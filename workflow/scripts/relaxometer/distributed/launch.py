@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -30,7 +31,7 @@ def obstacle() -> str | None:
     if shutil.which("mpirun") is None:
         return "mpirun is not on the PATH: install an MPI library (Debian: openmpi-bin libopenmpi-dev)"
     if importlib.util.find_spec("mpi4py") is None:
-        return "mpi4py is not installed: install relaxometer's extra mpi (make does so where it finds mpirun)"
+        return f"mpi4py is not installed{how_to_install('mpi4py')}"
     return None
 
 

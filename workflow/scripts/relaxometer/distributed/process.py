@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.device import cuda
 
 GRACE_S = 1.0
@@ -44,7 +44,8 @@ def ending_together() -> Iterator[None]:
     rank 0 reports first. Any other exception is a bug and keeps its traceback.
     """
     try:
-        yield
+        with naming_lacks():
+            yield
     except BaseException as error:
         if isinstance(error, SystemExit) and not error.code:
             raise

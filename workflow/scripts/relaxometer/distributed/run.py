@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from relaxometer.core.environment import environment
@@ -34,6 +33,7 @@ from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
+from relaxometer.graphs.files import read_sources
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
 
@@ -191,7 +191,7 @@ def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
             raise UserError(f"--set {text}: expected NAME=VALUE")
         given[name] = value
     try:
-        return engine.parameters.model_validate(given)
+        return engine.parameters.model_validate(given, strict=False)  # all values are text
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
@@ -201,18 +201,8 @@ def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
 def _roots(ranks: Ranks, block: Block, options: argparse.Namespace) -> list[int]:
     """Return the roots: those of a file, the graph's search keys, or drawn among vertices with arcs."""
     if options.sources is not None:
-        try:
-            table = pq.read_table(options.sources, columns=["source"])
-        except (OSError, KeyError, pa.ArrowException) as error:
-            raise UserError(f"{options.sources}: no column source to read ({error})") from None
-        sources = table["source"].to_pylist()[: options.roots]
-        for source in sources:
-            if not 0 <= source < block.n_vertices:
-                raise UserError(
-                    f"{options.sources}: source {source} is out of range; "
-                    f"expected 0 to {block.n_vertices - 1}"
-                )
-        return sources
+        sources: list[int] = read_sources(options.sources, block.n_vertices).tolist()
+        return sources[: options.roots]
     if keys := block.metadata.get("search_keys"):
         return list(keys[: options.roots])
     generator = np.random.default_rng(1)

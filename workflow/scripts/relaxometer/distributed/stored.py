@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
 from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
-from relaxometer.graphs.graph import REBUILD, read_metadata
+from relaxometer.graphs.files import REBUILD, check_columns, parquet, read_metadata, values_of
+from relaxometer.graphs.graph import ARCS, OFFSETS
 
 BATCH = 1 << 23
 """Arcs read and sent at a time, which bounds memory."""
@@ -40,11 +40,13 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
     metadata = read_metadata(folder / "graph.json", ("name", "vertices", "arcs"))
     n_vertices, n_arcs = int(metadata["vertices"]), int(metadata["arcs"])
     layout = Layout(scheme, ranks.size, n_vertices)
-    batches = _batches(ranks, folder, n_arcs, weighted, batch)
+    batches = _batches(ranks, folder, n_vertices, n_arcs, weighted, batch)
     return build_block(metadata["name"], ranks, layout, batches, simple=False, metadata=metadata)
 
 
-def _batches(ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int) -> Iterator[Arcs]:
+def _batches(
+    ranks: Ranks, folder: Path, n_vertices: int, n_arcs: int, weighted: bool, batch: int
+) -> Iterator[Arcs]:
     """Yield this rank's share of the arcs, in as many batches on every rank."""
     share = -(-n_arcs // ranks.size)
     begin, end = min(ranks.rank * share, n_arcs), min((ranks.rank + 1) * share, n_arcs)
@@ -54,52 +56,62 @@ def _batches(ranks: Ranks, folder: Path, n_arcs: int, weighted: bool, batch: int
         first = min(begin + start, end)
         stop = min(first + batch, end)
         arcs = read_slice(folder / "arcs.parquet", columns, first, stop)
-        tails = asarray(_tails(folder / "vertices.parquet", first, stop))
-        yield Arcs(tails, asarray(arcs["target"]), asarray(arcs["weight"]) if weighted else None)
+        tails = _tails(folder / "vertices.parquet", first, stop)
+        ends = np.concatenate([tails, arcs["target"]])
+        if len(ends) != 2 * (stop - first) or int(ends.max(initial=0)) >= n_vertices > 0:
+            raise UserError(f"{folder}: its files do not have the graph that graph.json describes; {REBUILD}")
+        yield Arcs(asarray(tails), asarray(arcs["target"]), asarray(arcs["weight"]) if weighted else None)
 
 
 def _tails(path: Path, first: int, stop: int) -> np.ndarray:
     """Return the tails of a range of arcs, uint32, reading only the row groups of their offsets."""
-    file = _open(path)
-    described = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
-    least = [group.column(0).statistics.min for group in described]
-    tails = np.zeros(stop - first, dtype=np.int64)
-    row = 0
-    for number, group in enumerate(described):
-        is_before = number + 1 < len(least) and least[number + 1] <= first
-        if first < stop and least[number] < stop and not is_before:
-            offsets = file.read_row_group(number, columns=["offset"]).column("offset").to_numpy()
-            before = int(np.searchsorted(offsets, first, side="right"))
-            inside = offsets[before : np.searchsorted(offsets, stop, side="left")]
-            # The tail of an arc is the last vertex whose offset is at or before it.
-            if before:
-                tails[0] = row + before - 1
-            np.maximum.at(tails, inside - first, row + before + np.arange(len(inside)))
-        row += group.num_rows
+    with parquet(path) as file:
+        check_columns(path, file, OFFSETS)
+        described = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+        least = [_least(path, group.column(0).statistics) for group in described]
+        _check_ascending(path, np.array(least))
+        tails = np.zeros(stop - first, dtype=np.int64)
+        row = 0
+        for number, group in enumerate(described):
+            is_before = number + 1 < len(least) and least[number + 1] <= first
+            if first < stop and least[number] < stop and not is_before:
+                offsets = values_of(path, file.read_row_group(number, columns=["offset"]), "offset")
+                _check_ascending(path, offsets)
+                before = int(np.searchsorted(offsets, first, side="right"))
+                inside = offsets[before : np.searchsorted(offsets, stop, side="left")]
+                # The tail of an arc is the last vertex whose offset is at or before it.
+                if before:
+                    tails[0] = row + before - 1
+                np.maximum.at(tails, inside - first, row + before + np.arange(len(inside)))
+            row += group.num_rows
     return np.maximum.accumulate(tails).astype(np.uint32)
+
+
+def _check_ascending(path: Path, offsets: np.ndarray) -> None:
+    if np.any(offsets[1:] < offsets[:-1]):
+        raise UserError(f"{path}: offsets descend; {REBUILD}")
+
+
+def _least(path: Path, statistics: Any) -> int:
+    if statistics is None or not isinstance(statistics.min, int):
+        raise UserError(f"{path}: a group of rows does not state its smallest offset; {REBUILD}")
+    return statistics.min
 
 
 def read_slice(path: Path, columns: list[str], first: int, stop: int) -> dict[str, np.ndarray]:
     """Return rows `first` to `stop` - 1 of some columns, reading only the row groups that hold them."""
-    file = _open(path)
     if first >= stop:
         return {name: np.empty(0, dtype=np.uint32) for name in columns}
     groups: list[int] = []
     row = offset = 0
-    for group in range(file.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
-        if row < stop and row + rows > first:
-            if not groups:
-                offset = row
-            groups.append(group)
-        row += rows
-    table = file.read_row_groups(groups, columns=columns).slice(first - offset, stop - first)
-    return {name: table.column(name).to_numpy() for name in columns}
-
-
-def _open(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: not readable as Parquet ({reason}); {REBUILD}") from None
+    with parquet(path) as file:
+        check_columns(path, file, {name: ARCS[name] for name in columns})
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if row < stop and row + rows > first:
+                if not groups:
+                    offset = row
+                groups.append(group)
+            row += rows
+        table = file.read_row_groups(groups, columns=columns).slice(first - offset, stop - first)
+        return {name: values_of(path, table, name) for name in columns}

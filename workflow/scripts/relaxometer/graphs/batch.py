@@ -16,7 +16,8 @@ from numba import njit
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.csr import csr_of_arcs, offsets_of
-from relaxometer.graphs.graph import REBUILD, Csr, read_columns, read_metadata
+from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
+from relaxometer.graphs.graph import OFFSETS, Csr
 
 Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
 """A graph as it comes from a reader: name, number of vertices, tails, heads, entry."""
@@ -25,6 +26,14 @@ QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.99)
 
 SIZE_LIMITS = (32, 64, 1024)
 """Sizes of graphs that fit a warp, a 64-bit word and a block of threads."""
+
+
+GRAPHS = {
+    "name": pa.string(),
+    **dict.fromkeys(("first_vertex", "vertices", "first_arc", "arcs"), pa.int64()),
+    "entry": pa.uint32(),
+}
+"""Types of the columns of ``graphs.parquet``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,10 +303,9 @@ def read_batch(folder: Path) -> Batch:
     """
     description = folder / "batch.json"
     metadata = read_metadata(description, ("name", "graphs", "vertices", "arcs", "content_sha256"))
-    graph_columns = ("name", "first_vertex", "vertices", "first_arc", "arcs", "entry")
-    graphs = read_columns(folder / "graphs.parquet", graph_columns, description, metadata["graphs"])
-    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
-    arcs = read_columns(folder / "arcs.parquet", ("target",), description, metadata["arcs"])
+    graphs = read_columns(folder / "graphs.parquet", GRAPHS, description, metadata["graphs"])
+    vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, metadata["vertices"])
+    arcs = read_columns(folder / "arcs.parquet", {"target": pa.uint32()}, description, metadata["arcs"])
     batch = Batch(
         metadata["name"],
         graphs["name"],

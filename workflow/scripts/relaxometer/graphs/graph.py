@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
+from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
 
 UNREACHED = np.uint32(2**32 - 1)
 """Distance or level of a vertex that is not reached."""
@@ -28,10 +27,13 @@ NO_PREDECESSOR = np.uint32(2**32 - 1)
 MAX_WEIGHT = 2**32 - 2
 """Largest weight: one less than `UNREACHED`."""
 
+OFFSETS = {"offset": pa.int64()}
+ARCS = {"target": pa.uint32(), "weight": pa.uint32()}
+EXTRAS = {"lon": pa.float64(), "lat": pa.float64(), "input_degree": pa.uint32()}
+"""Types of the columns in the files of a graph; those of `EXTRAS` may be left out."""
+
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one piece."""
-
-REBUILD = "delete the folder and build it again"
 
 
 class Csr:
@@ -49,6 +51,13 @@ class Csr:
     def n_arcs(self) -> int:
         """Number of directed arcs."""
         return len(self.targets)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether offsets ascend from 0 to the number of arcs, and targets are vertices."""
+        ends = int(self.offsets[0]) == 0 and int(self.offsets[-1]) == self.n_arcs
+        ascending = bool(np.all(self.offsets[1:] >= self.offsets[:-1]))
+        return ends and ascending and int(self.targets.max(initial=0)) < max(self.n_vertices, 1)
 
     @property
     def degrees(self) -> npt.NDArray[np.int64]:
@@ -230,8 +239,9 @@ def read_graph(folder: Path) -> Graph:
     """
     description = folder / "graph.json"
     metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
-    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
-    arcs = read_columns(folder / "arcs.parquet", ("target", "weight"), description, metadata["arcs"])
+    n_vertices, n_arcs = metadata["vertices"], metadata["arcs"]
+    vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, n_vertices, EXTRAS)
+    arcs = read_columns(folder / "arcs.parquet", ARCS, description, n_arcs)
     graph = Graph(
         metadata["name"],
         np.append(vertices["offset"], np.int64(len(arcs["target"]))),
@@ -242,7 +252,7 @@ def read_graph(folder: Path) -> Graph:
         metadata,
         vertices.get("input_degree"),
     )
-    if content_hash(graph) != metadata["content_sha256"]:
+    if content_hash(graph) != metadata["content_sha256"] or not graph.is_sound:
         raise UserError(
             f"{folder}: the graph is not the one that was written (content_sha256 differs); {REBUILD}"
         )
@@ -259,8 +269,11 @@ def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
     """
     description = folder / "graph.json"
     metadata = read_metadata(description, ("vertices", "arcs"))
-    vertices = read_columns(folder / "vertices.parquet", ("offset",), description, metadata["vertices"])
-    return np.diff(vertices["offset"], append=np.int64(metadata["arcs"]))
+    vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, metadata["vertices"])
+    degrees = np.diff(vertices["offset"], append=np.int64(metadata["arcs"]))
+    if np.any(degrees < 0):
+        raise UserError(f"{folder / 'vertices.parquet'}: offsets descend; {REBUILD}")
+    return degrees
 
 
 def content_hash(graph: Graph) -> str:
@@ -308,54 +321,3 @@ def describe(graph: Graph) -> dict[str, Any]:
         "component_sizes": [int(size) for size in sizes[:10]],
         "content_sha256": content_hash(graph),
     }
-
-
-def read_columns(
-    path: Path, needed: tuple[str, ...], description: Path, promised: int
-) -> dict[str, np.ndarray]:
-    """Return the columns of a Parquet file by name.
-
-    Parameters
-    ----------
-    path : Path
-    needed : tuple of str
-        Required columns; others are allowed.
-    description : Path
-        The file that states the number of rows, for messages.
-    promised : int
-        That number.
-
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, lacks a column, or has another number of rows.
-    """
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: not readable as Parquet ({reason}); {REBUILD}") from None
-    missing = [name for name in needed if name not in table.column_names]
-    if missing:
-        raise UserError(f"{path}: no column {missing[0]!r}; {REBUILD}")
-    if table.num_rows != promised:
-        raise UserError(f"{path}: {table.num_rows} rows, but {description.name} says {promised}; {REBUILD}")
-    return {name: table.column(name).to_numpy() for name in table.column_names}
-
-
-def read_metadata(path: Path, needed: tuple[str, ...]) -> dict[str, Any]:
-    """Return the content of a JSON file that must have the keys `needed`.
-
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged, or lacks a key.
-    """
-    try:
-        metadata: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not readable as JSON ({error}); {REBUILD}") from None
-    missing = [key for key in needed if key not in metadata]
-    if missing:
-        raise UserError(f"{path}: no key {missing[0]!r}; {REBUILD}")
-    return metadata

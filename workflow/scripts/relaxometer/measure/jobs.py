@@ -29,7 +29,7 @@ Statuses = set[str]
 
 
 def run_variant(
-    run: Run, graph: Graph | Batch, drawn: npt.NDArray[np.int64] | None, device: Device, folder: Path
+    run: Run, graph: Graph | Batch, drawn: npt.NDArray[np.int64] | None, device: str, folder: Path
 ) -> Statuses:
     """Run a variant on a graph or a batch, prove its answers, and write all samples.
 
@@ -40,7 +40,7 @@ def run_variant(
     drawn : ndarray of shape (n_sources,), int64, or None
         The sources drawn for the graph, of which the run takes the first ``run.timing.sources``. None where
         searches have no source.
-    device : Device
+    device : {"auto", "cuda", "host"}
     folder : Path
         Where the results go.
     """

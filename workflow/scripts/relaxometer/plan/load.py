@@ -1,13 +1,15 @@
-"""Reads the configuration without Snakemake, as Snakemake's ``--configfile`` does."""
+"""Reads the configuration as Snakemake's ``--configfile`` and ``--config`` do."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 from snakemake.utils import update_config
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.yaml_files import read_sections
 from relaxometer.plan.plan import Plan
 
 
@@ -20,17 +22,24 @@ def load_plan(overlays: list[Path]) -> Plan:
         If a file cannot be read, is not YAML, or is not a valid configuration.
     """
     config: dict[str, object] = {}
-    for path in [Path("config/config.yaml"), *overlays]:
-        try:
-            keys = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f"{path}:{mark.line + 1}" if mark else f"{path}"
-            raise UserError(f"{where}: invalid YAML: {getattr(error, 'problem', None) or error}") from None
-        if not isinstance(keys, dict | None):
-            raise UserError(f"{path}: expected keys and values, found {keys!r:.60}")
-        update_config(config, keys or {})
-    origin = " + ".join(["config/config.yaml", *map(str, overlays)])
-    return Plan(config, Path("resources/datasets.yaml"), origin)
+    files = [Path("config/config.yaml"), *overlays]
+    for path in files:
+        update_config(config, read_sections(path))
+    return Plan(config, Path("resources/datasets.yaml"), " + ".join(map(str, files)))
+
+
+def with_types(value: Any) -> Any:
+    """Return a value of ``--config``, of whose lists and sections Snakemake reads all numbers as text."""
+    if isinstance(value, Mapping):
+        return {key: _typed(inner) for key, inner in value.items()}
+    return [_typed(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _typed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return with_types(value)
+    try:
+        typed = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError):
+        return value
+    return typed if isinstance(typed, bool | int | float | None) else value

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
-    NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     PrivateAttr,
     create_model,
@@ -18,15 +17,28 @@ from pydantic import (
 )
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.validation import Name, Section, Seed
 from relaxometer.problems.variants import load_solver
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+MAX_SEARCHES = 100_000
+"""Limit of the timed searches of a run, all of whose samples are in memory at its end."""
 
 
-class Section(BaseModel):
-    """A part of the configuration; unknown keys are errors."""
+def _is_false(value: Any) -> Any:
+    if value is not False and value == 0:
+        raise ValueError("should be false")
+    return value
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+LeftOut = Annotated[Literal[False], BeforeValidator(_is_false)]
+Count = Annotated[int, Field(ge=1, le=MAX_SEARCHES)]
+Counts = Annotated[list[Count], Field(min_length=1)]
+Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
+Vertex = Annotated[int, Field(ge=0, lt=2**32)]
+Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+Ranks = Annotated[int, Field(ge=1, le=2**16)]
+MAX_SCALE = 40
+Scale = Annotated[int, Field(ge=1, le=MAX_SCALE)]
 
 
 class Timing(Section):
@@ -41,27 +53,28 @@ class Timing(Section):
     warmup : int
         Untimed searches before the first pass.
     timeout_s : float
-        A variant's remaining searches on a graph are skipped after this many seconds.
+        A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
+        searches do.
     enough_s : float, optional
         No further pass begins this many seconds after the first search, so slow variants have fewer
         repetitions.
     """
 
-    sources: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 8
-    repetitions: PositiveInt = 2
-    warmup: NonNegativeInt = 1
-    timeout_s: PositiveFloat = 600
-    enough_s: PositiveFloat | None = None
+    sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES)] = 8
+    repetitions: Count = 2
+    warmup: Warmup = 1
+    timeout_s: Seconds = 600
+    enough_s: Seconds | None = None
 
 
 class TimingOverride(Section):
     """A variant's own values for keys of `Timing`; `sources` takes that many of the common sources."""
 
-    sources: PositiveInt | None = None
-    repetitions: PositiveInt | None = None
-    warmup: NonNegativeInt | None = None
-    timeout_s: PositiveFloat | None = None
-    enough_s: PositiveFloat | None = None
+    sources: Count | None = None
+    repetitions: Count | None = None
+    warmup: Warmup | None = None
+    timeout_s: Seconds | None = None
+    enough_s: Seconds | None = None
 
 
 class Variant(Section):
@@ -78,7 +91,7 @@ class Variant(Section):
     timing : TimingOverride, optional
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
 
     solver: Name | None = None
     graphs: list[Name] | None = None
@@ -104,7 +117,7 @@ class Problem(Section):
     """
 
     graphs: list[Name] = []
-    variants: dict[Name, Variant | Literal[False] | None] = {}
+    variants: dict[Name, Variant | LeftOut | None] = {}
 
 
 class Series(Section):
@@ -134,16 +147,16 @@ class Series(Section):
         Overrides the configuration's.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
 
     problem: Literal["bfs", "sssp"] = "bfs"
     engine: Name | None = None
     graph: Name | None = None
-    scale: Annotated[int, Field(ge=1, le=40)] | None = None
-    scale_per_rank: Annotated[int, Field(ge=1, le=40)] | None = None
-    ranks: PositiveInt | Annotated[list[PositiveInt], Field(min_length=1)]
-    scheme: Annotated[str, Field(pattern=r"^(auto|paired|[1-9][0-9]*x[1-9][0-9]*)$")] = "auto"
-    roots: PositiveInt = 64
+    scale: Scale | None = None
+    scale_per_rank: Scale | None = None
+    ranks: Ranks | Annotated[list[Ranks], Field(min_length=1)]
+    scheme: Annotated[str, Field(pattern=r"^(auto|paired|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$")] = "auto"
+    roots: Count = 64
     device: Literal["auto", "cuda", "host"] | None = None
 
 
@@ -161,8 +174,8 @@ class Throughput(Section):
     """
 
     graphs: list[Name] = []
-    searches: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 16, 132, 264, 528, 1000]
-    repetitions: PositiveInt = 3
+    searches: Counts = [1, 16, 132, 264, 528, 1000]
+    repetitions: Count = 3
 
 
 class Updates(Section):
@@ -180,7 +193,7 @@ class Updates(Section):
 
     graphs: list[Name] = []
     arcs: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 10, 100, 1000]
-    repetitions: PositiveInt = 3
+    repetitions: Count = 3
 
 
 class Report(Section):
@@ -231,12 +244,12 @@ class Config(Section):
     """
 
     device: Literal["auto", "cuda", "host"] = "auto"
-    seed: NonNegativeInt = 1
+    seed: Seed = 1
     data_mirrors: list[str] = []
     datasets: dict[Name, dict[str, Any]] = {}
     timing: Timing = Timing()
     kernels: list[str] = []
-    distributed: dict[Name, Series | Literal[False]] = {}
+    distributed: dict[Name, Series | LeftOut] = {}
     throughput: Throughput = Throughput()
     updates: Updates = Updates()
     report: Report = Report()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.validation import nearest, validated
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.plan.models import (
+    MAX_SCALE,
+    MAX_SEARCHES,
     DistributedRun,
     Folders,
     Problem,
@@ -22,7 +24,16 @@ from relaxometer.plan.models import (
     Variant,
     config_model,
 )
+from relaxometer.plan.sweeps import expand
 from relaxometer.problems import problem, variants
+
+MAX_RUNS = 10_000
+"""Limit of the runs of a configuration; Snakemake needs minutes to plan as many jobs."""
+
+MAX_KNOWN = 40
+"""A message lists this many valid names."""
+
+_Job = TypeVar("_Job", Run, DistributedRun)
 
 
 class Plan:
@@ -45,6 +56,12 @@ class Plan:
         By problem, graph and variant.
     distributed : dict of str to DistributedRun
         By name.
+    lost_runs : list of (Run, str)
+        Runs that :meth:`leave_out` took out of `runs`, and why.
+    lost_distributed : list of (DistributedRun, str)
+        The same of `distributed`.
+    lost_studies : list of str
+        Why each study is missing that :meth:`leave_out` left out.
 
     Raises
     ------
@@ -57,29 +74,90 @@ class Plan:
         problem.add_folders(validated(Folders, dict(config), origin).kernels, origin)
         self.config = validated(config_model(problem.problem_names()), dict(config), origin)
         self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
-        self.runs = {
-            (run.problem, run.graph, run.variant): run
-            for name in problem.problem_names()
-            for run in self._runs_of(name, self.config.problem(name))
-        }
-        self.distributed: dict[str, DistributedRun] = {}
+        self._check_searches(self.config.timing, "timing")
+        self.runs = self._all_runs()
+        self.distributed = self._all_distributed_runs()
+        self.lost_runs: list[tuple[Run, str]] = []
+        self.lost_distributed: list[tuple[DistributedRun, str]] = []
+        self.lost_studies: list[str] = []
+        self._check_named_graphs()
+
+    def _all_runs(self) -> dict[tuple[str, str, str], Run]:
+        runs: dict[tuple[str, str, str], Run] = {}
+        for name in problem.problem_names():
+            for run in self._runs_of(name, self.config.problem(name)):
+                runs[run.problem, run.graph, run.variant] = run
+                if len(runs) > MAX_RUNS:
+                    raise UserError(
+                        f"{self.origin}: more than {MAX_RUNS:,} runs; take out graphs or variants"
+                    )
+        return runs
+
+    def _all_distributed_runs(self) -> dict[str, DistributedRun]:
+        runs: dict[str, DistributedRun] = {}
         for name, series in self.config.distributed.items():
             for run in self._distributed_runs(name, series) if series else ():
-                if run.name in self.distributed:
+                if run.name in runs:
                     raise UserError(
-                        f"{origin}: distributed.{name}: another series also has a run {run.name!r}"
+                        f"{self.origin}: distributed.{name}: another run is called {run.name!r}; rename one"
                     )
-                self.distributed[run.name] = run
+                runs[run.name] = run
+        return runs
+
+    def _check_named_graphs(self) -> None:
+        """Check the graphs that studies and the report name."""
         for graph in self.config.throughput.graphs:
-            self._one_of(
-                graph, self.config.problem("sssp").graphs, "throughput.graphs", "graph of sssp.graphs"
-            )
+            known = self.config.problem("sssp").graphs
+            self._one_of(graph, known, "throughput.graphs", "graph of sssp.graphs")
         flow_graphs = self.config.problem("dominators").graphs
         single = [name for name in flow_graphs if not self.datasets[name].is_batch]
         for graph in self.config.updates.graphs:
             self._one_of(graph, single, "updates.graphs", "graph of dominators.graphs")
         for graph in self.config.report.maps:
             self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
+            if not self.datasets[graph].has_coordinates:
+                raise UserError(
+                    f"{self.origin}: report.maps: graph {graph!r} has no coordinates; leave out its map"
+                )
+
+    def check_files(self) -> None:
+        """Check that the files exist that the runs' datasets name by `path`; UserError if one does not."""
+        needed = [run.graph for run in self.runs.values()]
+        needed += [run.graph for run in self.distributed.values() if run.graph]
+        for name in needed:  # which grows by the graphs that others are extracted from
+            dataset = self.datasets[name]
+            for path in (file.path for file in dataset.files if file.path):
+                # The workflow may make what is below results/.
+                if not os.path.isfile(path) and Path(path).parts[0] != "results":  # noqa: PTH113 (never raises)
+                    raise UserError(f"{self.origin}: datasets.{name}: path {quoted(path)} is not a file")
+            if dataset.extracted_from:
+                needed.append(dataset.extracted_from)
+
+    def leave_out(self, reasons: Mapping[str, str]) -> None:
+        """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
+        self.lost_runs = _take_out(
+            self.runs, reasons, lambda run: ("run_variant", run.problem, run.graph, run.variant)
+        )
+        self.lost_distributed = _take_out(
+            self.distributed,
+            reasons,
+            lambda run: ("run_on_one_rank" if run.ranks == 1 else "run_distributed", run.name),
+        )
+        self.lost_studies = [reason for name, reason in reasons.items() if name.startswith("measure_")]
+
+        def kept(graphs: list[str], rule: str = "") -> list[str]:
+            return [one for one in graphs if one in self.graphs and f"{rule} {one}" not in reasons]
+
+        config = self.config
+        throughput = kept(config.throughput.graphs, "measure_throughput")
+        updates = kept(config.updates.graphs, "measure_updates")
+        self.config = config.model_copy(
+            update={
+                "throughput": config.throughput.model_copy(update={"graphs": throughput}),
+                "updates": config.updates.model_copy(update={"graphs": updates}),
+                "report": config.report.model_copy(update={"maps": kept(config.report.maps)}),
+            }
+        )
 
     @property
     def graphs(self) -> list[str]:
@@ -103,6 +181,7 @@ class Plan:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
                 )
+        places: dict[str, str] = {}
         for variant, given in section.variants.items():
             if given is False:
                 continue
@@ -113,18 +192,25 @@ class Plan:
             for graph in spec.graphs or []:
                 self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
             model = variants.load_solver(name, solver).Parameters
-            for expanded, parameters in self._expand(variant, spec.model_extra or {}):
-                parsed = validated(model, parameters, f"{self.origin}: {key}")
+            timing = self._timing(spec.timing, key)
+            for point in expand(variant, spec.model_extra or {}, self.origin, key):
+                if point.name in places:
+                    raise UserError(
+                        f"{self.origin}: {point.place}: the variant's name would be {point.name!r}, the "
+                        f"name of {places[point.name]}; rename one or leave one out"
+                    )
+                places[point.name] = point.place
+                parsed = validated(model, point.parameters, f"{self.origin}: {key}")
                 for graph in spec.graphs or section.graphs:
                     if not self._takes(name, solver, graph):
                         continue
                     yield Run(
                         problem=name,
                         graph=graph,
-                        variant=expanded,
+                        variant=point.name,
                         solver=solver,
-                        parameters=parameters,
-                        timing=self._timing(spec.timing),
+                        parameters=point.parameters,
+                        timing=timing,
                     ).with_parsed(parsed)
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
@@ -138,11 +224,18 @@ class Plan:
             )
         if series.graph is not None:
             self._one_of(series.graph, self.datasets, f"{key}.graph", "dataset")
+            if self.datasets[series.graph].is_batch:
+                raise UserError(f"{self.origin}: {key}.graph: {series.graph!r} is a batch; expected a graph")
         engines = ENGINES[series.problem]
         engine = series.engine or next(iter(engines))
         self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
         parameters = series.model_extra or {}
         validated(engines[engine].parameters, parameters, f"{self.origin}: {key}")
+        if series.roots * self.config.timing.repetitions > MAX_SEARCHES:
+            raise UserError(
+                f"{self.origin}: {key}.roots: {series.roots:,} roots and {self.config.timing.repetitions:,} "
+                f"timing.repetitions are more than {MAX_SEARCHES:,} searches"
+            )
         is_list = isinstance(series.ranks, list)
         for ranks in series.ranks if isinstance(series.ranks, list) else [series.ranks]:
             yield DistributedRun(
@@ -167,7 +260,10 @@ class Plan:
             raise UserError(
                 f"{self.origin}: {key}: with scale_per_rank, ranks are powers of two, given {ranks}"
             )
-        return series.scale_per_rank + ranks.bit_length() - 1
+        scale = series.scale_per_rank + ranks.bit_length() - 1
+        if scale > MAX_SCALE:
+            raise UserError(f"{self.origin}: {key}: {ranks} ranks have scale {scale}, at most {MAX_SCALE}")
+        return scale
 
     def _scheme(self, series: Series, engine: Engine, ranks: int, key: str) -> str:
         """Return the partition of the arcs; see :meth:`Engine.scheme`."""
@@ -176,21 +272,24 @@ class Plan:
         except UserError as error:
             raise UserError(f"{self.origin}: {key}: {error}") from None
 
-    def _timing(self, override: TimingOverride) -> Timing:
-        """Return the common timing with a variant's own values."""
+    def _timing(self, override: TimingOverride, key: str) -> Timing:
+        """Return the common timing with a variant's own values; `key` is the variant's."""
         own = override.model_dump(exclude_none=True)
         common = self.config.timing
         if isinstance(common.sources, list) and "sources" in own:
             own["sources"] = common.sources[: own["sources"]]
-        return common.model_copy(update=own)
+        timing = common.model_copy(update=own)
+        self._check_searches(timing, f"{key}.timing")
+        return timing
 
-    @staticmethod
-    def _expand(variant: str, parameters: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any]]]:
-        """Yield one (name, parameters) for each combination of the parameters that are lists."""
-        swept = {key: value for key, value in parameters.items() if isinstance(value, list)}
-        for values in itertools.product(*swept.values()):
-            suffix = "".join(f"-{value}" for value in values).replace(".", "p").replace("_", "-")
-            yield variant + suffix, {**parameters, **dict(zip(swept, values, strict=True))}
+    def _check_searches(self, timing: Timing, key: str) -> None:
+        """Raise UserError if a run would have too many searches."""
+        sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
+        if sources * timing.repetitions > MAX_SEARCHES:
+            raise UserError(
+                f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions are more "
+                f"than {MAX_SEARCHES:,} searches, all of whose samples a run keeps"
+            )
 
     def _takes(self, problem: str, solver: str, graph: str) -> bool:
         """Return whether a solver takes `graph`, a graph or a batch."""
@@ -205,6 +304,14 @@ class Plan:
         renamed = variants.RENAMED.get(name)
         near = renamed if renamed in names else nearest(name, names)
         hint = f"did you mean {near!r}? " if near else ""
-        raise UserError(
-            f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {', '.join(names) or 'none'}"
-        )
+        some = ", ".join(names[:MAX_KNOWN]) or "none"
+        more = f" and {len(names) - MAX_KNOWN} more" if len(names) > MAX_KNOWN else ""
+        raise UserError(f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {some}{more}")
+
+
+def _take_out(
+    jobs: dict[Any, _Job], reasons: Mapping[str, str], name: Callable[[_Job], Iterable[str]]
+) -> list[tuple[_Job, str]]:
+    """Remove the jobs whose names are among `reasons`; return each with its reason."""
+    lost = {key: reasons[" ".join(name(job))] for key, job in jobs.items() if " ".join(name(job)) in reasons}
+    return [(jobs.pop(key), reason) for key, reason in lost.items()]

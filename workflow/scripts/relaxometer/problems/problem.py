@@ -16,12 +16,16 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from relaxometer import problems
-from relaxometer.core.errors import UserError
+from relaxometer.core.environment import how_to_install
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.phases import Phase
 
 FIRST = ("sssp", "bfs", "dominators")
 """The problems that come first in tables and reports; others follow in alphabetical order."""
+
+
+_ADDED: dict[str, None] = {}
 
 
 def _is_known(columns: Mapping[str, Any]) -> Any:
@@ -46,6 +50,8 @@ class Problem:
         Whether a search of a graph starts from a source. Searches of a batch never do.
     takes_batches : bool, default=False
         Whether the problem can be solved for all graphs of a batch at once.
+    proof_reads_arcs : bool, default=True
+        Whether the certifier of a graph needs its arcs in the device's memory.
     reached : callable
         Maps the columns of an answer to a mask of the vertices that the search reached. By default, those
         whose first column is not 2**32 - 1.
@@ -56,6 +62,7 @@ class Problem:
     certifier: Callable[[Any], Any]
     has_source: bool = True
     takes_batches: bool = False
+    proof_reads_arcs: bool = True
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
 
 
@@ -134,16 +141,18 @@ def import_own(module: str, *needed: str) -> Any:
         imported = importlib.import_module(module)
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = _place(error, module)
-        raise UserError(f"{where}: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+        reason = next(iter(str(error).splitlines()), "no reason given")
+        hint = how_to_install(error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+        raise UserError(f"{where}: {type(error).__name__}: {reason}{hint}") from error
     for name in needed:
         if not hasattr(imported, name):
             raise UserError(f"{imported.__file__}: defines no {name}")
     return imported
 
 
-def _place(error: Exception, module: str) -> str:
+def _place(error: BaseException, module: str) -> str:
     """Return file and line at which a module failed."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
@@ -174,9 +183,14 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
         If a folder does not exist or contains a folder that is not a problem.
     """
     for folder in folders:
-        root = Path(folder).resolve()
-        if not root.is_dir():
-            raise UserError(f"{origin}: kernels: folder {folder!r} does not exist")
+        try:
+            root = Path(folder).resolve(strict=True)
+            found = root.is_dir()
+        except (OSError, ValueError):  # ValueError: a null character
+            found = False
+        if not found:
+            raise UserError(f"{origin}: kernels: {quoted(folder)} is not a folder")
+        _ADDED[str(root)] = None
         for inner in sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] not in "._"):
             if inner.name in problem_names():
                 _extend(f"relaxometer.problems.{inner.name}", inner)
@@ -187,6 +201,11 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
                     f"{origin}: kernels: {folder}/{inner.name}: unknown problem {inner.name!r}; known: "
                     f"{', '.join(problem_names())}; a problem of your own needs an __init__.py with a PROBLEM"
                 )
+
+
+def added_folders() -> tuple[str, ...]:
+    """Return the folders that were added."""
+    return tuple(_ADDED)
 
 
 def _extend(package: str, folder: Path) -> None:

@@ -10,19 +10,16 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from relaxometer.core.errors import UserError
+from relaxometer.core.validation import Section
 from relaxometer.problems.problem import import_own
 
 RENAMED = {"batch": "many-sources"}
 """Current names of variants, by former name."""
 
 
-class Parameters(BaseModel):
+class Parameters(Section):
     """Base of every variant's parameters: unknown names are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     def wants_arcs(self, n_arcs: int) -> bool:
         """Return whether `n_arcs` arcs must be in the device's memory before the first search."""

@@ -61,8 +61,10 @@ def extract_min(plan: Plan) -> list[str]:
 
 def results(plan: Plan) -> list[str]:
     """Return the tables, verdicts and pages that a plan wants."""
-    found = ["summary.csv", "claims.parquet", "verdict.txt", "context.json"]
+    found = ["summary.csv", "verdict.txt", "verdict.accepted"]
+    found += ["claims.parquet", "context.json"] if plan.runs else []
     found += [f"pages/graphs/{graph}.html" for graph in plan.graphs]
     found += [f"pages/batches/{batch}.html" for batch in plan.batches]
-    found += ["distributed.csv", "distributed_verdict.txt"] if plan.distributed else []
+    if plan.distributed or plan.lost_distributed:
+        found += ["distributed.csv", "distributed_verdict.txt", "distributed_verdict.accepted"]
     return [f"results/{name}" for name in found]

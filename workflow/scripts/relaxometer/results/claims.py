@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-import yaml
 from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator
 
 from relaxometer.core.validation import validated
+from relaxometer.core.yaml_files import read_yaml
 from relaxometer.results.samples import (
     EMULATED,
     gaining_band,
@@ -148,7 +148,7 @@ class Measured:
 
 def load_claims(path: Path) -> list[Claim]:
     """Read the claims of a paper from a file named after it; UserError if an entry is wrong."""
-    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    entries = read_yaml(path)
     if isinstance(entries, list):
         entries = [one | {"source": path.stem} if isinstance(one, dict) else one for one in entries]
     return validated(Claims, entries, str(path)).root

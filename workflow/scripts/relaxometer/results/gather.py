@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,23 @@ from relaxometer.results.statistics import bootstrap_median
 
 KEY = ["problem", "graph", "variant"]
 
+SUMMARY = [
+    *(*KEY, "device_kind", "device", "status", "reason", "sources", "repetitions"),
+    *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "phases", "certified"),
+]
+"""Columns of ``summary.csv``."""
+
 SEVERITY = ["ok", "skipped", "timeout", "oom", "error", "invalid"]
 """Statuses from best to worst; a variant has the worst of its rows."""
 
+NOTHING = pa.table({key: pa.array([], pa.string()) for key in KEY})
+"""The gathered file of no run."""
+
 FAILURES = {"error", "invalid"}
 """Statuses that fail the whole workflow at its end."""
+
+MAX_NAMED = 30
+"""Most measurements that the first line of a verdict names."""
 
 
 def gather(folders: list[Path], file: str) -> pa.Table:
@@ -38,8 +50,10 @@ def gather(folders: list[Path], file: str) -> pa.Table:
     Table
         The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``
         and a ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
-        that is a string in some variants is one in all.
+        that is a string in some variants is one in all. Without runs, the first three columns only.
     """
+    if not folders:
+        return NOTHING
     contexts = read_contexts(folder / "context.json" for folder in folders)
     parameters = (item for context in contexts for item in context.get("parameters", {}).items())
     worded = {name for name, value in parameters if isinstance(value, str)}
@@ -64,26 +78,31 @@ def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> p
     return pa.table({**columns, **{name: table[name] for name in table.column_names}})
 
 
-def summarise(timings: pa.Table) -> pd.DataFrame:
+def summarise(timings: pa.Table, lost: Sequence[Mapping[str, str]] = ()) -> pd.DataFrame:
     """Return one line per (problem, graph, variant), in the order of the runs.
 
     Parameters
     ----------
     timings : Table
         As :func:`gather` makes it from ``runs.parquet``.
+    lost : sequence of mapping
+        The columns of `KEY` and ``reason`` of runs that could not be made.
 
     Returns
     -------
     DataFrame
-        Columns ``problem, graph, variant, device_kind, device, status, reason, sources, repetitions,
-        median_ms, ci95_low_ms, ci95_high_ms, mteps, phases, certified``. Times are of the rows that are ok;
-        ``certified`` is the share of all rows whose answer was proven right.
+        Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
+        answer was proven right.
     """
     frame = timings.to_pandas()
     lines = [
         _summary_line(dict(zip(KEY, key, strict=True)), rows) for key, rows in frame.groupby(KEY, sort=False)
     ]
-    return pd.DataFrame(lines)
+    return pd.DataFrame([*lines, *map(_lost_line, lost)], columns=SUMMARY)
+
+
+def _lost_line(run: Mapping[str, str]) -> dict[str, Any]:
+    return {**run, "status": "error", "sources": 0, "repetitions": 0, "certified": 0.0}
 
 
 def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
@@ -113,8 +132,10 @@ def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
     return {**line, **times, "certified": len(good) / len(rows)}
 
 
-def verdict(summary: Path, throughput: Sequence[Path] = ()) -> str:
-    """Return a sentence saying that every answer was proven right.
+def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] = ()) -> str:
+    """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
+
+    The first line begins with "error:" if an answer is wrong or missing because of an error.
 
     Parameters
     ----------
@@ -122,20 +143,26 @@ def verdict(summary: Path, throughput: Sequence[Path] = ()) -> str:
         ``summary.csv``.
     throughput : sequence of Path
         Tables of :data:`relaxometer.measure.throughput.TABLE`.
-
-    Raises
-    ------
-    UserError
-        If one was not, naming the variants, graphs and reasons.
+    lost : sequence of str
+        Why each study that could not be made is missing.
     """
     table = pd.read_csv(summary, keep_default_na=False)
-    failed = [
-        f"{row.problem} {row.variant} on {row.graph}: {row.status} ({row.reason})"
-        for row in table[table["status"].isin(FAILURES)].itertuples()
+    outcomes = [
+        (f"{row.problem} {row.variant} on {row.graph}", row.status, row.reason) for row in table.itertuples()
     ]
     for launches in map(pd.read_parquet, throughput):
-        for row in launches[launches["status"].isin(FAILURES)].itertuples():
-            failed.append(f"{row.searches} searches at once on {row.graph}: {row.status} ({row.reason})")
+        for row in launches.itertuples():
+            outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
+    outcomes += [("a study", "error", reason) for reason in lost]
+    bad = [outcome for outcome in outcomes if outcome[1] not in ("ok", "skipped")]
+    failed = [outcome for outcome in bad if outcome[1] in FAILURES]
+    lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
+    named = ", ".join(f"{what} ({status})" for what, status, _ in bad[:MAX_NAMED])
+    if len(bad) > MAX_NAMED:
+        named += f", and {len(bad) - MAX_NAMED} more; see results/verdict.txt"
     if failed:
-        raise UserError("; ".join(failed))
-    return f"{len(table)} variants measured, every answer proven right\n"
+        head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
+    else:
+        head = f"{len(table)} variants measured, every answer proven right"
+        head += f"; not finished: {named}" if bad else ""
+    return "\n".join([head, *lines, ""])

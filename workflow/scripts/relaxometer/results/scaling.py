@@ -18,8 +18,18 @@ from relaxometer.results.statistics import bootstrap_median
 PARTS = ("computing_ms", "communication_ms", "sent_bytes", "plain_bytes")
 """Columns of an instrumented search; see :class:`relaxometer.distributed.hybrid_2d.Level`."""
 
+COLUMNS = [
+    *("problem", "graph", "variant", "series", "weak", "engine", "ranks", "scheme", "transport"),
+    *("device_kind", "device", "vertices", "arcs", "status", "reason", "model_gteps", "sources"),
+    *("repetitions", "median_ms", "median_gteps", "gteps_low", "gteps_high", *PARTS),
+    *("certified", "efficiency"),
+]
+"""Columns of the table."""
 
-def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
+
+def scaling_table(
+    runs: Iterable[DistributedRun], folder: Path, lost: Iterable[tuple[DistributedRun, str]] = ()
+) -> pd.DataFrame:
     """Return one line per run, in their order.
 
     Parameters
@@ -27,6 +37,8 @@ def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
     runs : iterable of DistributedRun
     folder : Path
         Holds a folder of results for each run.
+    lost : iterable of (DistributedRun, str)
+        Runs that could not be made, and why.
 
     Returns
     -------
@@ -39,12 +51,17 @@ def scaling_table(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
         of the run of the series with the fewest ranks; ``model_gteps``, the prediction of
         :mod:`relaxometer.distributed.model` for an H200, NaN for runs that it does not cover.
     """
-    table = pd.DataFrame([_line(run, folder / run.name) for run in runs])
+    missing = pd.DataFrame([_lost_line(run, reason) for run, reason in lost], columns=COLUMNS)
+    lines = [_line(run, folder / run.name) for run in runs]
+    if not lines:
+        return missing
+    table = pd.DataFrame(lines)
     weak = table.groupby("series")["vertices"].transform("nunique") > 1
     table.insert(4, "weak", weak)
     per_rank = table["median_gteps"] / table["ranks"]
     fewest = table.groupby("series")["ranks"].idxmin()
-    return table.assign(efficiency=per_rank / table["series"].map(fewest).map(per_rank))
+    table = table.assign(efficiency=per_rank / table["series"].map(fewest).map(per_rank))
+    return pd.concat([table, missing.dropna(axis="columns", how="all")], ignore_index=True)
 
 
 def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
@@ -78,6 +95,14 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     rates = bootstrap_median(of_source["teps"] / 1e9)
     values = (of_source["time_ms"].median(), *rates, *(of_source[part].median() for part in PARTS))
     return {**line, **dict(zip(measured, values, strict=True)), "certified": len(good) / len(rows)}
+
+
+def _lost_line(run: DistributedRun, reason: str) -> dict[str, Any]:
+    """Return the line of a run that could not be made."""
+    named = {key: getattr(run, key) for key in ("problem", "series", "engine", "ranks", "scheme")}
+    graph = run.graph or f"Graph500, scale {run.scale}"
+    outcome = {"status": "error", "reason": reason, "certified": 0.0}
+    return {**named, "graph": graph, "variant": run.name, "weak": False, **outcome}
 
 
 def _predicted(run: DistributedRun, context: dict[str, Any]) -> float:

@@ -34,6 +34,8 @@ class Format:
         Model of the entry's `parameters`.
     companion : str, optional
         Key of a second file that an entry may have.
+    has_coordinates : bool
+        True if the vertices always have coordinates.
     batch : bool
         True if the function makes a batch of small flow graphs instead of a graph.
     """
@@ -43,6 +45,7 @@ class Format:
     needs: Literal["file", "seed", "extracted_from"] | None = None
     parameters: type[BaseModel] = NoParameters
     companion: Literal["coordinates", "edge_weights"] | None = None
+    has_coordinates: bool = False
     batch: bool = False
 
     def load(self) -> Callable[..., Any]:

@@ -6,10 +6,12 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from relaxometer.core.validation import Seed
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Section, VertexCount, WeightRange, Weights, check_vertex_ids
 
-Seed = Annotated[int, Field(ge=0, lt=2**64)]
+Mean = Annotated[float, Field(ge=0, le=2**32)]
+EdgeFactor = Annotated[int, Field(ge=1, le=2**20)]
 
 
 class Graph500Parameters(Section):
@@ -30,8 +32,8 @@ class Graph500Parameters(Section):
     """
 
     scale: int = Field(ge=1, le=31)
-    edge_factor: PositiveInt = 16
-    user_seeds: tuple[Seed, Seed] = (2, 3)
+    edge_factor: EdgeFactor = 16
+    user_seeds: Annotated[tuple[Seed, Seed], Field(strict=False)] = (2, 3)
     weight_range: WeightRange = (1, 255)
     keep_parallel: bool = False
 
@@ -55,7 +57,7 @@ class RmatParameters(Section):
     """
 
     scale: int = Field(ge=1, le=31)
-    edge_factor: PositiveInt = 16
+    edge_factor: EdgeFactor = 16
     a: float = Field(0.57, ge=0)
     b: float = Field(0.19, ge=0)
     c: float = Field(0.19, ge=0)
@@ -87,7 +89,7 @@ class UniformRandomParameters(Section):
     """
 
     vertices: VertexCount
-    mean_degree: float = Field(ge=0)
+    mean_degree: Mean
     undirected: bool = True
     weights: Weights = Weights()
 
@@ -113,7 +115,7 @@ class RoadParameters(Section):
 
     rows: PositiveInt
     columns: PositiveInt
-    mean_degree: float = Field(2.7, ge=0)
+    mean_degree: Mean = 2.7
     diagonals: float = Field(0.06, ge=0, le=1)
     jitter: float = Field(0.35, ge=0, lt=0.5)
     pieces: PositiveInt = 1
@@ -176,9 +178,9 @@ class FlowRandomParameters(Section):
     """
 
     vertices: VertexCount
-    branches: float = Field(0.5, ge=0)
-    loops: float = Field(0.15, ge=0)
-    gotos: float = Field(0.01, ge=0)
+    branches: Mean = 0.5
+    loops: Mean = 0.15
+    gotos: Mean = 0.01
     reach: PositiveInt = 40
 
 
@@ -215,7 +217,7 @@ class ListedArcsParameters(Section):
     """
 
     vertices: VertexCount
-    arcs: list[tuple[NonNegativeInt, NonNegativeInt]]
+    arcs: list[Annotated[tuple[NonNegativeInt, NonNegativeInt], Field(strict=False)]]
 
 
 _KANTO = "relaxometer.datasets.generators.kanto"
@@ -232,10 +234,14 @@ FORMATS = {
         parameters=UniformRandomParameters,
     ),
     "road-like": Format(
-        "relaxometer.datasets.generators.roads", "road_like", needs="seed", parameters=RoadParameters
+        "relaxometer.datasets.generators.roads",
+        "road_like",
+        needs="seed",
+        parameters=RoadParameters,
+        has_coordinates=True,
     ),
-    "kanto-like": Format(_KANTO, "kanto_like", needs="seed"),
-    "kanto-like-main": Format(_KANTO, "build_main_roads", needs="extracted_from"),
+    "kanto-like": Format(_KANTO, "kanto_like", needs="seed", has_coordinates=True),
+    "kanto-like-main": Format(_KANTO, "build_main_roads", needs="extracted_from", has_coordinates=True),
     "grid": Format(_SHAPES, "grid", needs="seed", parameters=GridParameters),
     "chain": Format(_SHAPES, "chain", needs="seed", parameters=ShapeParameters),
     "star": Format(_SHAPES, "star", needs="seed", parameters=ShapeParameters),

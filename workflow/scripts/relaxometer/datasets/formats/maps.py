@@ -10,6 +10,8 @@ from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Box, Section
 
 Speed = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
+Degrees = Annotated[float, Field(ge=-180, le=180)]
+Corner = Annotated[tuple[Degrees, Degrees], Field(strict=False)]
 
 
 class OsmParameters(Section):
@@ -40,7 +42,7 @@ class OsmParameters(Section):
     railways: bool = False
     rail_km_per_hour: Speed = 35
     box: Box | None = None
-    polygon: list[tuple[float, float]] | None = Field(None, min_length=3)
+    polygon: list[Corner] | None = Field(None, min_length=3)
 
 
 class HighwayParameters(Section):
@@ -68,7 +70,16 @@ class RailwayParameters(Section):
 
 
 FORMATS = {
-    "osm-pbf": Format("relaxometer.datasets.readers.osm_pbf", needs="file", parameters=OsmParameters),
-    "highways": Format("relaxometer.datasets.readers.highways", parameters=HighwayParameters),
-    "ksj-n02": Format("relaxometer.datasets.readers.ksj_n02", needs="file", parameters=RailwayParameters),
+    "osm-pbf": Format(
+        "relaxometer.datasets.readers.osm_pbf", needs="file", parameters=OsmParameters, has_coordinates=True
+    ),
+    "highways": Format(
+        "relaxometer.datasets.readers.highways", parameters=HighwayParameters, has_coordinates=True
+    ),
+    "ksj-n02": Format(
+        "relaxometer.datasets.readers.ksj_n02",
+        needs="file",
+        parameters=RailwayParameters,
+        has_coordinates=True,
+    ),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from llvmlite import binding
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.control_flow import CCfgParameters
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.batch import Arcs, Batch
@@ -17,6 +17,9 @@ from relaxometer.graphs.batch import Arcs, Batch
 # Keep the names of labels, which identify blocks; leave out debug records, whose format differs between
 # versions of LLVM.
 OPTIONS = ["-S", "-emit-llvm", "-g0", "-fno-discard-value-names", "-w", "-o", "-"]
+
+TIMEOUT_S = 600
+"""Time for one file in seconds."""
 
 
 def build(name: str, dataset: Dataset[CCfgParameters], files: list[Path]) -> Batch:
@@ -51,14 +54,19 @@ def compile_to_llvm(file: Path, options: list[str]) -> str:
     Raises
     ------
     UserError
-        If clang is not installed, or refuses the file.
+        If clang is not installed, or refuses the file or takes too long.
     """
-    command = [clang(), *options, *OPTIONS, str(file)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [clang(), *options, *OPTIONS, "--", str(file)]
+    try:
+        run = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{file}: clang could not compile it within {TIMEOUT_S} s") from None
     if run.returncode:
         said = run.stderr.strip().splitlines() or ["no reason given"]
-        reason = next((line for line in said if "error:" in line), said[0])
-        raise UserError(f"{file}: clang could not compile it: {reason}")
+        reason = next((line for line in said if "error:" in line), said[0]).removeprefix(f"{file}:")
+        raise UserError(f"{file}: clang could not compile it: {quoted(reason)}")
     return run.stdout
 
 
@@ -86,7 +94,7 @@ def control_flow(llvm: str, file: Path) -> Iterator[Arcs]:
         reason = next((line for line in str(error).splitlines() if line.strip()), "no reason given")
         raise UserError(
             f"{file}: llvmlite {'.'.join(map(str, binding.llvm_version_info))} (LLVM) cannot read what "
-            f"{clang_version()} wrote: {reason}"
+            f"{clang_version()} wrote: {quoted(reason)}"
         ) from None
     for function in module.functions:
         if not function.is_declaration:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
@@ -99,8 +99,8 @@ def read_co(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.float64], npt.N
     header = read_problem_line(path, "p aux sp co <vertices>", "vertex")
     if header.numbers != (n_vertices,):
         raise UserError(
-            f"{path}:{header.line}: {header.text!r} announces {header.numbers[0]} vertices, but the graph "
-            f"has {n_vertices}; the files belong to different graphs"
+            f"{path}:{header.line}: {quoted(header.text)} announces {header.numbers[0]} vertices, but the "
+            f"graph has {n_vertices}; the files belong to different graphs"
         )
     columns = (
         Column("vertex", 1, n_vertices),

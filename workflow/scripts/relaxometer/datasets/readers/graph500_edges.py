@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,9 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import Graph500EdgesParameters
 from relaxometer.datasets.parameters import Values
+from relaxometer.datasets.readers.completeness import note_on_completeness
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
-from relaxometer.datasets.readers.text import read_bytes
+from relaxometer.datasets.readers.text import check_vertices, read_bytes
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -26,13 +28,16 @@ def build(
     parameters = dataset.parameters
     n_vertices = 1 << parameters.scale
     one, other = read_edges(files[0], n_vertices)
+    check_vertices(f"{files[0]}: scale {parameters.scale}", n_vertices, len(one), "edges")
     values = None
     if dataset.edge_weights:
         values = read_values(files[1], len(one), value_bounds(parameters.weights))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
     weights = make_weights(parameters.weights, len(one), values)
-    metadata = {"edges_in_file": len(one)}
+    metadata: dict[str, Any] = {"edges_in_file": len(one)}
+    if values is None:  # a second file of another length would show that edges are missing
+        metadata |= note_on_completeness(files[0], dataset)
     return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
 
 

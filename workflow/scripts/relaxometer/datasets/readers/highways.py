@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
 from relaxometer.datasets.formats.maps import HighwayParameters
@@ -18,7 +19,7 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 _MODULE = "scgraph_data.world_highways"
-_INSTALL = "install it with: pip install 'scgraph-data>=2,<3' 'scgraph>=2.15,<3'"
+_PACKAGES = ("scgraph-data", "scgraph")
 
 METRES_PER_KM = 1000
 
@@ -36,7 +37,8 @@ def _data_file() -> Path:
     # The lookup imports the parent package, so that must be installed.
     spec = importlib.util.find_spec(_MODULE) if importlib.util.find_spec("scgraph_data") else None
     if spec is None or spec.origin is None:
-        raise UserError(f"the package scgraph-data, which holds the world's highways, is missing; {_INSTALL}")
+        how = how_to_install(*_PACKAGES)
+        raise UserError(f"the package scgraph-data, which holds the world's highways, is missing{how}")
     return Path(spec.origin)
 
 
@@ -59,7 +61,7 @@ def read_highways(name: str, box: Box) -> Graph:
         from scgraph_data.world_highways import world_highways_geograph as world
     except ImportError as error:
         raise UserError(
-            f"scgraph-data does not work with the installed scgraph ({error}); {_INSTALL}"
+            f"scgraph-data does not work with the installed scgraph ({error}){how_to_install(*_PACKAGES)}"
         ) from None
     graph = highways_inside(name, world.graph, world.nodes, box)
     graph.metadata["package"] = f"scgraph-data {version('scgraph-data')}"

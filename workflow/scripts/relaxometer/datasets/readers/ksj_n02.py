@@ -9,6 +9,8 @@ only at stations.
 from __future__ import annotations
 
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.maps import RailwayParameters
 from relaxometer.datasets.readers.contraction import (
     Floats,
@@ -42,8 +44,24 @@ GROUP = ("N02_005g", "N02_005c")
 PRECISION = 1e-5
 """Resolution of the coordinates in degrees, about 1 m."""
 
-SEARCHES = 512
-"""Stations searched from at a time, to bound memory."""
+DISTANCES = 1 << 24
+"""Distances in memory at a time."""
+
+MAX_LAYER = 1 << 28
+"""Largest size of an unpacked layer in bytes, ten times that of the largest edition."""
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+"""What a damaged archive raises; a name that is not UTF-8 is a ValueError."""
 
 
 def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], base: Graph | None) -> Graph:
@@ -102,38 +120,49 @@ def read_railways(path: Path) -> Railways:
     lines: list[tuple[str, ...]] = []
     codes: list[str] = []
     n_sections = 0
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for where, properties, parts in _features(path, archive, "_RailroadSection.geojson"):
-                shapes += parts
-                lines += [_line(where, properties)] * len(parts)
-            n_sections = len(shapes)
-            for where, properties, parts in _features(path, archive, "_Station.geojson"):
-                shapes += parts
-                lines += [_line(where, properties)] * len(parts)
-                codes += [_group(where, properties)] * len(parts)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-        raise UserError(
-            f"{path}: cannot be read as a zip archive ({error}); delete it and fetch it again"
-        ) from None
-    groups, stations = np.unique(np.array(codes, dtype=np.str_), return_inverse=True)
-    return Railways(*_points(shapes, lines), n_sections, groups.tolist(), stations.astype(np.int64))
+    for where, properties, parts in _features(path, "_RailroadSection.geojson"):
+        shapes += parts
+        lines += [_line(where, properties)] * len(parts)
+    n_sections = len(shapes)
+    for where, properties, parts in _features(path, "_Station.geojson"):
+        shapes += parts
+        lines += [_line(where, properties)] * len(parts)
+        codes += [_group(where, properties)] * len(parts)
+    groups = sorted(set(codes))
+    number = {code: index for index, code in enumerate(groups)}
+    stations = np.array([number[code] for code in codes], dtype=np.int64)
+    return Railways(*_points(shapes, lines), n_sections, groups, stations)
 
 
 Feature = tuple[str, dict[str, Any], list[Floats]]
 """Place in the file, for messages; properties; lists of longitudes and latitudes."""
 
 
-def _features(path: Path, archive: zipfile.ZipFile, ending: str) -> Iterator[Feature]:
-    """Yield the features of the layer whose file name ends with `ending`."""
-    named = [member for member in archive.namelist() if member.endswith(ending)]
-    # Some editions also hold each layer in Shift JIS.
-    member = next((member for member in named if "utf" in member.lower()), named[0] if named else None)
-    if member is None:
-        raise UserError(f"{path}: contains no file *{ending}; take the archive with GeoJSON")
+def _read_layer(path: Path, ending: str) -> tuple[str, bytes]:
+    """Return the name, for messages, and the content of the first file in UTF-8 whose name ends so."""
     try:
-        layer = json.loads(archive.read(member).decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        with zipfile.ZipFile(path) as archive:
+            layers = [member for member in archive.infolist() if member.filename.endswith(ending)]
+            # Some editions also hold each layer in Shift JIS.
+            layers.sort(key=lambda member: "utf" not in member.filename.lower())
+            if not layers:
+                raise UserError(f"{path}: contains no file *{ending}; take the archive with GeoJSON")
+            name = quoted(layers[0].filename)
+            if layers[0].file_size > MAX_LAYER:
+                raise UserError(f"{path}: {name}: unpacks to more than {MAX_LAYER} bytes")
+            return name, archive.read(layers[0])
+    except _DAMAGE as error:
+        raise UserError(
+            f"{path}: cannot be read as a zip archive ({quoted(error)}); delete it and fetch it again"
+        ) from None
+
+
+def _features(path: Path, ending: str) -> Iterator[Feature]:
+    """Yield the features of the layer whose file name ends with `ending`."""
+    member, content = _read_layer(path, ending)
+    try:
+        layer = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError, MemoryError) as error:
         raise UserError(f"{path}: {member}: not valid JSON in UTF-8 ({error})") from None
     features = layer.get("features") if isinstance(layer, dict) else None
     if not isinstance(features, list):
@@ -151,12 +180,12 @@ def _parts(where: str, geometry: Any) -> list[Floats]:
     """Return the points of every part of a geometry, shape (n_points, 2) each."""
     kind = geometry.get("type") if isinstance(geometry, dict) else None
     if kind not in ("LineString", "MultiLineString"):
-        raise UserError(f"{where}: its geometry is {kind}; expected a LineString")
+        raise UserError(f"{where}: its geometry is {quoted(kind)}; expected a LineString")
     coordinates = geometry.get("coordinates")
     try:
         lists = [coordinates] if kind == "LineString" else list(coordinates)
         parts = [np.array(points, dtype=np.float64) for points in lists]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         parts = []
     if not parts or not all(map(_is_line, parts)):
         raise UserError(f"{where}: its coordinates are not a list of two or more [longitude, latitude]")
@@ -260,8 +289,9 @@ def _links(network: Network, place: Ints, half_m: Floats, n_groups: int) -> tupl
     millimetres = np.rint(np.concatenate([metres, metres]) * 1000).astype(np.int64)
     tracks = Graph.from_arcs("tracks", n + n_groups, tails, heads, millimetres).to_scipy()
     found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    for start in range(0, n_groups, SEARCHES):
-        stations = np.arange(start, min(start + SEARCHES, n_groups))
+    searches = max(DISTANCES // max(n + n_groups, 1), 1)
+    for start in range(0, n_groups, searches):
+        stations = np.arange(start, min(start + searches, n_groups))
         reached = sp.csgraph.dijkstra(tracks, indices=n + stations)[:, :n_groups]
         rows, heads = np.nonzero(np.isfinite(reached))
         found.append((stations[rows], heads, reached[rows, heads] / 1000))

@@ -19,13 +19,14 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import MatrixParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
-from relaxometer.datasets.readers.text import Column, Header, LineFormat, lines, opened, refuse
+from relaxometer.datasets.readers.text import Column, Header, LineFormat, fields_of, lines, refuse
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 _BANNER = "%%MatrixMarket"
 _READABLE = f"'{_BANNER} matrix coordinate pattern|integer|real general|symmetric'"
 _SIZE = "'<rows> <columns> <entries>'"
+_COMMENTS = ("%",)
 
 
 def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base: Graph | None) -> Graph:
@@ -87,7 +88,7 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
         columns.append(Column("value", *value_bounds(parameters.weights), real=True))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
-    form = LineFormat("an entry", tuple(columns), comments=("%",))
+    form = LineFormat("an entry", tuple(columns), comments=_COMMENTS)
     rows, cols, *values = form.read(path, header.start, header.lines_before)
     header.check_count(path, len(rows), "entries")
     rows -= 1
@@ -97,9 +98,9 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
 
 def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
     """Return field and symmetry from the first line, or else from the entry."""
-    with opened(path) as stream:
-        _, _, text = next(lines(stream), (1, 0, ""))
-    words = text.lower().split()
+    first = next(lines(path, ()), None)
+    text = first.text if first and first.number == 1 else ""
+    words = fields_of(text.lower())
     if not text.startswith(_BANNER):
         if given is None:
             refuse(path, 1, text, f"expected {_READABLE}, or the parameter `banner` in the entry")
@@ -112,14 +113,11 @@ def _read_banner(path: Path, given: str | None) -> tuple[str, str]:
 
 def _read_size(path: Path) -> Header:
     """Read the first line that is not a comment."""
-    with opened(path) as stream:
-        for number, end, text in lines(stream):
-            if not text or text.startswith("%"):
-                continue
-            if not re.fullmatch(r"\d{1,18}\s+\d{1,18}\s+\d{1,18}", text, re.ASCII):
-                refuse(path, number, text, f"expected {_SIZE}")
-            n_rows, n_columns, n_entries = map(int, text.split())
-            if n_rows != n_columns or n_rows >= 2**32:
-                refuse(path, number, text, f"a graph is a square matrix of at most {2**32 - 1} rows")
-            return Header(text, number, (n_rows, n_entries), end, number)
+    for line in lines(path, _COMMENTS):
+        if not re.fullmatch(r"[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]+[0-9]{1,18}", line.text):
+            refuse(path, line.number, line.text, f"expected {_SIZE}")
+        n_rows, n_columns, n_entries = map(int, fields_of(line.text))
+        if n_rows != n_columns or n_rows >= 2**32:
+            refuse(path, line.number, line.text, f"a graph is a square matrix of at most {2**32 - 1} rows")
+        return Header(line.text, line.number, (n_rows, n_entries), line.end, line.number)
     raise UserError(f"{path}: no line {_SIZE}")

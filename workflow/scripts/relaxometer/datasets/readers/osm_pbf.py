@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.maps import OsmParameters
+from relaxometer.datasets.readers.completeness import note_on_completeness
 from relaxometer.datasets.readers.contraction import (
     EARTH_RADIUS_M,
     Flags,
@@ -24,7 +26,8 @@ from relaxometer.datasets.readers.contraction import (
     inside_polygon,
     milliseconds,
 )
-from relaxometer.datasets.registry import Dataset
+from relaxometer.datasets.readers.osm_blocks import ends_with_relations
+from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
 
 if TYPE_CHECKING:
@@ -44,9 +47,10 @@ STOPS = ("station", "halt", "stop", "tram_stop")
 LONGEST_LINK_M = 500.0
 """Longest walk between a stop and a junction; stops without a nearer junction stay unlinked."""
 
+MAX_LOOSE = 0.001
+"""Largest fraction of the nodes that may belong to no way and have no tags; maps have some 0.00003."""
+
 _INSTALL = "install it with: pip install duckdb duckdb-extensions duckdb-extension-spatial"
-_OPENING = b"\x0a\x09OSMHeader"
-"""Bytes that follow the first four of a file, which hold the length of its first header."""
 
 
 def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: Graph | None) -> Graph:
@@ -57,11 +61,36 @@ def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: G
     """
     (file,) = files
     parameters = dataset.parameters
+    completeness = check_completeness(file, dataset)
     extract = read_extract(file, parameters)
     graph = road_graph(name, extract, parameters)
     if parameters.railways:
-        return with_railways(graph, extract, parameters).largest_component()
+        graph = with_railways(graph, extract, parameters).largest_component()
+    graph.metadata.update(completeness)
     return graph
+
+
+def check_completeness(path: Path, entry: DataFile) -> dict[str, str]:
+    """Refuse an extract whose end is missing; return what the metadata say about its completeness.
+
+    An extract with relations has all of its ways. In one without, ways may be missing: then their nodes
+    belong to no way, which is rare otherwise. The checksum in an entry vouches for any extract.
+
+    Raises
+    ------
+    UserError
+        If the file is not an extract, or its end is missing.
+    """
+    if ends_with_relations(path) or entry.sha256:
+        return {}
+    with _reading(path) as database:
+        loose, total = database.execute(_LOOSE.format(file=_literal(path))).fetchall()[0]
+    if not total or loose > MAX_LOOSE * total:
+        raise UserError(
+            f"{path}: its end seems to be missing: it has no relations, and {loose} of {total} nodes belong "
+            "to no way; delete it and fetch it again, or if it is meant so, give its sha256 in the entry"
+        )
+    return note_on_completeness(path, entry)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,27 +126,14 @@ def read_extract(path: Path, parameters: OsmParameters) -> Extract:
     UserError
         If the file is not an extract or damaged, or DuckDB or its extension is missing.
     """
-    _check_opening(path)
-    database = _database_with_spatial()
-    import duckdb
-
-    file = str(path).replace("'", "''")
-    classes = {
-        "highways": list(HIGHWAYS[parameters.classes]),
-        "railways": list(RAILWAYS) if parameters.railways else [],
-    }
-    try:
+    file = _literal(path)
+    classes = {"highways": list(HIGHWAYS[parameters.classes]), "railways": []}
+    if parameters.railways:
+        classes["railways"] = list(RAILWAYS)
+    with _reading(path) as database:
         database.execute(_WAYS.format(file=file), classes)
         ways = database.execute("SELECT * FROM ways ORDER BY id").to_arrow_table()
         nodes = database.execute(_NODES.format(file=file), {"stops": list(STOPS)}).to_arrow_table()
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(
-            f"{path}: cannot be read to the end ({reason}); it is incomplete or damaged: delete it and fetch "
-            "it again"
-        ) from None
-    finally:
-        database.close()
     refs = ways["refs"].combine_chunks()
     places = Nodes(*(nodes[column].to_numpy() for column in ("id", "lon", "lat")))
     return Extract(
@@ -148,24 +164,22 @@ FROM ST_ReadOSM('{file}')
 WHERE kind = 'way' AND (is_road OR is_railway) AND len(refs) > 1
 """
 
+_LOOSE = """
+SELECT
+    count(*) FILTER (tags IS NULL AND id NOT IN (
+        SELECT unnest(refs) FROM ST_ReadOSM('{file}') WHERE kind = 'way'
+    )),
+    count(*)
+FROM ST_ReadOSM('{file}')
+WHERE kind = 'node'
+"""
+
 _NODES = """
 SELECT id, lon, lat, coalesce(list_contains($stops, tags['railway']), false) AS is_stop
 FROM ST_ReadOSM('{file}')
 WHERE kind = 'node' AND id IN (SELECT unnest(refs) FROM ways)
 ORDER BY id
 """
-
-
-def _check_opening(path: Path) -> None:
-    """Refuse files that are not extracts: DuckDB's own message would not help."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(4 + len(_OPENING))
-    except OSError as error:
-        raise UserError(f"{path}: not readable ({error.strerror})") from None
-    if start[4:] != _OPENING:
-        shown = "a web page" if start.lstrip().startswith(b"<") else f"{start[:8]!r}..."
-        raise UserError(f"{path}: not an OpenStreetMap PBF extract: it begins with {shown}; fetch it again")
 
 
 def _database_with_spatial() -> duckdb.DuckDBPyConnection:
@@ -191,6 +205,29 @@ def _import_extension() -> None:
     from duckdb_extensions import import_extension
 
     import_extension("spatial")
+
+
+def _literal(path: Path) -> str:
+    """Return a path for a literal in SQL."""
+    return str(path).replace("'", "''")
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a database that has ``ST_ReadOSM``; its errors are those of the extract at `path`."""
+    database = _database_with_spatial()
+    import duckdb
+
+    try:
+        yield database
+    except duckdb.Error as error:
+        reason = quoted(str(error).splitlines()[0])
+        raise UserError(
+            f"{path}: cannot be read to the end ({reason}); it is incomplete or damaged: delete it and fetch "
+            "it again"
+        ) from None
+    finally:
+        database.close()
 
 
 def _inside(nodes: Nodes, parameters: OsmParameters) -> Flags:

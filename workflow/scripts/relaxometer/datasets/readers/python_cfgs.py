@@ -18,7 +18,7 @@ from typing import NamedTuple
 from bytecode import Bytecode, Instr, Label, TryBegin, TryEnd
 from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.progress import Progress
 from relaxometer.core.validation import nearest
 from relaxometer.datasets.formats.control_flow import PythonCfgParameters
@@ -67,7 +67,9 @@ def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:
         if module not in known:
             near = nearest(module, known)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise UserError(f"batch {name}: parameters.modules: unknown module {module!r} of {library}{hint}")
+            raise UserError(
+                f"batch {name}: parameters.modules: unknown module {quoted(module)} of {library}{hint}"
+            )
 
 
 def library_files(library: Path, modules: Collection[str] | None, *, tests: bool) -> list[Path]:
@@ -99,7 +101,7 @@ def graphs_of_file(file: Path, library: Path) -> FileGraphs:
     try:
         with warnings.catch_warnings(action="ignore"):
             code = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         return FileGraphs([], compiled=False)
     graphs: list[Arcs] = []
     not_decoded = 0

@@ -9,9 +9,9 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _BLANK = b" \t\r\n"
-_INTEGER = re.compile(r"-?[0-9]{1,30}")
+_INTEGER = re.compile(r"(-?)0*([0-9]{1,30})")
 _COUNT = re.compile(r"[0-9]{1,18}")
-_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 BLOCK = 1 << 20
 """Bytes of text in memory at a time."""
+
+MAX_LINE = 1 << 20
+"""Longest line in bytes."""
+
+FREE_VERTICES, VERTICES_PER_ITEM = 1 << 20, 16
+"""A header may announce this many vertices, and this many more per arc, edge or entry of the file."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +68,12 @@ class Column:
         value: int | float = math.nan
         if self.real and _REAL.fullmatch(field):
             value = float(field)
-        elif _INTEGER.fullmatch(field):
-            value = int(field)
+        elif digits := _INTEGER.fullmatch(field):
+            value = int(digits[1] + digits[2])
         if not self.low <= value <= self.high:
             kind = "a number" if self.real else "an integer"
-            refuse(path, number, text, f"{self.name} {field} is not {kind} from {self.low} to {self.high}")
+            shown = field if field.isascii() and field.isprintable() and len(field) <= 30 else quoted(field)
+            refuse(path, number, text, f"{self.name} {shown} is not {kind} from {self.low} to {self.high}")
         return value
 
 
@@ -117,34 +124,38 @@ class LineFormat:
         UserError
             If a line has another format or a value is out of bounds; names the line.
         """
-        # The fast reader does not report the line at fault. The slow one does, and it also accepts unusual
-        # lines: comments inside the table, several spaces in a row.
-        with opened(path, start) as stream:
-            columns = self.read_fast(stream)
-        if columns is None:
-            with opened(path, start) as stream:
-                columns = self.read_slowly(path, stream, lines_before)
-        return columns
-
-    def read_fast(self, stream: IO[bytes]) -> list[npt.NDArray[Any]] | None:
-        """Read lines with single spaces or tabs between fields; None if any line or value differs."""
         columns = [np.empty(0, column.dtype) for column in self.columns]
-        delimiter = ""
-        for block in _whole_lines(stream):
-            delimiter = delimiter or ("\t" if b"\t" in block[: block.find(b"\n")] else " ")
-            values = self._read_block(block, delimiter)
-            if values is None:
-                return None
-            for column, more in zip(columns, values, strict=True):
-                # Resizing moves pages; joining a list of blocks would take twice the memory.
-                column.resize(len(column) + len(more), refcheck=False)
-                column[len(column) - len(more) :] = more
+        with opened(path, start) as stream:
+            for number, block in _whole_lines(path, stream, lines_before + 1):
+                values = self.read_fast(block)
+                if values is None:
+                    values = self.read_slowly(path, number, block)
+                for column, more in zip(columns, values, strict=True):
+                    # Resizing moves pages; joining a list of blocks would take twice the memory.
+                    column.resize(len(column) + len(more), refcheck=False)
+                    column[len(column) - len(more) :] = more
         return columns
 
-    def _read_block(self, block: bytes, delimiter: str) -> list[npt.NDArray[Any]] | None:
-        """Read the lines of one block; None if any line or value differs."""
-        if b"x" in block or b"X" in block:
-            return None  # Arrow reads 0x10 as a number
+    def read_fast(self, block: bytes) -> list[npt.NDArray[Any]] | None:
+        """Read whole lines; None if any line or value does not fit."""
+        delimiter = "\t" if b"\t" in block[: block.find(b"\n")] else " "
+        values = self._read_csv(block, delimiter)
+        return self._read_csv(self._tidied(block), " ") if values is None else values
+
+    def _tidied(self, block: bytes) -> bytes:
+        """Return lines without comments, with one space between fields and none around them."""
+        block = re.sub(rb"[ \t]+", b" ", block.strip(_BLANK)).replace(b"\r\n", b"\n")
+        block = block.replace(b" \n", b"\n").replace(b"\n ", b"\n")
+        beginnings = b"|".join(re.escape(comment.encode()) for comment in self.comments)
+        return re.sub(rb"(?m)^(?:(?:%b)[^\n]*\n?)++" % beginnings, b"", block) if beginnings else block
+
+    def _read_csv(self, block: bytes, delimiter: str) -> list[npt.NDArray[Any]] | None:
+        """Read lines with one `delimiter` between fields; None if any line or value does not fit."""
+        if not block.strip(_BLANK):
+            return [np.empty(0, column.dtype) for column in self.columns]
+        # Arrow reads 0x10 as a number, and takes a lone carriage return for the end of a line.
+        if b"x" in block or b"X" in block or block.count(b"\r") != block.count(b"\r\n"):
+            return None
         types = {column.name: pa.float64() if column.real else pa.int64() for column in self.columns}
         if self.keyword:
             types = {"keyword": pa.string(), **types}
@@ -164,20 +175,16 @@ class LineFormat:
         fitting = all(_within(array, column) for array, column in zip(values, self.columns, strict=True))
         return values if fitting else None
 
-    def read_slowly(self, path: Path, stream: IO[bytes], lines_before: int) -> list[npt.NDArray[Any]]:
-        """Read line by line and refuse the first line that does not fit; see :meth:`read`."""
-        rows = [
-            self._parse(path, lines_before + index, text)
-            for index, _, text in lines(stream)
-            if text and not text.startswith(self.comments)
-        ]
+    def read_slowly(self, path: Path, number: int, block: bytes) -> list[npt.NDArray[Any]]:
+        """Read whole lines, the first of which is line `number`; refuse the first that does not fit."""
+        rows = [self._parse(path, line.number, line.text) for line in _lines(block, number, self.comments)]
         table = zip(*rows, strict=True) if rows else [()] * len(self.columns)
         return [
             np.array(values, dtype=column.dtype) for values, column in zip(table, self.columns, strict=True)
         ]
 
     def _parse(self, path: Path, number: int, text: str) -> list[int | float]:
-        fields = text.split()
+        fields = fields_of(text)
         if self.keyword and fields[0] != self.keyword:
             comment = f" or a comment '{self.comments[0]} ...'" if self.comments else ""
             refuse(path, number, text, f"expected {self.item} {self.shape!r}{comment}")
@@ -210,11 +217,18 @@ def opened(path: Path, start: int = 0) -> Iterator[IO[bytes]]:
             yield stream
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    except MemoryError:
+        raise UserError(f"{path}: needs more memory than there is") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         raise UserError(
             f"{path}: cannot be read to the end ({error}); it is incomplete or damaged: delete it and fetch "
             "it again"
         ) from None
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is decompressed when it is opened; such a file shows where it ends."""
+    return path.suffix in _OPEN
 
 
 def read_bytes(path: Path) -> bytes:
@@ -223,25 +237,74 @@ def read_bytes(path: Path) -> bytes:
         return stream.read()
 
 
-def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the rest of a stream in blocks of whole lines."""
+def _whole_lines(path: Path, stream: IO[bytes], number: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Yield the rest of a stream in blocks of whole lines, each with the number of its first line.
+
+    Raises
+    ------
+    UserError
+        If a line is longer than a block, so that memory stays bounded.
+    """
     rest = b""
     while chunk := stream.read(BLOCK):
         end = chunk.rfind(b"\n") + 1
         if end:
-            yield rest + chunk[:end]
+            block = rest + chunk[:end]
+            yield number, block
+            number += block.count(b"\n")
             rest = b""
         rest += chunk[end:]
+        if len(rest) > MAX_LINE:
+            refuse(path, number, _text(rest[:100]), f"more than {MAX_LINE} bytes in one line")
     if rest:
-        yield rest
+        yield number, rest
 
 
-def lines(stream: IO[bytes]) -> Iterator[tuple[int, int, str]]:
-    """Yield number (from 1), offset of the end, and text of every remaining line of a stream."""
+class Line(NamedTuple):
+    """A line that is neither blank nor a comment: its number, the offsets of its ends, and its text."""
+
+    number: int
+    start: int
+    end: int
+    text: str
+
+
+def lines(path: Path, comments: tuple[str, ...]) -> Iterator[Line]:
+    """Yield the lines of a file, without blank lines and those that begin with one of `comments`.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged.
+    """
+    start = 0
+    with opened(path) as stream:
+        for number, block in _whole_lines(path, stream):
+            for line in _lines(block, number, comments):
+                yield line._replace(start=line.start + start, end=line.end + start)
+            start += len(block)
+
+
+def _lines(block: bytes, number: int, comments: tuple[str, ...]) -> Iterator[Line]:
+    """Yield the lines of a block, the first of which is line `number`; see :func:`lines`."""
+    # A regular expression skips millions of blank lines and comments in no time.
+    if not block.strip(_BLANK):
+        return
+    skipped = b"|".join([rb"\r*$", *(re.escape(comment.encode()) for comment in comments)])
     end = 0
-    for number, line in enumerate(stream, start=1):
-        end += len(line)
-        yield number, end, line.strip(_BLANK).decode("utf-8", errors="replace")
+    for match in re.finditer(rb"(?m)^[ \t\r]*+(?!%b)[^\n]+" % skipped, block):
+        number += block.count(b"\n", end, match.start())
+        end = match.end()
+        yield Line(number, match.start(), min(end + 1, len(block)), _text(match[0]))
+
+
+def _text(line: bytes) -> str:
+    return line.strip(_BLANK).decode("utf-8", errors="replace")
+
+
+def fields_of(text: str) -> list[str]:
+    """Return the fields of a line, separated by spaces and tabs."""
+    return re.split("[ \t]+", text)
 
 
 @dataclass(frozen=True)
@@ -270,9 +333,23 @@ class Header:
         """Refuse a table whose length differs from the header's last number."""
         if found != self.numbers[-1]:
             raise UserError(
-                f"{path}:{self.line}: {self.text!r} announces {self.numbers[-1]} {items}, but {found} "
+                f"{path}:{self.line}: {quoted(self.text)} announces {self.numbers[-1]} {items}, but {found} "
                 "follow; the file is incomplete or its header is wrong"
             )
+        where = f"{path}:{self.line}: {quoted(self.text)}"
+        check_vertices(where, self.numbers[0], found, items)
+
+
+def check_vertices(where: str, n_vertices: int, n_items: int, items: str) -> None:
+    """Refuse a graph of far more vertices than its file describes.
+
+    Memory grows with the number of vertices, so a header of a few bytes could ask for all there is.
+    """
+    most = FREE_VERTICES + VERTICES_PER_ITEM * n_items
+    if n_vertices > most:
+        raise UserError(
+            f"{where}: {n_vertices} vertices, but a file of {n_items} {items} may announce {most} at most"
+        )
 
 
 def read_problem_line(path: Path, expected: str, item: str) -> Header:
@@ -291,26 +368,23 @@ def read_problem_line(path: Path, expected: str, item: str) -> Header:
     UserError
         If the line is missing before the table, or occurs twice.
     """
-    problem: tuple[str, int, tuple[int, ...]] | None = None
-    number = start = 0
-    with opened(path) as stream:
-        for number, end, text in lines(stream):
-            if text.startswith("p"):
-                if problem:
-                    refuse(path, number, text, "the file already has a problem line")
-                problem = (text, number, _parse_problem(path, number, text, expected))
-            elif text and not text.startswith("c"):
-                if problem is None:
-                    refuse(path, number, text, f"expected a line {expected!r} before the first {item}")
-                return Header(*problem, start, number - 1)
-            start = end
+    problem: Header | None = None
+    for line in lines(path, ("c",)):
+        if not line.text.startswith("p"):
+            if problem is None:
+                refuse(path, line.number, line.text, f"expected a line {expected!r} before the first {item}")
+            return replace(problem, start=line.start, lines_before=line.number - 1)
+        if problem:
+            refuse(path, line.number, line.text, "the file already has a problem line")
+        numbers = _parse_problem(path, line.number, line.text, expected)
+        problem = Header(line.text, line.number, numbers, line.end, line.number)
     if problem is None:
         raise UserError(f"{path}: no problem line; expected a line {expected!r}")
-    return Header(*problem, start, number)
+    return problem
 
 
 def _parse_problem(path: Path, number: int, text: str, expected: str) -> tuple[int, ...]:
-    fields, forms = text.split(), expected.split()
+    fields, forms = fields_of(text), expected.split()
     if len(fields) != len(forms):
         refuse(path, number, text, f"expected {expected!r}")
     numbers = []
@@ -326,5 +400,4 @@ def _parse_problem(path: Path, number: int, text: str, expected: str) -> tuple[i
 
 def refuse(path: Path, number: int, text: str, reason: str) -> NoReturn:
     """Raise a UserError that shows a line of a file and the reason."""
-    shown = text if len(text) <= 60 else f"{text[:57]}..."
-    raise UserError(f"{path}:{number}: {shown!r}: {reason}")
+    raise UserError(f"{path}:{number}: {quoted(text)}: {reason}")

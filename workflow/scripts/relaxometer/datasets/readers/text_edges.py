@@ -10,8 +10,9 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
 from relaxometer.datasets.parameters import Values
+from relaxometer.datasets.readers.completeness import note_on_completeness
 from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
-from relaxometer.datasets.readers.text import Column, LineFormat, lines, opened, refuse
+from relaxometer.datasets.readers.text import Column, LineFormat, fields_of, lines, refuse
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -36,7 +37,7 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
         *renumbered(tails, heads),
         weights,
         undirected=not parameters.directed,
-        metadata={"lines_in_file": len(tails)},
+        metadata={"lines_in_file": len(tails), **note_on_completeness(file, dataset)},
     )
 
 
@@ -64,26 +65,17 @@ def read_edge_list(
         If the file is damaged or empty, or a line has another format than the first one or a value that
         cannot be a weight; names the line.
     """
-    number, start, text = _first_edge(path)
+    first = next(lines(path, COMMENTS), None)
+    if first is None:
+        raise UserError(f"{path}: no edges; expected lines '<tail> <head>'")
     columns = [Column("tail", 0, LARGEST_ID), Column("head", 0, LARGEST_ID)]
-    if len(text.split()) > 2:
+    if len(fields_of(first.text)) > 2:
         columns.append(Column("value", *value_bounds(parameters.weights), real=True))
     elif isinstance(parameters.weights, Values):
-        refuse(path, number, text, "no third field, but the entry takes the weights from it")
+        refuse(path, first.number, first.text, "no third field, but the entry takes the weights from it")
     form = LineFormat("an edge", tuple(columns), comments=COMMENTS)
-    tails, heads, *values = form.read(path, start, number - 1)
+    tails, heads, *values = form.read(path, first.start, first.number - 1)
     return tails, heads, values[0] if values else None
-
-
-def _first_edge(path: Path) -> tuple[int, int, str]:
-    """Return number, offset and text of the first line that is not a comment."""
-    start = 0
-    with opened(path) as stream:
-        for number, end, text in lines(stream):
-            if text and not text.startswith(COMMENTS):
-                return number, start, text
-            start = end
-    raise UserError(f"{path}: no edges; expected lines '<tail> <head>'")
 
 
 def renumbered(tails: Ints, heads: Ints) -> tuple[int, Ids, Ids]:

@@ -1,7 +1,7 @@
 // CUDA's atomic functions, for exactly CUDA's types.
 //
 // One thread of the operating system runs all CUDA threads and switches only where one waits, so a plain read
-// and write is atomic. ThreadSanitizer must see real atomic accesses.
+// and write is atomic. The detector of races must see real atomic accesses.
 
 #pragma once
 
@@ -15,7 +15,7 @@ namespace emulator {
 template <class T, class Update>
 inline T read_modify_write(T* address, Update update)
 {
-#ifdef EMULATOR_TSAN
+#ifdef EMULATOR_RACES
     T before;
     __atomic_load(address, &before, __ATOMIC_RELAXED);
     T after = update(before);

@@ -9,8 +9,11 @@
 //   scheduler.h, .cpp     blocks, warps, threads, and their schedule
 //   fiber.h               stacks and switching between them
 //   faults.h              illegal accesses and divisions by zero as kernel errors
-//   sanitizers.h          annotations for AddressSanitizer and ThreadSanitizer
-//   undefined.cpp         UndefinedBehaviorSanitizer's findings as kernel errors
+//   guards.h, .cpp        red zones around arrays
+//   bounds.cpp            sanitize="address": checks every access
+//   races.h, .cpp         sanitize="thread": orders every two accesses
+//   undefined.cpp         sanitize="undefined": findings as kernel errors
+//   messages.h            the text of errors
 //
 // Declares only what CUDA offers, so that a kernel that compiles here also compiles for a GPU: there is no
 // atomicAdd of long long. __activemask and inline PTX are not supported.

@@ -1,8 +1,7 @@
 // Turns a kernel's faults, such as an illegal memory access, into errors.
 //
 // During a launch, SIGSEGV, SIGBUS and SIGFPE of its thread are handled here, on a separate stack, since a
-// CUDA thread's stack may have overflowed. The handler jumps back to the launcher. Sanitizers that report
-// faults themselves keep their handlers.
+// CUDA thread's stack may have overflowed. The handler jumps back to the launcher.
 
 #pragma once
 
@@ -25,16 +24,21 @@ inline uintptr_t instruction_of([[maybe_unused]] void* context)
 #endif
 }
 
+// Whether the failed access was a read or a write, if the processor tells.
+inline const char* verb_of([[maybe_unused]] void* context)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    return ((ucontext_t*)context)->uc_mcontext.gregs[19] & 2 ? "write to" : "read of";  // REG_ERR
+#else
+    return "access to";
+#endif
+}
+
 // Directs faults to a handler during its lifetime.
 class FaultCatcher {
 public:
     typedef void (*Handler)(int signal, siginfo_t* information, void* context);
 
-#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
-    explicit FaultCatcher(Handler)
-    {
-    }
-#else
     explicit FaultCatcher(Handler handler)
     {
         thread() = pthread_self();
@@ -58,7 +62,6 @@ public:
         }
         sigaltstack(&previous_stack, nullptr);
     }
-#endif
 
     // Whether the calling thread is the one that launched the kernel.
     static bool is_launching_thread()

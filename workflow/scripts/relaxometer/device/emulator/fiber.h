@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sanitizers.h"
-
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #define EMULATOR_UCONTEXT 1
 #include <ucontext.h>
@@ -22,19 +20,13 @@
 
 namespace emulator {
 
-#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
-const size_t STACK_BYTES = 256 * 1024;  // instrumented frames are several times larger
-#else
 const size_t STACK_BYTES = 64 * 1024;
-#endif
 
 struct Fiber {
     void* stack_pointer = nullptr;  // where to start or resume it when no CUDA thread waits on it
     char* stack = nullptr;          // null for the fiber that launched the kernel
     size_t stack_bytes = 0;
     Fiber* next_idle = nullptr;
-    void* fake_stack = nullptr;  // AddressSanitizer's
-    void* tsan_fiber = nullptr;  // ThreadSanitizer's
 #ifdef EMULATOR_UCONTEXT
     ucontext_t context;
 #endif
@@ -117,10 +109,6 @@ const int RETURN_ADDRESS = 11;
 // between stacks is not a power of two either, which doubles the rate of block scans.)
 inline void rewind_fiber(Fiber* fiber, FiberEntry entry, size_t number)
 {
-#ifdef EMULATOR_ASAN
-    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
-    fiber->fake_stack = nullptr;
-#endif
 #ifdef EMULATOR_UCONTEXT
     getcontext(&fiber->context);
     fiber->context.uc_stack.ss_sp = fiber->stack;
@@ -139,56 +127,33 @@ inline void rewind_fiber(Fiber* fiber, FiberEntry entry, size_t number)
 #endif
 }
 
-// A new fiber with a guard area below its stack, or null if the system refuses another memory map.
+// Fibers of a library with a guard area below their stacks. A guarded stack takes two memory areas, of which
+// Linux allows a process 65,530; the others lie side by side in one.
+const size_t MAX_GUARDED_STACKS = 64;
+
+// A new fiber, or null if the system refuses another memory map.
 inline Fiber* create_fiber(FiberEntry entry, size_t number)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);
     void* memory = mmap(nullptr, guard + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    mprotect(memory, guard, PROT_NONE);
+    if (number < MAX_GUARDED_STACKS) mprotect(memory, guard, PROT_NONE);
     Fiber* fiber = new Fiber();
     fiber->stack = (char*)memory + guard;
     fiber->stack_bytes = STACK_BYTES;
-#ifdef EMULATOR_TSAN
-    fiber->tsan_fiber = __tsan_create_fiber(0);
-#endif
     rewind_fiber(fiber, entry, number);
     return fiber;
 }
 
-// Leaves one fiber, saving in `save` where to resume it, and resumes another at `load`.
-inline void switch_fiber([[maybe_unused]] Fiber* from, void** save, [[maybe_unused]] Fiber* to, void* load)
+// Leaves a fiber, saving in `save` where to resume it, and resumes another at `load`.
+inline void switch_fiber([[maybe_unused]] Fiber* from, void** save, void* load)
 {
-#ifdef EMULATOR_TSAN
-    const unsigned NO_SYNCHRONISATION = 1;
-    __tsan_switch_to_fiber(to->tsan_fiber, NO_SYNCHRONISATION);
-#endif
-#ifdef EMULATOR_ASAN
-    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
-#endif
 #ifdef EMULATOR_UCONTEXT
     *save = &from->context;
     swapcontext(&from->context, (ucontext_t*)load);
 #else
     switch_stack(save, load);
-#endif
-#ifdef EMULATOR_ASAN
-    __sanitizer_finish_switch_fiber(from->fake_stack, nullptr, nullptr);
-#endif
-}
-
-// Call this first on a new fiber. Records the stack of the launcher.
-inline void enter_fiber([[maybe_unused]] Fiber* launcher)
-{
-#ifdef EMULATOR_ASAN
-    const void* bottom;
-    size_t size;
-    __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-    if (launcher->stack == nullptr) {
-        launcher->stack = (char*)bottom;
-        launcher->stack_bytes = size;
-    }
 #endif
 }
 

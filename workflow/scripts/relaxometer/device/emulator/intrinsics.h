@@ -100,19 +100,49 @@ inline long long __double_as_longlong(double x)
     return (long long)emulator::to_bits(x);
 }
 
+namespace emulator {
+
+// Accesses that the compiler neither merges nor repeats, which the detector of races sees as relaxed ones.
+template <class T>
+inline T load_once(const T* address)
+{
+#ifdef EMULATOR_RACES
+    if constexpr (sizeof(T) <= 8) {
+        T value;
+        __atomic_load(address, &value, __ATOMIC_RELAXED);
+        return value;
+    }
+#endif
+    return *address;
+}
+
+template <class T>
+inline void store_once(T* address, T value)
+{
+#ifdef EMULATOR_RACES
+    if constexpr (sizeof(T) <= 8) {
+        __atomic_store(address, &value, __ATOMIC_RELAXED);
+        return;
+    }
+#endif
+    *address = value;
+}
+
+}  // namespace emulator
+
 // Loads and stores with a cache hint, which a CPU ignores.
-#define EMULATOR_CACHED_LOAD(NAME)  \
-    template <class T>              \
-    inline T NAME(const T* address) \
-    {                               \
-        return *address;            \
+#define EMULATOR_CACHED_LOAD(NAME)           \
+    template <class T>                       \
+    inline T NAME(const T* address)          \
+    {                                        \
+        return emulator::load_once(address); \
     }
 
-#define EMULATOR_CACHED_STORE(NAME)       \
-    template <class T>                    \
-    inline void NAME(T* address, T value) \
-    {                                     \
-        *address = value;                 \
+#define EMULATOR_CACHED_STORE(NAME)           \
+    template <class T>                        \
+    inline void NAME(T* address, T value)     \
+    {                                         \
+        emulator::store_once(address, value); \
     }
 
 EMULATOR_CACHED_LOAD(__ldg)
@@ -147,7 +177,7 @@ EMULATOR_MIN_MAX(double)
 inline void __threadfence()
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    emulator::fence();
+    emulator::races::fence();
 }
 
 inline void __threadfence_block()

@@ -19,11 +19,7 @@
 
 #define __CUDA_ON_HOST__ 1
 
-#ifdef EMULATOR_TSAN
-#define __global__ __attribute__((noinline))  // inlined into run_threads it would not be instrumented
-#else
 #define __global__
-#endif
 #define __device__
 #define __host__
 #define __constant__

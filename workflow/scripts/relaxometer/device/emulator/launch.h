@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "guards.h"
 #include "scheduler.h"
 
 namespace emulator {
@@ -20,33 +21,38 @@ struct Configuration {
     uint32_t order_seed;  // 0: threads and blocks start in ascending order
     char* message;        // receives the text of an error
     uint64_t message_bytes;
+    const Guards* guards;  // null: no red zones
+};
+
+// Results of a launch.
+enum Outcome : int {
+    DONE,
+    FAILED,   // the message says why
+    DAMAGED,  // guard bytes changed; small arrays have their contents from before the launch
 };
 
 typedef void (*Body)();
 
 // Runs all threads of a launch: `body` is `run_threads` for the kernel and starts as many threads as it can.
-// Returns 0, or 1 with a message.
-int run_launch(Body body, const Configuration* configuration, void** arguments);
+// `sizes` are those of the arguments.
+Outcome run_launch(Body body, const Configuration* configuration, void** arguments, const size_t* sizes,
+                   size_t count);
 
 #pragma GCC visibility pop
 
 // Runs threads, one call after another, until none may start. When a thread waits, its call stays on this
 // fiber's stack and another fiber runs this function; when the thread resumes and ends, this loop continues.
-// ThreadSanitizer reports accesses of two threads to one stack as a race, so it gets one fiber per thread.
 template <auto kernel, class... Parameters>
-EMULATOR_NOT_INSTRUMENTED void run_threads_with(Parameters... arguments)
+void run_threads_with(Parameters... arguments)
 {
     while (start_thread()) {
         kernel(arguments...);
         finish_thread();
-#ifdef EMULATOR_TSAN
-        break;
-#endif
     }
 }
 
 template <auto kernel, class... Parameters, size_t... I>
-EMULATOR_NOT_INSTRUMENTED void run_threads(void (*)(Parameters...), std::index_sequence<I...>)
+void run_threads(void (*)(Parameters...), std::index_sequence<I...>)
 {
     void** arguments = launch.arguments;
     (void)arguments;
@@ -54,7 +60,7 @@ EMULATOR_NOT_INSTRUMENTED void run_threads(void (*)(Parameters...), std::index_s
 }
 
 template <auto kernel, class... Parameters>
-EMULATOR_NOT_INSTRUMENTED void run_threads_of(void (*type)(Parameters...))
+void run_threads_of(void (*type)(Parameters...))
 {
     run_threads<kernel>(type, std::index_sequence_for<Parameters...>{});
 }
@@ -72,17 +78,24 @@ constexpr size_t parameter_count(void (*)(Parameters...))
     return sizeof...(Parameters);
 }
 
+template <class... Parameters>
+int launch_kernel(void (*)(Parameters...), Body body, const Configuration* configuration, void** arguments)
+{
+    const size_t sizes[] = {sizeof(Parameters)..., 0};
+    return run_launch(body, configuration, arguments, sizes, sizeof...(Parameters));
+}
+
 // Shared variables. The closure type of the lambda at the declaration is a distinct tag for each declaration
 // and each instantiation of a surrounding template.
 template <class T, class Tag>
-EMULATOR_NOT_INSTRUMENTED inline T& shared_variable(Tag)
+inline T& shared_variable(Tag, const char* name)
 {
     static const uint32_t declaration = new_shared_declaration();
-    return *(T*)shared_memory_of(declaration, sizeof(T), alignof(T));
+    return *(T*)shared_memory_of(declaration, name, sizeof(T), alignof(T));
 }
 
 template <class T>
-EMULATOR_NOT_INSTRUMENTED inline T* dynamic_shared()
+inline T* dynamic_shared()
 {
     return (T*)current->block->dynamic_shared;
 }
@@ -99,5 +112,5 @@ EMULATOR_NOT_INSTRUMENTED inline T* dynamic_shared()
         const emulator::Configuration* configuration, void** arguments)                               \
     {                                                                                                 \
         emulator::Body body = [] { emulator::run_threads_of<&__VA_ARGS__>(&__VA_ARGS__); };           \
-        return emulator::run_launch(body, configuration, arguments);                                  \
+        return emulator::launch_kernel(&__VA_ARGS__, body, configuration, arguments);                 \
     }

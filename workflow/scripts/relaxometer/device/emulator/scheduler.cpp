@@ -10,16 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "scheduler.h"
-
 #include "faults.h"
 #include "fiber.h"
 #include "launch.h"
+#include "messages.h"
 
 namespace emulator {
 
 Launch launch;
 Thread* current;
+const Guards* guards;
 
 namespace {
 
@@ -27,6 +27,7 @@ const uint32_t MAX_THREADS_PER_BLOCK = 1024;
 const int RUBBISH = 0xa5;                    // the contents of shared memory when a block starts
 const uint64_t MAX_IDLE_TURNS = 10'000'000;  // through __nanosleep without progress
 const size_t MAX_REPORTED_GROUPS = 12;
+const size_t MAX_SAVED_BYTES = 16 * 1024;  // of arrays before a launch
 
 // One launch at a time: the caller holds Python's lock throughout.
 Body body;
@@ -45,7 +46,6 @@ bool failed;
 Fiber launcher;  // the stack that called run_launch
 Fiber* running;
 Fiber* idle_fibers;
-Fiber* last_idle_fiber;
 std::vector<Fiber*> all_fibers;
 
 // A ring of threads that waited and may resume; its size is a power of two.
@@ -53,21 +53,6 @@ std::vector<Thread*> ready;
 size_t ready_mask;
 size_t ready_head;  // counts threads taken,
 size_t ready_tail;  // and threads added
-
-// For ThreadSanitizer, their addresses represent a kernel's start, its end, grid.sync() and fences.
-char launch_order;
-char end_order;
-char fence_order;
-char grid_order[2];
-uint32_t grid_generation;
-
-#ifdef EMULATOR_TSAN
-// CUDA threads share this many fibers under ThreadSanitizer, which cannot detect races between two threads on
-// the same one. GCC 12's allows about 8,000 and is slow to create one.
-const size_t SPARE_FIBERS = 1024;
-#else
-const size_t SPARE_FIBERS = 0;
-#endif
 
 const char* name_of(Operation operation)
 {
@@ -108,14 +93,19 @@ const char* name_of(Operation operation)
     return "?";
 }
 
-std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
-
 std::string format_list(const char* pattern, va_list values)
 {
     char text[1024];
     vsnprintf(text, sizeof text, pattern, values);
     return text;
 }
+
+inline bool same_site(Site a, Site b)
+{
+    return a.line == b.line && a.file == b.file;  // a library has each file's name only once
+}
+
+}  // namespace
 
 std::string format(const char* pattern, ...)
 {
@@ -126,21 +116,44 @@ std::string format(const char* pattern, ...)
     return text;
 }
 
+std::string describe(const uint3& t, const uint3& b)
+{
+    return format("thread (%u,%u,%u) of block (%u,%u,%u)", t.x, t.y, t.z, b.x, b.y, b.z);
+}
+
+std::string mark_line(const void* instruction)
+{
+    Dl_info library = {};
+    dladdr((void*)&run_launch, &library);
+    return format("[+%#zx]", (size_t)((uintptr_t)instruction - (uintptr_t)library.dli_fbase));
+}
+
+std::string mark_element(const void* address)
+{
+    const char* byte = (const char*)address;
+    for (const Block& block : blocks) {
+        for (uint32_t i = 0; i <= block.shared_count; ++i) {
+            bool fixed = i < block.shared_count;
+            const char* name = fixed ? block.shared[i].name : "dynamic shared memory";
+            const char* begin = fixed ? block.shared[i].memory : block.dynamic_shared;
+            size_t bytes = fixed ? block.shared[i].bytes : configuration->shared_bytes;
+            bool near = begin != nullptr && byte >= begin - GAP / 2 && byte < begin + bytes + GAP / 2;
+            if (near) return format("byte %td of %s (%zu bytes of shared memory)", byte - begin, name, bytes);
+        }
+    }
+    return format("[@%p]", address);
+}
+
+namespace {
+
 std::string describe(const Thread& thread)
 {
-    const uint3& t = thread.index;
-    const uint3& b = thread.block->index;
-    return format("thread (%u,%u,%u) of block (%u,%u,%u)", t.x, t.y, t.z, b.x, b.y, b.z);
+    return emulator::describe(thread.index, thread.block->index);
 }
 
 std::string describe(Site site)
 {
     return format("%s:%d", site.file, site.line);
-}
-
-inline bool same_site(Site a, Site b)
-{
-    return a.line == b.line && a.file == b.file;  // a library has each file's name only once
 }
 
 // ------------------------------------------------------------------------------------------------ fibers
@@ -155,7 +168,7 @@ inline void resume(Thread* thread, void** save)
     Fiber* from = running;
     running = thread->fiber;
     current = thread;
-    switch_fiber(from, save, thread->fiber, thread->stack_pointer);
+    switch_fiber(from, save, thread->stack_pointer);
 }
 
 // Switches to a fiber on which no thread waits: an idle one, or the launcher.
@@ -163,7 +176,7 @@ inline void resume(Fiber* fiber, void** save)
 {
     Fiber* from = running;
     running = fiber;
-    switch_fiber(from, save, fiber, fiber->stack_pointer);
+    switch_fiber(from, save, fiber->stack_pointer);
 }
 
 void return_to_launcher()
@@ -196,26 +209,11 @@ Fiber* take_fiber()
     return fiber;
 }
 
-// Reuses the last fiber first, as its stack is cached; under ThreadSanitizer, last.
+// Reuses the last fiber first, as its stack is cached.
 void leave_idle(Fiber* fiber)
 {
-    Fiber** place = &idle_fibers;
-    if (SPARE_FIBERS != 0 && idle_fibers != nullptr) place = &last_idle_fiber->next_idle;
-    fiber->next_idle = SPARE_FIBERS != 0 ? nullptr : idle_fibers;
-    *place = fiber;
-    last_idle_fiber = fiber;
-}
-
-// For ThreadSanitizer, creating a fiber orders its creator before it, so the launcher must create them all.
-void make_spare_fibers()
-{
-    if (SPARE_FIBERS == 0) return;
-    while (all_fibers.size() < SPARE_FIBERS || all_fibers.size() < threads.size()) {
-        Fiber* fiber = create_fiber(run_fiber, all_fibers.size());
-        if (fiber == nullptr) return;
-        all_fibers.push_back(fiber);
-        leave_idle(fiber);
-    }
+    fiber->next_idle = idle_fibers;
+    idle_fibers = fiber;
 }
 
 // After an error, abandons the calls that are suspended on fibers.
@@ -348,7 +346,6 @@ std::string describe_group(const Block& block, uint32_t first, uint32_t last)
 // A fiber starts threads while some may start, then switches to those that may resume.
 void run_fiber()
 {
-    enter_fiber(&launcher);
     for (;;) {
         body();
         Fiber* self = running;
@@ -370,28 +367,112 @@ void run_fiber()
 
 // ------------------------------------------------------------------------------------------------ faults
 
-const char* name_of_fault(int signal, const char* address)
+std::string describe_fault(int signal, const char* address, void* context)
 {
     if (signal == SIGFPE) return "division by zero, or one that overflows";
     const size_t NEAR = 64 * 1024;  // a large frame may skip the guard page's start
     bool below_stack = address < running->stack && address >= running->stack - NEAR;
-    return below_stack ? "stack overflow" : "illegal memory access";
+    if (below_stack) return format("stack overflow at address %p", (const void*)address);
+    return std::string("illegal ") + verb_of(context) + " " + mark_element(address);
 }
 
-// Gives the instruction's offset in the library; relaxometer.device.host looks up the line.
 void report_fault(int signal, siginfo_t* information, void* context)
 {
     if (current == nullptr || !FaultCatcher::is_launching_thread()) {
         ::signal(signal, SIG_DFL);  // not the kernel's: happens again when this returns
         return;
     }
-    Dl_info library = {};
-    dladdr((void*)&report_fault, &library);
-    uintptr_t offset = instruction_of(context) - (uintptr_t)library.dli_fbase;
-    const char* address = (const char*)information->si_addr;
-    std::string what = name_of_fault(signal, address);
-    if (signal != SIGFPE) what += format(" at address %p", (const void*)address);
-    end_with(format("[+%#zx]: ", (size_t)offset) + describe(*current) + ": " + what);
+    const void* instruction = (const void*)(instruction_of(context) + 1);  // as if it had returned
+    fail_at(instruction, describe_fault(signal, (const char*)information->si_addr, context));
+}
+
+// ------------------------------------------------------------------------------------------------ red zones
+
+// The arrays of the launch whose addresses are among the arguments, in structs too.
+std::vector<Slot*> arrays;
+std::vector<char> saved;  // their contents, if there is little
+
+void find_arrays(void** arguments, const size_t* sizes, size_t count)
+{
+    arrays.clear();
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t offset = 0; offset + sizeof(void*) <= sizes[i]; offset += sizeof(void*)) {
+            void* pointer;
+            memcpy(&pointer, (char*)arguments[i] + offset, sizeof pointer);
+            Slot* slot = guards->slot_of(pointer);
+            if (slot != nullptr && slot->begin != nullptr) arrays.push_back(slot);
+        }
+    }
+}
+
+void save_arrays()
+{
+    size_t bytes = 0;
+    for (const Slot* slot : arrays) {
+        bytes += slot->bytes;
+    }
+    saved.clear();
+    if (bytes > MAX_SAVED_BYTES) return;
+    for (const Slot* slot : arrays) {
+        saved.insert(saved.end(), slot->begin, slot->begin + slot->bytes);
+    }
+}
+
+void restore_arrays()
+{
+    const char* from = saved.data();
+    for (Slot* slot : arrays) {
+        if (saved.empty()) return;
+        memcpy(slot->begin, from, slot->bytes);
+        from += slot->bytes;
+    }
+}
+
+// The byte nearest to `to` that is not a guard byte, or null.
+char* find_damage(char* from, char* to)
+{
+    for (char* byte = to; byte != from; --byte) {
+        if ((unsigned char)byte[-1] != GUARD) return byte - 1;
+    }
+    return nullptr;
+}
+
+bool is_intact(const char* from, const char* to)
+{
+    return from == to ||
+           ((unsigned char)*from == GUARD && memcmp(from, from + 1, (size_t)(to - from - 1)) == 0);
+}
+
+// Mends the slot's guard bytes; returns a damaged one, or null.
+char* find_damage(const Slot& slot)
+{
+    char* end = slot.begin + slot.bytes;
+    char* last = slot.pages + slot.page_bytes;
+    if (is_intact(slot.pages, slot.begin) && is_intact(end, last)) return nullptr;
+    char* before = find_damage(slot.pages, slot.begin);
+    char* damage = before != nullptr ? before : find_damage(end, last);
+    memset(slot.pages, GUARD, (size_t)(slot.begin - slot.pages));
+    memset(end, GUARD, (size_t)(last - end));
+    return damage;
+}
+
+// Checks the red zones of arrays and shared memory. Returns what was overwritten, or nothing.
+std::string find_damage()
+{
+    if (guards == nullptr) return "";
+    std::vector<Slot*> slots = arrays;
+    for (const Block& block : blocks) {
+        for (uint32_t i = 0; i <= block.shared_count; ++i) {
+            const char* memory = i < block.shared_count ? block.shared[i].memory : block.dynamic_shared;
+            if (Slot* slot = guards->slot_of(memory)) slots.push_back(slot);
+        }
+    }
+    std::string damage;
+    for (const Slot* slot : slots) {
+        const char* byte = find_damage(*slot);
+        if (byte != nullptr) damage = mark_element(byte);
+    }
+    return damage;
 }
 
 // ------------------------------------------------------------------------------------------------ blocks
@@ -413,23 +494,29 @@ void open_block(Block& block, uint64_t number)
     }
 }
 
-void* allocate_shared(size_t bytes, size_t alignment)
+char* allocate_shared(size_t bytes, size_t alignment)
 {
-#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
-    (void)alignment;
-    return malloc(bytes);  // of exactly this size, so that sanitizers detect an access past the end
-#else
-    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    return aligned_alloc(alignment, rounded);
-#endif
+    void* memory = guards == nullptr ? nullptr : guards->allocate(bytes, alignment);
+    if (memory == nullptr) memory = malloc(bytes);
+    return (char*)memory;
+}
+
+void release_shared(void* memory)
+{
+    if (guards != nullptr && guards->covers(memory)) {
+        races::forget(memory);
+        guards->release(memory);
+    } else {
+        free(memory);
+    }
 }
 
 void free_shared(Block& block)
 {
-    free(block.dynamic_shared);
+    release_shared(block.dynamic_shared);
     block.dynamic_shared = nullptr;
     for (uint32_t i = 0; i < block.shared_count; ++i) {
-        free(block.shared[i].memory);
+        release_shared(block.shared[i].memory);
     }
     free(block.shared);
     block.shared = nullptr;
@@ -439,18 +526,17 @@ void free_shared(Block& block)
 // Shared memory is uninitialized when a block starts, as on a GPU.
 void renew_shared(Block& block)
 {
-    IgnoreAccesses ignore;
-#if defined(EMULATOR_ASAN) || defined(EMULATOR_TSAN)
-    free_shared(block);
-#endif
     if (configuration->shared_bytes != 0) {
         if (block.dynamic_shared == nullptr) {
-            block.dynamic_shared = allocate_shared(configuration->shared_bytes, 128);
+            block.dynamic_shared = allocate_shared(configuration->shared_bytes, 0);
         }
+        races::forget(block.dynamic_shared);
         memset(block.dynamic_shared, RUBBISH, configuration->shared_bytes);
     }
     for (uint32_t i = 0; i < block.shared_count; ++i) {
-        if (block.shared[i].memory != nullptr) memset(block.shared[i].memory, RUBBISH, block.shared[i].bytes);
+        if (block.shared[i].memory == nullptr) continue;
+        races::forget(block.shared[i].memory);
+        memset(block.shared[i].memory, RUBBISH, block.shared[i].bytes);
     }
 }
 
@@ -464,7 +550,7 @@ void release_barrier(Block& block)
     block.at_barrier_count = 0;
     block.barrier_result = block.barrier_sum;
     block.barrier_sum = 0;
-    block.generation ^= 1;
+    races::meet_at_barrier(block);
     idle_turns = 0;
 }
 
@@ -477,20 +563,11 @@ void release_grid()
         }
     }
     at_grid_sync = 0;
-    grid_generation ^= 1;
+    races::meet_in_grid();
     idle_turns = 0;
 }
 
 // ------------------------------------------------------------------------------------------------ warps
-
-// Calls visit(lane) for every lane of a mask, in ascending order.
-template <class Visit>
-void for_each_lane(uint32_t mask, Visit visit)
-{
-    for (; mask != 0; mask &= mask - 1) {
-        visit((uint32_t)__builtin_ctz(mask));
-    }
-}
 
 // Operations with the same result for all lanes.
 uint64_t combine(const Meeting& meeting, const Thread* lanes)
@@ -568,6 +645,7 @@ bool is_complete(const Warp& warp, const Meeting& meeting)
 void conclude(Warp& warp, uint32_t number, Thread* lanes)
 {
     const Meeting& meeting = warp.meeting[number];
+    races::meet_in_warp(lanes, meeting.arrived, meeting.operation == Operation::SYNC_WARP);
     if (meeting.operation == Operation::SHUFFLE) {
         exchange(meeting, lanes);
     } else if (meeting.operation == Operation::MATCH_ANY) {
@@ -707,6 +785,7 @@ Block* next_block_to_fill()
     Block& block = blocks[launch.cooperative ? next_block : 0];
     ++next_block;
     open_block(block, number);
+    races::begin_block(block);
     renew_shared(block);
     launch.filling = &block;
     return &block;
@@ -739,15 +818,12 @@ uint64_t barrier(uint64_t value, Site site)
     }
     block.barrier_site = site;
     block.barrier_sum += value;
-    [[maybe_unused]] uint32_t generation = block.generation;
-    release(&block.order[generation]);
     if (block.at_barrier_count + 1 == block.alive) {
         release_barrier(block);
     } else {
         block.at_barrier[block.at_barrier_count++] = self;
         wait(self, Operation::BARRIER);
     }
-    acquire(&block.order[generation]);
     return block.barrier_result;
 }
 
@@ -764,14 +840,12 @@ uint64_t warp_operation(Operation operation, uint32_t mask, uint64_t value, uint
     self->value = value;
     self->source_lane = (uint8_t)source_lane;
     warp.meeting[number].arrived |= lane_bit;
-    if (operation == Operation::SYNC_WARP) release(&warp.order);
     if (is_complete(warp, warp.meeting[number])) {
         conclude(warp, number, first_lane(self));
     } else {
         self->mask = mask;
         wait(self, operation);
     }
-    if (operation == Operation::SYNC_WARP) acquire(&warp.order);
     return self->result;
 }
 
@@ -782,14 +856,11 @@ void grid_sync(Site site)
     }
     Thread* self = current;
     self->block->grid_sync_site = site;
-    uint32_t generation = grid_generation;
-    release(&grid_order[generation]);
     if (++at_grid_sync == launch.alive) {
         release_grid();
     } else {
         wait(self, Operation::GRID_SYNC);
     }
-    acquire(&grid_order[generation]);
 }
 
 void sleep(Site site)
@@ -809,12 +880,6 @@ void sleep(Site site)
     }
 }
 
-void fence()
-{
-    release(&fence_order);
-    acquire(&fence_order);
-}
-
 void fail(Site site, const char* pattern, ...)
 {
     va_list values;
@@ -824,15 +889,34 @@ void fail(Site site, const char* pattern, ...)
     end_with(describe(site) + ": " + describe(*current) + ": " + what);
 }
 
+void fail_at(const void* instruction, const std::string& what)
+{
+    end_with(mark_line(instruction) + ": " + describe(*current) + ": " + what);
+}
+
+void check_bounds(const void* address, size_t bytes, const char* verb, const void* instruction)
+{
+    if (guards == nullptr || !guards->covers(address)) return;  // such as a thread's own variables
+    const Slot* slot = guards->slot_of(address);
+    const char* first = (const char*)address;
+    bool inside = slot != nullptr && slot->begin != nullptr && first >= slot->begin &&
+                  first + bytes <= slot->begin + slot->bytes;
+    if (!inside) fail_at(instruction, std::string("illegal ") + verb + " " + mark_element(address));
+}
+
+const Thread* first_thread()
+{
+    return threads.data();
+}
+
 uint32_t new_shared_declaration()
 {
     static uint32_t declarations = 0;
     return declarations++;
 }
 
-void* shared_memory_of(uint32_t declaration, size_t bytes, size_t alignment)
+void* shared_memory_of(uint32_t declaration, const char* name, size_t bytes, size_t alignment)
 {
-    IgnoreAccesses ignore;
     Block& block = *current->block;
     if (EMULATOR_UNLIKELY(declaration >= block.shared_count)) {
         uint32_t count = declaration + 1;
@@ -842,46 +926,42 @@ void* shared_memory_of(uint32_t declaration, size_t bytes, size_t alignment)
     }
     SharedVariable& variable = block.shared[declaration];
     if (EMULATOR_UNLIKELY(variable.memory == nullptr)) {
-        variable.memory = allocate_shared(bytes, alignment < 16 ? 16 : alignment);
-        variable.bytes = bytes;
+        variable = SharedVariable{allocate_shared(bytes, alignment < 16 ? 0 : alignment), bytes, name};
         memset(variable.memory, RUBBISH, bytes);
     }
     return variable.memory;
 }
 
-void begin_accesses()
-{
-#ifdef EMULATOR_TSAN
-    IgnoreAccesses ignore;
-    __tsan_set_fiber_name(running->tsan_fiber, describe(*current).c_str());
-#endif
-    acquire(&launch_order);
-}
-
-void end_accesses()
-{
-    release(&end_order);
-}
-
-int run_launch(Body body_of_kernel, const Configuration* requested, void** arguments)
+Outcome run_launch(Body body_of_kernel, const Configuration* requested, void** arguments, const size_t* sizes,
+                   size_t count)
 {
     body = body_of_kernel;
     configuration = requested;
+    guards = requested->guards;
     prepare_launch(arguments);
-#ifdef EMULATOR_TSAN
-    launcher.tsan_fiber = __tsan_get_current_fiber();
-#endif
-    make_spare_fibers();
-    release(&launch_order);
+    races::begin_launch(threads.size());
+    arrays.clear();
+    if (guards != nullptr) {
+        find_arrays(arguments, sizes, count);
+        save_arrays();
+    }
     running = &launcher;
-    FaultCatcher catcher(report_fault);
-    resume(take_fiber(), &launcher.stack_pointer);
-    acquire(&end_order);
-    if (failed) abandon_fibers();
+    {
+        FaultCatcher catcher(report_fault);
+        resume(take_fiber(), &launcher.stack_pointer);
+    }
+    std::string damage = find_damage();
     for (Block& block : blocks) {
         free_shared(block);
     }
-    return failed ? 1 : 0;
+    if (failed) {
+        abandon_fibers();
+        return FAILED;
+    }
+    if (damage.empty()) return DONE;
+    snprintf(configuration->message, configuration->message_bytes, "illegal write to %s", damage.c_str());
+    restore_arrays();
+    return DAMAGED;
 }
 
 }  // namespace emulator

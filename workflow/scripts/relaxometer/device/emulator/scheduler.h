@@ -7,7 +7,7 @@
 // When the last awaited thread arrives, the waiting ones become ready and resume in order. A cooperative
 // launch opens all its blocks at once, so that grid.sync() can wait for them.
 //
-// scheduler.cpp holds the definitions; it is compiled once and never instrumented by a sanitizer.
+// scheduler.cpp holds the definitions; it is compiled once per sanitizer and never instrumented.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "language.h"
-#include "sanitizers.h"
+#include "races.h"
 
 #define EMULATOR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
@@ -72,7 +72,6 @@ struct Warp {
     uint32_t exited;  // lanes that returned from the kernel or never existed
     uint32_t meetings;
     Meeting meeting[WARP_LANES];
-    char order;  // its address stands for __syncwarp in ThreadSanitizer
 };
 
 struct Block;
@@ -95,17 +94,18 @@ struct alignas(64) Thread {
     uint8_t source_lane;
     Operation waits_for;
 
-    EMULATOR_NOT_INSTRUMENTED uint32_t lane() const
+    uint32_t lane() const
     {
         return number % WARP_LANES;
     }
-    EMULATOR_NOT_INSTRUMENTED Warp& warp() const;
+    Warp& warp() const;
 };
 
 // Static shared memory: one allocation per declaration that a thread of the block has reached.
 struct SharedVariable {
-    void* memory;
+    char* memory;
     size_t bytes;
+    const char* name;
 };
 
 struct Block {
@@ -120,14 +120,12 @@ struct Block {
     Site grid_sync_site;
     Thread* threads;
     Warp* warps;
-    void* dynamic_shared;
+    char* dynamic_shared;
     SharedVariable* shared;
     uint32_t shared_count;
-    uint32_t generation;  // of the barrier, 0 or 1
-    char order[2];        // their addresses stand for a barrier's generations in ThreadSanitizer
 };
 
-EMULATOR_NOT_INSTRUMENTED inline Warp& Thread::warp() const
+inline Warp& Thread::warp() const
 {
     return block->warps[number / WARP_LANES];
 }
@@ -148,15 +146,14 @@ struct Launch {
 extern Launch launch;
 extern Thread* current;  // the CUDA thread that runs now
 
+// The first of the open blocks' threads, which lie one after another.
+const Thread* first_thread();
+
 // The next block whose threads may start, or null.
 Block* next_block_to_fill();
 
 // Called when a thread returns while others wait: they may have waited only for this one.
 void meet_without(Thread* left);
-
-// Tell ThreadSanitizer that the current thread begins or ends.
-void begin_accesses();
-void end_accesses();
 
 // Waits for all live threads of the block; returns the sum of their values.
 uint64_t barrier(uint64_t value, Site site);
@@ -169,17 +166,14 @@ void grid_sync(Site site);
 // Lets other threads run.
 void sleep(Site site);
 
-// Orders memory for ThreadSanitizer.
-void fence();
-
 // Ends the launch with an error.
 [[noreturn]] void fail(Site site, const char* format, ...) __attribute__((format(printf, 2, 3), cold));
 
 uint32_t new_shared_declaration();
-void* shared_memory_of(uint32_t declaration, size_t bytes, size_t alignment);
+void* shared_memory_of(uint32_t declaration, const char* name, size_t bytes, size_t alignment);
 
 // Starts the next thread of the launch, if one may start now.
-EMULATOR_NOT_INSTRUMENTED inline bool start_thread()
+inline bool start_thread()
 {
     Block* block = launch.filling;
     if (block == nullptr || block->started == launch.threads_per_block) {
@@ -189,18 +183,12 @@ EMULATOR_NOT_INSTRUMENTED inline bool start_thread()
     uint32_t position = block->started++;
     if (launch.thread_order != nullptr) position = launch.thread_order[position];
     current = &block->threads[position];
-#ifdef EMULATOR_TSAN
-    begin_accesses();
-#endif
     return true;
 }
 
-EMULATOR_NOT_INSTRUMENTED inline void finish_thread()
+inline void finish_thread()
 {
     Thread* thread = current;
-#ifdef EMULATOR_TSAN
-    end_accesses();
-#endif
     thread->warp().exited |= 1u << thread->lane();
     --thread->block->alive;
     --launch.alive;

@@ -81,27 +81,21 @@ __device__ __forceinline__ u32 sum_below(u32 value)
     return sum - value;
 }
 
-// Adds up counts of the threads of a block, and adds the sums to `counts`.
+// Adds up counts of the threads of a block, of at least N warps, and adds the sums to `counts`. Between two
+// calls lies a barrier.
 template <u32 N>
 __device__ void add_up(const u64 (&values)[N], u64* counts)
 {
-    __shared__ u64 sums[N];
-    if (threadIdx.x < N) sums[threadIdx.x] = 0;
-    __syncthreads();
-    // All sums before any atomic operation, so that the shuffles overlap.
-    u64 of_warp[N];
-    u64 any = 0;
+    __shared__ u64 of_warp[N][WARP];
+    u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
-        of_warp[k] = warp_sum(values[k]);
-        any |= of_warp[k];
-    }
-    if (threadIdx.x % WARP == 0 && any) {
-#pragma unroll
-        for (u32 k = 0; k < N; ++k) {
-            atomicAdd(&sums[k], of_warp[k]);
-        }
+        u64 sum = warp_sum(values[k]);
+        if (lane == 0) of_warp[k][warp] = sum;
     }
     __syncthreads();
-    if (threadIdx.x < N && sums[threadIdx.x]) atomicAdd(&counts[threadIdx.x], sums[threadIdx.x]);
+    if (warp < N) {
+        u64 sum = warp_sum(lane < blockDim.x / WARP ? of_warp[warp][lane] : 0);
+        if (lane == 0 && sum) atomicAdd(&counts[warp], sum);
+    }
 }

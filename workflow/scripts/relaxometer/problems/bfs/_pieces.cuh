@@ -42,8 +42,11 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
     u32 own = 0;
 #pragma unroll
     for (u32 j = 0; j < DEEP; ++j) {
-        u32 v = vertices[j];
-        i64 degree = taken >> j & 1 ? read_only(&offsets[v + 1]) - read_only(&offsets[v]) : 0;
+        // Loads without a condition overlap; where nothing is taken they load row 0.
+        bool is_taken = taken >> j & 1;
+        u32 v = is_taken ? vertices[j] : 0;
+        i64 begin = read_only(&offsets[v]), end = read_only(&offsets[v + 1]);
+        i64 degree = is_taken ? end - begin : 0;
         arcs += degree;
         pieces[j] = pieces_of(degree);
         own += pieces[j];

@@ -284,6 +284,7 @@ EXHIBITS = (
             View("table-1", "5. Graphs", "table 1", "outline of the graphs", suffix="csv"),
             View("data", suffix="csv"),
         ),
+        wanted=lambda plan: bool(plan.graphs),
     ),
     Exhibit(
         "arc-weights",

@@ -204,6 +204,7 @@ EXHIBITS = (
             View("median-times", "1. Summary", labels={"table": "median times (figure)"}),
             View("ranking", suffix="csv"),
         ),
+        wanted=lambda plan: bool(plan.runs),
         params=lambda plan, _: {"swept": swept(plan)},
     ),
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.environment import how_to_install
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import NO_DOMINATOR, Answer
 from relaxometer.problems.dominators._flow_graphs import FlowGraphs
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident_batch import ResidentBatch
 
 
-class LibrarySolver:
+class LibrarySolver(ABC):
     """Immediate dominators by a library's function, called once per graph.
 
     The constructor builds the library's graphs. A search includes copying the result into an array.
@@ -38,9 +40,7 @@ class LibrarySolver:
         try:
             self.library = importlib.import_module(self.package)
         except ImportError:
-            raise variants.Skipped(
-                f"{self.package} is not installed: install relaxometer's extra peers"
-            ) from None
+            raise variants.Skipped(f"{self.package} is not installed{how_to_install(self.package)}") from None
         self._graphs = graphs = FlowGraphs.of(graph)
         self._bounds = list(pairwise(graphs.first_vertex.tolist()))
         self._built = [self._build_one(first, end) for first, end in self._bounds]
@@ -50,13 +50,13 @@ class LibrarySolver:
         tails = np.repeat(np.arange(end - first), np.diff(offsets))
         return self.build(end - first, tails, self._graphs.out.ends[offsets[0] : offsets[-1]])
 
+    @abstractmethod
     def build(self, n: int, tails: npt.NDArray[Any], heads: npt.NDArray[Any]) -> Any:
         """Return the library's graph with these arcs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dominators(self, built: Any, root: int, idom: npt.NDArray[np.uint32]) -> None:
         """Write the immediate dominators of a graph into `idom`, which is filled with `NO_DOMINATOR`."""
-        raise NotImplementedError
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 
-class MatrixSolver:
+class MatrixSolver(ABC):
     """Multiplies the transposed adjacency matrix with the vector of distances until nothing changes.
 
     A subclass sets `_find_overflow`, a kernel, and `_pattern`, the kernel's arguments for the matrix, of
@@ -58,6 +59,6 @@ class MatrixSolver:
         self._relax(phase, self._fixed_point.last_phase)
         self._x, self._y = self._y, self._x
 
+    @abstractmethod
     def _relax(self, *flag: Any) -> None:
         """Launch a product; its kernels take `flag` as their last arguments."""
-        raise NotImplementedError

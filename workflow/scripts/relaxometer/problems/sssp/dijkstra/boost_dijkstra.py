@@ -15,7 +15,7 @@ import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError
-from relaxometer.device.host_build import Compiler, cache_folder, find_compiler
+from relaxometer.device.host_build import Compiler, built_once, find_compiler
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
@@ -88,13 +88,13 @@ def _library() -> tuple[Any, str]:
     version = _boost_version(compiler)
     parts = (compiler.version, *compiler.command, *FLAGS, version, PROGRAM.read_text(encoding="utf-8"))
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    target = cache_folder() / f"boost_dijkstra-{digest}.so"
-    if not target.exists():
-        with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
-            built = Path(scratch) / "library.so"
-            compiler.run([*FLAGS, str(PROGRAM), "-o", str(built)], str(PROGRAM))
-            built.replace(target)
-    library = ctypes.CDLL(str(target))
+
+    def build(scratch: Path) -> Path:
+        target = scratch / "library.so"
+        compiler.run([*FLAGS, str(PROGRAM), "-o", str(target)], str(PROGRAM))
+        return target
+
+    library = ctypes.CDLL(str(built_once(f"boost_dijkstra-{digest}.so", build)))
     pointer = ctypes.c_void_p
     library.graph_new.restype = pointer
     library.graph_new.argtypes = (ctypes.c_uint32, pointer, pointer, pointer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ class Parameters(variants.Parameters):
     to_selected_us: PositiveFloat | Literal["auto"] = Field("auto")
 
 
-class Adaptive:
+class Adaptive(ABC):
     """Base of the solvers that switch modes: finds the thresholds."""
 
     runs_on = "device"
@@ -82,9 +83,9 @@ class Adaptive:
         all_us = np.min([self._phase_times(source, selecting=False) for _ in range(PROBES)], axis=0)
         return best_thresholds(selected_us, all_us)
 
+    @abstractmethod
     def _phase_times(self, source: int, *, selecting: bool) -> npt.NDArray[np.float64]:
         """Return the time of every phase of a search in one mode, in microseconds."""
-        raise NotImplementedError
 
 
 class Solver(Adaptive):

@@ -35,12 +35,12 @@ namespace cg = cooperative_groups;
 
 const u32 AHEAD = 8;  // arcs per lane that are loaded ahead
 
-// Rows of arcs in slices; see _slices.py.
+// Rows of arcs in slices; see _slices.py. The arcs are parameters of the kernel: only for these can the
+// compiler move loads past barriers.
 struct Slices {
     // Where a slice's arcs begin; then its first row (16 bits), rows less one (5), log of the lanes per row
     // (3), arcs per lane (8). For a slice of chains only the first and the last have a meaning.
     const uint2* table;
-    const uint2* arcs;
     const u32* bounds;
 };
 
@@ -102,9 +102,9 @@ __device__ __forceinline__ u32 arcs_per_lane(uint2 slice)
     return slice.y >> 24;
 }
 
-__device__ __forceinline__ const uint2* arcs_of(const Slices& slices, uint2 slice)
+__device__ __forceinline__ const uint2* arcs_of(const uint2* arcs, uint2 slice)
 {
-    return slices.arcs + static_cast<size_t>(slice.x) * WARP + lane();
+    return arcs + static_cast<size_t>(slice.x) * WARP + lane();
 }
 
 // A slice and its first arcs, loaded before they are needed. A slice that does not exist has no arcs. These
@@ -119,10 +119,10 @@ __device__ __forceinline__ uint2 no_slice()
     return make_uint2(0, 0);
 }
 
-__device__ __forceinline__ void load(Loaded& loaded, const Slices& slices, uint2 slice)
+__device__ __forceinline__ void load(Loaded& loaded, const uint2* all_arcs, uint2 slice)
 {
     loaded.slice = slice;
-    const uint2* arcs = arcs_of(slices, slice);
+    const uint2* arcs = arcs_of(all_arcs, slice);
     for (u32 k = 0; k < AHEAD; ++k) {
         loaded.arcs[k] = k < arcs_per_lane(slice) ? arcs[k * WARP] : make_uint2(0, UNREACHED);
     }
@@ -142,13 +142,13 @@ __device__ __forceinline__ void lower(uint2 slice, u32 best, u32* distance)
 }
 
 // Relaxes the arcs of a slice's rows, whose tails have the distances `from`.
-__device__ __forceinline__ void relax(const Loaded& loaded, const Slices& slices, const u32* from,
+__device__ __forceinline__ void relax(const Loaded& loaded, const uint2* all_arcs, const u32* from,
                                       u32* distance)
 {
     if (arcs_per_lane(loaded.slice) == 0) return;
     u32 best = UNREACHED;
     for (u32 k = 0; k < AHEAD; ++k) best = min(best, sum(from[loaded.arcs[k].x], loaded.arcs[k].y));
-    const uint2* arcs = arcs_of(slices, loaded.slice) + AHEAD * WARP;
+    const uint2* arcs = arcs_of(all_arcs, loaded.slice) + AHEAD * WARP;
     for (u32 k = AHEAD; k < arcs_per_lane(loaded.slice); ++k, arcs += WARP) {
         uint2 arc = read_only(arcs);
         best = min(best, sum(from[arc.x], arc.y));
@@ -309,26 +309,27 @@ struct Task {
     }
 
     // Relaxes the arcs from the top, in any order.
-    __device__ __forceinline__ void sweep_outside(const Slices& outside, u32 number, const u32* top_distance)
+    __device__ __forceinline__ void sweep_outside(const Slices& outside, const uint2* arcs, u32 number,
+                                                  const u32* top_distance)
     {
         u32 end = read_only(&outside.bounds[number + 1]);
         u32 s = read_only(&outside.bounds[number]) + warp();
         Loaded next;
-        load(next, outside, s < end ? read_only(&outside.table[s]) : no_slice());
+        load(next, arcs, s < end ? read_only(&outside.table[s]) : no_slice());
         for (; s < end; s += warps()) {
             Loaded loaded = next;
-            load(next, outside, s + warps() < end ? read_only(&outside.table[s + warps()]) : no_slice());
-            relax(loaded, outside, top_distance, distance);
+            load(next, arcs, s + warps() < end ? read_only(&outside.table[s + warps()]) : no_slice());
+            relax(loaded, arcs, top_distance, distance);
         }
         __syncthreads();
     }
 
     // Relaxes the task's own arcs step by step: rows of arcs from the levels above alternate with chains. A
     // warp loads its first slice of the next step before the barrier.
-    __device__ __forceinline__ void sweep_inside(const Slices& inside)
+    __device__ __forceinline__ void sweep_inside(const uint2* arcs)
     {
         Loaded next;
-        load(next, inside, n_steps != 0 && warp() < step_begin[1] ? table[warp()] : no_slice());
+        load(next, arcs, n_steps != 0 && warp() < step_begin[1] ? table[warp()] : no_slice());
         for (u32 step = 0; step < n_steps; ++step) {
             u32 end = step_begin[step + 1];
             u32 next_end = step + 1 < n_steps ? step_begin[step + 2] : end;
@@ -336,9 +337,9 @@ struct Task {
                 Loaded loaded = next;
                 bool last = s + warps() >= end;
                 u32 following = last ? end + warp() : s + warps();
-                load(next, inside, following < (last ? next_end : end) ? table[following] : no_slice());
+                load(next, arcs, following < (last ? next_end : end) ? table[following] : no_slice());
                 if (step % 2 == 0) {
-                    relax(loaded, inside, distance, distance);
+                    relax(loaded, arcs, distance, distance);
                 } else {
                     follow(loaded, distance);
                 }
@@ -370,7 +371,9 @@ __device__ __forceinline__ void record(u64* log, u32 part)
 // The whole search; a cooperative launch.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     phast(const __grid_constant__ Graph graph, const __grid_constant__ Hierarchy hierarchy,
-          const __grid_constant__ State state, u32 source_position, u32* distance, u32* predecessor, u64* log)
+          const __grid_constant__ State state, const uint2* __restrict__ inside_arcs,
+          const uint2* __restrict__ outside_arcs, u32 source_position, u32* distance, u32* predecessor,
+          u64* log)
 {
     extern __shared__ uint4 words[];
     u32* memory = reinterpret_cast<u32*>(words);
@@ -382,7 +385,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         climb(hierarchy, graph.n, source_position, memory, state);
         record(log, 1);
         Task top(hierarchy, 0, memory, state);
-        top.sweep_inside(hierarchy.inside);
+        top.sweep_inside(inside_arcs);
         for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) {
             state.top_distance[row] = top.distance[row];
         }
@@ -392,8 +395,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     grid.sync();
     for (u32 number = 1 + blockIdx.x; number < hierarchy.n_tasks; number += gridDim.x) {
         Task task(hierarchy, number, memory, state);
-        task.sweep_outside(hierarchy.outside, number, state.top_distance);
-        task.sweep_inside(hierarchy.inside);
+        task.sweep_outside(hierarchy.outside, outside_arcs, number, state.top_distance);
+        task.sweep_inside(inside_arcs);
         task.write(hierarchy.order, source_position, distance, predecessor);
     }
     record(log, 3);

@@ -103,7 +103,7 @@ class Solver:
             "height": int(hierarchy.depth.max(initial=0)),
         }
         self._board = device.xp.empty(BOARD.size // 4, dtype=np.uint32)
-        self._structs = (
+        self._constants = (
             module.struct("Graph", **_maps.graph_members(graph)),
             module.struct("Hierarchy", **_members(device, hierarchy, max_slices, max_rows)),
             module.struct(
@@ -112,6 +112,8 @@ class Solver:
                 top_distance=device.xp.empty(max(1, self._resolved["top"]), dtype=np.uint32),
                 board=self._board,
             ),
+            device.asarray(hierarchy.inside.arcs),
+            device.asarray(hierarchy.outside.arcs),
         )
 
     @property
@@ -131,7 +133,7 @@ class Solver:
         distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
         position = np.uint32(self._position[source])
         log = None if phases is None else xp.zeros(len(PARTS) + 1, dtype=xp.uint64)
-        arguments = (*self._structs, position, distance, predecessor, log)
+        arguments = (*self._constants, position, distance, predecessor, log)
         self._kernel(self._blocks, self._threads, arguments, shared_mem=self._shared_bytes)
         overflowed = bool(device.item(self._board, BOARD.offset("overflowed") // 4))
         if phases is not None:
@@ -158,7 +160,7 @@ def _members(device: Device, hierarchy: Hierarchy, max_slices: int, max_rows: in
     """Return the members of the struct ``Hierarchy`` in ``phast.cu``."""
 
     def slices(given: Slices) -> dict[str, Any]:
-        arrays = {"table": given.table, "arcs": given.arcs, "bounds": given.bounds.astype(np.uint32)}
+        arrays = {"table": given.table, "bounds": given.bounds.astype(np.uint32)}
         return {name: device.asarray(array) for name, array in arrays.items()}
 
     arrays = ("order", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth", "jumps")

@@ -1,0 +1,28 @@
+"""Foreign text in messages."""
+
+import pytest
+
+from relaxometer.core.errors import MAX_QUOTED, quoted
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("p sp 3 4", "'p sp 3 4'"),
+        ("\x1b]0;title\x07\r\n", r"'\x1b]0;title\x07\r\n'"),
+        ("straße \u202e\ud800", r"'straße \u202e\ud800'"),
+        ("x" * 78, f"'{'x' * 78}'"),
+        ("x" * 79, f"'{'x' * 75}...'"),
+        (17, "'17'"),
+    ],
+)
+def test_foreign_text_is_short_and_without_control_characters(text, shown):
+    assert quoted(text) == shown
+
+
+@pytest.mark.parametrize("text", ["\x00" * 1000, "\U000e0001" * 70, "'\"" * 1000])
+def test_escapes_count_and_stay_whole(text):
+    shown = quoted(text)
+    assert len(shown) <= MAX_QUOTED
+    assert shown.endswith("...'")
+    assert eval(shown).removesuffix("...") == text[: len(eval(shown)) - 3]

@@ -1,0 +1,210 @@
+"""The frame of a script: one line per failure, and no fault of a disk that costs what was computed."""
+
+import errno
+import io
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from faults import can_mount, largest_file, memory_left, under_faults
+from relaxometer.cli.all_runs import FAILED, Job, _in_child
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_table, write_text
+from relaxometer.core.scripting import ERRORS, job
+from relaxometer.distributed.process import ending_together
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def frame(log="logs/x.log"):
+    return job(SimpleNamespace(rule="make_x", wildcards=["town"], log=[log]))
+
+
+def failure(error, capsys):
+    """Return what a job says that ends with an error, and the line that is kept for the end of the run."""
+    with pytest.raises(SystemExit) as end, frame():
+        raise error
+    assert end.value.code == 1
+    said = capsys.readouterr().err
+    assert Path("logs/x.log").read_text(encoding="utf-8") == said
+    line = ERRORS.read_text(encoding="utf-8")
+    assert said.endswith(f"error: {line}")
+    assert line.count("\n") == 1
+    return said, line
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (UserError("a.gr:3: no arc"), "a.gr:3: no arc"),
+        (OSError(errno.ENOSPC, "?"), "No space left on device; make room, then run again"),
+        (OSError(errno.EDQUOT, "?", "a"), "a: Disk quota exceeded; make room, then run again"),
+        (OSError(errno.EROFS, "?", "a"), "a: Read-only file system; give permission, then run again"),
+        (PermissionError(errno.EACCES, "?", "a"), "a: Permission denied; give permission, then run again"),
+        (MemoryError(), "not enough memory: the machine has no more"),
+        (MemoryError("8 GiB\nfor x"), "not enough memory: 8 GiB"),
+    ],
+    ids=repr,
+)
+def test_a_mistake_or_a_lack_is_one_line(capsys, error, line):
+    assert failure(error, capsys) == (f"error: make_x town: {line}\n", f"make_x town: {line}\n")
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("odd\nvery"), FileNotFoundError(errno.ENOENT, "?", "x")], ids=repr
+)
+def test_a_fault_of_the_program_keeps_its_traceback(capsys, error):
+    said, line = failure(error, capsys)
+    assert "Traceback" in said
+    assert line.startswith(f"make_x town: {type(error).__name__}: ")
+    assert line.endswith(" (traceback in logs/x.log)\n")
+
+
+def test_a_rank_and_a_job_of_all_runs_say_it_in_one_line(capfd):
+    def fill_the_disk(_=None):
+        raise OSError(errno.ENOSPC, "?", "results/x")
+
+    with pytest.raises(SystemExit), ending_together():
+        fill_the_disk()
+    assert _in_child(Job(Path("x"), fill_the_disk), None) == FAILED
+    assert (
+        capfd.readouterr().err == "error: results/x: No space left on device; make room, then run again\n" * 2
+    )
+
+
+def test_too_little_memory_is_one_line(capsys):
+    with pytest.raises(SystemExit), memory_left(1 << 30), frame():
+        np.ones(1 << 40, np.uint8)
+    said = capsys.readouterr().err
+    assert said.startswith("error: make_x town: not enough memory: Unable to allocate 1.00 TiB for an array")
+    assert said.count("\n") == 1
+
+
+def test_a_job_goes_on_without_a_log(capsys, folder):
+    (folder / "logs").write_text("in the way", encoding="utf-8")
+    with frame():
+        write_text("result", Path("result.txt"))
+    assert Path("result.txt").read_text(encoding="utf-8") == "result"
+    assert capsys.readouterr().err == "logs/x.log: cannot be written: File exists; this job has no log\n"
+
+
+def test_a_failure_is_said_without_a_log(capsys, folder):
+    (folder / "logs").write_text("in the way", encoding="utf-8")
+    with pytest.raises(SystemExit), frame():
+        raise UserError("wrong")
+    assert capsys.readouterr().err.endswith("this job has no log\nerror: make_x town: wrong\n")
+
+
+def talk(failure=None):
+    for step in range(100):
+        print("step", step, file=sys.stderr)
+    write_text("result", Path("result.txt"))
+    if failure:
+        raise failure
+
+
+def test_a_log_that_does_not_fit_costs_no_result(capsys):
+    with capsys.disabled(), largest_file(100), frame():
+        sys.stderr._streams[0] = said = io.StringIO()
+        talk()
+    assert Path("result.txt").read_text(encoding="utf-8") == "result"
+    assert said.getvalue().count("logs/x.log: cannot be written: File too large") == 1
+    assert said.getvalue().endswith("step 99\n")
+
+
+def test_a_log_that_does_not_fit_hides_no_failure():
+    with pytest.raises(SystemExit), largest_file(100), frame():
+        talk(UserError("wrong"))
+
+
+def random_table():
+    return pa.table({"x": np.random.default_rng(1).random(10_000)})
+
+
+@pytest.mark.parametrize(
+    ("write", "content"),
+    [(write_text, "new" * 1000), (write_table, random_table())],
+    ids=["text", "table"],
+)
+def test_a_file_that_does_not_fit_leaves_the_old_one(capsys, write, content):
+    target = Path("results/x")
+    write_text("old", target)
+    with pytest.raises(SystemExit), largest_file(1000), frame():
+        write(content, target)
+    line = "error: make_x town: results/x: File too large; make room, then run again\n"
+    assert capsys.readouterr().err == line
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs user namespaces")
+@pytest.mark.parametrize(
+    ("faults", "reason"),
+    [
+        ({"full": ["results/graphs/mine", "logs"]}, "No space left on device; make room, then run again"),
+        ({"read_only": ["results", "logs"]}, "Read-only file system; give permission, then run again"),
+    ],
+    ids=["full", "read-only"],
+)
+def test_a_script_on_a_bad_disk_is_one_line(folder, faults, reason):
+    for name in "results/graphs/mine", "logs":
+        (folder / name).mkdir(parents=True)
+    dataset = {"format": "grid", "seed": 1, "parameters": {"rows": 300, "columns": 300}}
+    script = textwrap.dedent(f"""
+        import sys
+        sys.path[:0] = {[str(ROOT / "workflow/scripts"), str(ROOT / "tests")]!r}
+        from pathlib import Path
+        from script_runs import run_script
+        outputs = {{"metadata": "results/graphs/mine/graph.json"}}
+        log = Path("logs/graphs/mine.log")
+        run_script("build_dataset", log=log, inputs={{}}, outputs=outputs, dataset={dataset!r})
+    """)
+    places = {fault: [folder / name for name in names] for fault, names in faults.items()}
+    command = under_faults([sys.executable, "-c", script], **places)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("error: build_dataset: results/graphs/mine/")
+    assert line.endswith(f".parquet: {reason}")
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs user namespaces")
+@pytest.mark.parametrize(
+    ("fault", "where", "line"),
+    [
+        ("read_only", "logs", "logs: not writable; give permission, then run again"),
+        ("read_only", "results/a/b", "results/a/b: not writable; give permission, then run again"),
+        ("full", "results", "results: No space left on device; make room, then run again"),
+        ("full", "elsewhere", ""),
+    ],
+)
+def test_a_run_does_not_start_where_it_could_not_write(folder, fault, where, line):
+    for name in "results/a/b", "elsewhere", where:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    script = textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {str(ROOT / "workflow/scripts")!r})
+        from pathlib import Path
+        from relaxometer.core.errors import UserError
+        from relaxometer.core.scripting import check_folders
+        try:
+            check_folders(Path("results"), Path("logs"))
+        except UserError as error:
+            print(error)
+    """)
+    command = under_faults([sys.executable, "-c", script], **{fault: [folder / where]})
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (line, "")

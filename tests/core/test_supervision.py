@@ -1,0 +1,107 @@
+"""Children are asked, and never outlive their deadline or their parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed
+
+
+def echo(link):
+    for request in link.requests():
+        link.reply(**request)
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_child_answers():
+    with Child(echo) as child:
+        assert child.ask(60, a=1) == {"a": 1}
+        assert child.ask(60, b=[None]) == {"b": [None]}
+
+
+def test_arrays_follow_a_reply():
+    sent = np.arange(100_000, dtype=np.uint32)
+
+    def serve(link):
+        link.reply()
+        link.send_array(sent)
+        link.send_array(sent[:5])
+
+    with Child(serve) as child:
+        child.ask(60)
+        received = np.empty_like(sent)
+        child.receive_array(60, received)
+        assert np.array_equal(received, sent)
+        with pytest.raises(ChildDied, match="sent 20 bytes of 400000"):
+            child.receive_array(60, received)
+
+
+def test_a_child_that_raises_says_why(capfd):
+    def serve(link):
+        raise ValueError("odd")
+
+    with Child(serve) as child, pytest.raises(ChildDied, match="exited with code 1"):
+        child.ask(60)
+    assert "ValueError: odd" in capfd.readouterr().err
+
+
+def test_the_deadline_kills_the_child_and_all_that_it_started():
+    def serve(link):
+        started = subprocess.Popen(["sleep", "600"])
+        link.reply(pid=started.pid)
+        for _ in link.requests():
+            time.sleep(600)
+
+    with Child(serve) as child:
+        grandchild = child.ask(60)["pid"]
+        with pytest.raises(DeadlinePassed):
+            child.ask(0.1, go=True)
+    time.sleep(0.1)
+    assert not is_alive(grandchild)
+
+
+def test_a_reply_cut_in_the_middle_does_not_hang():
+    def serve(link):
+        # The length of a message, and no message.
+        os.write(link._connection.fileno(), (1000).to_bytes(4, "big"))
+        time.sleep(600)
+
+    with Child(serve) as child, pytest.raises(DeadlinePassed):
+        child.ask(0.2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills children with their parent")
+def test_a_child_dies_with_its_parent():
+    program = """
+import os, signal, time
+from relaxometer.core.supervision import Child
+def serve(link):
+    link.reply(pid=os.getpid())
+    time.sleep(600)
+child = Child(serve)
+print(child.ask(60)["pid"], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    parent = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert parent.returncode == -signal.SIGKILL
+    time.sleep(0.2)
+    assert not is_alive(int(parent.stdout))

@@ -1,0 +1,90 @@
+"""YAML files are read strictly, and each mistake is one line with file, line and column."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.yaml_files import read_sections, read_yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"a: b\nc: \xff\n", "2:4: byte 0xff is not UTF-8"),
+        ("a: é\nあ: b".encode("shift-jis", "replace"), "2:1: byte 0x82 is not UTF-8"),
+        (b"a: 1\nb: [1,\n", "3:1: invalid YAML: while parsing a flow"),
+        (b"a: 1\n\tb: 2\n", "2:1: invalid YAML: "),
+        (b"a: 1\nb: 2\na: 3\n", "3:1: invalid YAML: key 'a' is given twice, first in line 1"),
+        (b"x: {b: 1, b: 2}", "1:11: invalid YAML: key 'b' is given twice"),
+        (b'{"a": 1,\n\t"b": 1,\n "a": 2}', "invalid YAML: "),
+        (b"a: \x1b]0;title\x07", r"1:4: invalid YAML: '\x1b' is not allowed"),
+        (b"\xe3\x81\x82: 2020-13-45", "1:4: invalid YAML: '2020-13-45' is not a valid timestamp"),
+        (b"a: " + b"9" * 5000, "1:4: invalid YAML: '999"),
+        (b"a: !!bool perhaps", "1:4: invalid YAML: 'perhaps' is not a valid bool"),
+        (b"a: !!python/object/apply:os.system [ls]", "1:4: invalid YAML: could not determine a constructor"),
+        (b"a: !" + b"x" * 500, "1:4: invalid YAML: could not determine a constructor"),
+        (b"[" * 5000, "invalid YAML: lists and sections are nested too deeply"),
+        (b"? [1]\n: 2", "1:3: invalid YAML: while constructing a mapping, found unhashable key"),
+        (b"a: 1\n---\nb: 1", "2:1: invalid YAML: expected a single document"),
+        (b"a: &a {b: *a}", "a section that contains itself"),
+        (b'a: "\\ud800"', "lone surrogate"),
+    ],
+)
+def test_a_mistake_is_one_short_line_with_its_place(tmp_path, monkeypatch, raw, message):
+    monkeypatch.setattr("relaxometer.core.yaml_files.MAX_VALUES", 10_000)
+    path = tmp_path / "my.yaml"
+    path.write_bytes(raw)
+    with pytest.raises(UserError) as caught:
+        read_yaml(path)
+    text = str(caught.value).removeprefix(f"{path}:")
+    assert message in text
+    assert text.isprintable()
+    assert len(text) < 250
+
+
+def test_aliases_that_multiply_each_other_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxometer.core.yaml_files.MAX_VALUES", 10_000)
+    lines = ["a0: &a0 [x]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40))]
+    path = tmp_path / "my.yaml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(UserError, match="more than 10,000 values"):
+        read_yaml(path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "contents"),
+    [
+        (b"", None),
+        (b"\xef\xbb\xbfa: 1", {"a": 1}),
+        (b'{"a": 1,\n\t"b": [2]}', {"a": 1, "b": [2]}),
+        (b"x: &x {a: 1, b: 2}\ny: {<<: *x, b: 3}", {"x": {"a": 1, "b": 2}, "y": {"a": 1, "b": 3}}),
+        (b'1: a\n"1": b', {1: "a", "1": "b"}),
+    ],
+)
+def test_right_files(tmp_path, raw, contents):
+    path = tmp_path / "my.yaml"
+    path.write_bytes(raw)
+    assert read_yaml(path) == contents
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(UserError, match=r"gone\.yaml: not readable \(No such file or directory\)$"):
+        read_sections(tmp_path / "gone.yaml")
+    with pytest.raises(UserError, match=r": not readable \(Is a directory\)$"):
+        read_sections(tmp_path)
+
+
+def test_snakemake_ends_in_one_line_where_an_overlay_is_not_utf_8(tmp_path):
+    overlay = tmp_path / "my.yaml"
+    overlay.write_bytes("sssp: # 最短経路".encode("shift-jis"))
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--configfile", str(overlay), "--", "all"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert run.returncode != 0
+    lines = [line for line in run.stderr.splitlines() if "profile" not in line]
+    assert lines == [f"error: {overlay}:1:9: byte 0x8d is not UTF-8; save it as UTF-8"]

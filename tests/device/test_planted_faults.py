@@ -1,0 +1,165 @@
+"""Twelve faults of each kind, planted in small kernels: all are found, by kernel, line and thread.
+
+The sound versions of the racing kernels pass.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relaxometer.device import KernelError, get_device
+
+FAULTS = Path(__file__).parent / "kernels/faults.cu"
+PAIR = np.dtype([("x", np.uint32), ("y", np.uint32)])
+
+STORES = {
+    "store_byte": np.uint8,
+    "store_word": np.uint32,
+    "store_pair": PAIR,
+    "store_member": np.uint32,
+    "minimum_of": np.uint32,
+    "store_range": np.float64,
+}
+LOADS = {
+    "load_byte": np.uint8,
+    "load_word": np.uint32,
+    "load_offset": np.int64,
+    "load_read_only": np.uint32,
+    "load_pair": PAIR,
+    "load_range": np.uint32,
+}
+SIZES = (107, 1024)
+"""Elements: an array whose bytes fill no page, and one whose elements of four bytes fill one."""
+
+CHOSEN = "thread (21,0,0) of block (1,0,0)"
+
+OVERRUNS = {
+    "store_tile": (37, -1),
+    "load_tile": (37, 100),
+    "store_square": (9, 300),
+    "store_entry": (37, -2),
+    "store_dynamic": (37, -1),
+    "count_in_tile": (37, 60),
+}
+TILES = {
+    "store_tile": ("tile", 4, 0, 148),
+    "load_tile": ("tile", 1, 0, 37),
+    "store_square": ("square", 8, 216, 288),
+    "store_entry": ("entries", 8, 0, 296),
+    "store_dynamic": ("dynamic shared memory", 4, 0, 148),
+    "count_in_tile": ("tile", 4, 0, 148),
+}
+"""Name, bytes between elements, bytes before the first, all bytes."""
+
+ATOMICS = ("minimum", "counter", "bits", "flag", "queue", "shared_maximum")
+BARRIERS = ("reversal", "broadcast", "tree_sum", "scan", "reused_tile", "transposed")
+
+
+@cache
+def module(sanitize=None):
+    expressions = [f"{name}<{faulty}>" for name in ATOMICS + BARRIERS for faulty in ("true", "false")]
+    return get_device("host", sanitize=sanitize).module(FAULTS, name_expressions=expressions)
+
+
+def lines_of(name):
+    lines = enumerate(FAULTS.read_text().splitlines(), start=1)
+    return "|".join(str(number) for number, line in lines if line.endswith(f"  // {name}"))
+
+
+def report_of(kernel, *arguments, sanitize=None, shared_mem=0):
+    """Launch a faulty kernel; return the report behind its name and line."""
+    launch = module(sanitize).get_function(kernel)
+    with pytest.raises(KernelError) as error:
+        launch(2, 37, arguments, shared_mem=shared_mem)
+    place = rf"kernel {re.escape(kernel)}: .*faults\.cu:({lines_of(kernel)}): "
+    found = re.match(place, str(error.value))
+    assert found, str(error.value)
+    return str(error.value)[found.end() :]
+
+
+def access(kernel, size, at, sanitize=None):
+    """Access one element of an array by a kernel; return the report."""
+    xp = get_device("host").xp
+    array = xp.zeros(size, dtype={**STORES, **LOADS}[kernel])
+    first = {"capacity": np.uint32(size), "items": array} if kernel == "store_member" else array
+    out = () if kernel in STORES else (xp.zeros(1, dtype=np.uint32),)
+    return report_of(kernel, first, np.int64(at), *out, sanitize=sanitize)
+
+
+def expected(kernel, size, at):
+    verb = "read of" if kernel in LOADS or kernel == "minimum_of" else "write to"
+    name = "items" if kernel == "store_member" else "array"
+    dtype = np.dtype({**STORES, **LOADS}[kernel])
+    return f"{CHOSEN}: illegal {verb} {name}[{at}] ({size} elements of {dtype})"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kernel", STORES)
+class TestWrites:
+    def test_past_the_end(self, kernel, size):
+        assert access(kernel, size, size) == expected(kernel, size, size)
+
+    def test_far_past_the_end(self, kernel, size):
+        # A range faults at its first element outside.
+        first = size if kernel == "store_range" else size + 4096
+        assert access(kernel, size, size + 4096) == expected(kernel, size, first)
+
+    def test_before_the_start(self, kernel, size):
+        assert access(kernel, size, -1) == expected(kernel, size, -1)
+
+    def test_far_before_the_start(self, kernel, size):
+        first = -1 if kernel == "store_range" else -4097
+        if kernel != "store_range":
+            assert access(kernel, size, -4097) == expected(kernel, size, first)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kernel", LOADS)
+class TestReads:
+    def test_past_the_end(self, kernel, size):
+        assert access(kernel, size, size) == expected(kernel, size, size)
+
+    def test_before_the_start_under_the_address_sanitizer(self, kernel, size):
+        if kernel != "load_range":
+            assert access(kernel, size, -1, "address") == expected(kernel, size, -1)
+
+
+@pytest.mark.parametrize(("kernel", "at"), [(name, at) for name in OVERRUNS for at in OVERRUNS[name]])
+@pytest.mark.parametrize("sanitize", [None, "address"])
+def test_shared_memory_overruns(kernel, at, sanitize):
+    out = get_device("host").xp.zeros(37, dtype=np.uint32)
+    report = report_of(kernel, np.int64(at), out, sanitize=sanitize, shared_mem=37 * 4)
+    name, width, bytes_before, size = TILES[kernel]
+    where = f"byte {bytes_before + at * width} of {name} ({size} bytes of shared memory)"
+    assert report in (f"{CHOSEN}: illegal {verb} {where}" for verb in ("read of", "write to"))
+
+
+def launch_many(kernel, threads, sanitize="thread"):
+    """Launch a kernel that may race, for two blocks; return what it wrote."""
+    first = 2000 if kernel.startswith("minimum") else 0
+    out = get_device("host").xp.full(1025, first, dtype=np.uint32)
+    module(sanitize).get_function(kernel)(2, threads, (out,), shared_mem=threads * 4)
+    return out
+
+
+@pytest.mark.parametrize("threads", [64, 256])
+@pytest.mark.parametrize("kernel", ATOMICS + BARRIERS)
+class TestRaces:
+    def test_they_are_found(self, kernel, threads):
+        with pytest.raises(KernelError) as error:
+            launch_many(f"{kernel}<true>", threads)
+        place = rf"faults\.cu:({lines_of(kernel)})"
+        thread = r"thread \(\d+,0,0\) of block \([01],0,0\)"
+        now = rf"{place}: {thread}: race: nothing orders this (write to|read of) .*"
+        before = rf"and the (write|read) by {thread} at .*{place}"
+        report = str(error.value)
+        assert re.fullmatch(rf"kernel {kernel}<true>: .*{now} {before}", report), report
+
+    def test_the_sound_kernel_passes(self, kernel, threads):
+        sound = launch_many(f"{kernel}<false>", threads)
+        assert (sound == launch_many(f"{kernel}<false>", threads, None)).all()

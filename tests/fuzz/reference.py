@@ -1,0 +1,156 @@
+"""Readers of the text formats that are slow and obviously right, and a CSR of their arcs.
+
+They take the whole content, and return vertices, arcs and the file's number of lines, or raise ValueError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from relaxometer.datasets.readers.text import FREE_VERTICES, MAX_LINE, VERTICES_PER_ITEM
+from relaxometer.graphs.graph import MAX_WEIGHT
+
+Arcs = list[tuple[int, int, int]]
+
+
+def rows(content: bytes, comments: tuple[bytes, ...]) -> Iterator[list[bytes]]:
+    """Yield the fields of every line that is neither blank nor a comment."""
+    for line in content.split(b"\n"):
+        expect(len(line) <= MAX_LINE)
+        text = line.strip(b" \t\r")
+        if text and not text.startswith(comments):
+            yield re.split(b"[ \t]+", text)
+
+
+def expect(true: bool) -> None:
+    if not true:
+        raise ValueError
+
+
+def whole(field: bytes, low: int, high: int) -> int:
+    """Return an integer; ValueError unless it is one in plain digits and within bounds."""
+    found = re.fullmatch(b"(-?)0*([0-9]+)", field)
+    expect(found is not None and len(found[2]) <= 30)
+    value = int(found[1] + found[2])
+    expect(low <= value <= high)
+    return value
+
+
+def real(field: bytes, low: float, high: float) -> float:
+    expect(re.fullmatch(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", field) is not None)
+    value = float(field)
+    expect(low <= value <= high)
+    return value
+
+
+def counts(fields: list[bytes], words: list[bytes]) -> list[int]:
+    """Return the numbers that follow `words` in a line."""
+    expect(fields[: len(words)] == words)
+    expect(all(re.fullmatch(b"[0-9]{1,18}", field) for field in fields[len(words) :]))
+    return [int(field) for field in fields[len(words) :]]
+
+
+def announced(n_vertices: int, n_items: int, found: int) -> None:
+    expect(n_vertices < 2**32 and n_items == found)
+    expect(n_vertices <= FREE_VERTICES + VERTICES_PER_ITEM * found)
+
+
+def dimacs(content: bytes) -> tuple[int, Arcs]:
+    table = list(rows(content, (b"c",)))
+    expect(bool(table))
+    n, m = counts(table[0], [b"p", b"sp"])
+    arcs = []
+    for fields in table[1:]:
+        expect(len(fields) == 4 and fields[0] == b"a")
+        arcs.append((whole(fields[1], 1, n) - 1, whole(fields[2], 1, n) - 1, whole(fields[3], 0, MAX_WEIGHT)))
+    announced(n, m, len(arcs))
+    return n, arcs
+
+
+def places(content: bytes, n_vertices: int) -> list[tuple[float, float]]:
+    """Return longitude and latitude of every vertex."""
+    table = list(rows(content, (b"c",)))
+    expect(bool(table) and counts(table[0], [b"p", b"aux", b"sp", b"co"]) == [n_vertices])
+    found = {}
+    for fields in table[1:]:
+        expect(len(fields) == 4 and fields[0] == b"v")
+        vertex = whole(fields[1], 1, n_vertices)
+        expect(vertex not in found)
+        lon, lat = whole(fields[2], -180_000_000, 180_000_000), whole(fields[3], -90_000_000, 90_000_000)
+        found[vertex] = lon / 1_000_000, lat / 1_000_000
+    expect(len(found) == n_vertices)
+    return [found[vertex] for vertex in range(1, n_vertices + 1)]
+
+
+def topology(content: bytes) -> tuple[int, Arcs]:
+    table = list(rows(content, (b"c",)))
+    expect(bool(table))
+    n, m = counts(table[0], [b"p", b"tw"])
+    edges = []
+    for fields in table[1:]:
+        expect(len(fields) == 2)
+        edges.append((whole(fields[0], 1, n) - 1, whole(fields[1], 1, n) - 1, 1))
+    announced(n, m, len(edges))
+    return n, both_ways(edges)
+
+
+def matrix_market(content: bytes, scale: float) -> tuple[int, Arcs]:
+    """Return a matrix whose values, times `scale` and rounded, are the weights."""
+    first = content.split(b"\n")[0].strip(b" \t\r")
+    kind = re.split(b"[ \t]+", first.lower())
+    expect(first.startswith(b"%%MatrixMarket") and kind[1:3] == [b"matrix", b"coordinate"] and len(kind) == 5)
+    expect(kind[3] in (b"integer", b"real") and kind[4] in (b"general", b"symmetric"))
+    table = list(rows(content, (b"%",)))
+    expect(bool(table) and len(table[0]) == 3)
+    n, columns, m = counts(table[0], [])
+    expect(n == columns)
+    entries = []
+    for fields in table[1:]:
+        expect(len(fields) == 3)
+        value = real(fields[2], 0, MAX_WEIGHT / scale)
+        entries.append((whole(fields[0], 1, n) - 1, whole(fields[1], 1, n) - 1, round(value * scale)))
+    announced(n, m, len(entries))
+    return n, both_ways(entries) if kind[4] == b"symmetric" else entries
+
+
+def edge_list(content: bytes, scale: float, *, directed: bool) -> tuple[int, Arcs]:
+    """Return the edges with the weights of the third column, times `scale` and rounded."""
+    edges = []
+    for fields in rows(content, (b"#", b"%")):
+        expect(len(fields) == 3)
+        ends = whole(fields[0], 0, 2**63 - 1), whole(fields[1], 0, 2**63 - 1)
+        edges.append((*ends, round(real(fields[2], 0, MAX_WEIGHT / scale) * scale)))
+    expect(bool(edges))
+    number = {old: new for new, old in enumerate(sorted({end for edge in edges for end in edge[:2]}))}
+    arcs = [(number[tail], number[head], weight) for tail, head, weight in edges]
+    return len(number), arcs if directed else both_ways(arcs)
+
+
+def graph500_edges(content: bytes, values: list[float], scale: int) -> tuple[int, Arcs]:
+    """Return pairs of 64-bit numbers with the weights in `values`, rounded."""
+    expect(len(content) == 16 * len(values))
+    ends = [int.from_bytes(content[at : at + 8], "little", signed=True) for at in range(0, len(content), 8)]
+    expect(all(0 <= end < 1 << scale for end in ends))
+    expect(all(0 <= value <= MAX_WEIGHT for value in values))
+    announced(1 << scale, len(values), len(values))
+    return 1 << scale, both_ways([(*ends[2 * i : 2 * i + 2], round(value)) for i, value in enumerate(values)])
+
+
+def both_ways(edges: Arcs) -> Arcs:
+    return [*edges, *((head, tail, weight) for tail, head, weight in edges)]
+
+
+def csr(n_vertices: int, arcs: Arcs) -> tuple[list[int], list[int], list[int]]:
+    """Return offsets, targets and weights without self-loops; of parallel arcs, the lightest."""
+    lightest: dict[tuple[int, int], int] = {}
+    for tail, head, weight in arcs:
+        if tail != head:
+            lightest[tail, head] = min(weight, lightest.get((tail, head), weight))
+    offsets = [0] * (n_vertices + 1)
+    for tail, _ in lightest:
+        offsets[tail + 1] += 1
+    for vertex in range(n_vertices):
+        offsets[vertex + 1] += offsets[vertex]
+    ordered = sorted(lightest)
+    return offsets, [head for _, head in ordered], [lightest[ends] for ends in ordered]

@@ -1,0 +1,48 @@
+"""A target of the fuzzer: makes a mutant, feeds it to the project, and checks the outcome."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from relaxometer.core.errors import UserError
+
+T = TypeVar("T")
+
+MAX_MESSAGE = 1000
+"""Longest message of a user error; it quotes at most 80 characters at a time, but paths are whole."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kind of mutants.
+
+    Parameters
+    ----------
+    name : str
+    try_one : callable
+        Takes a random generator and an empty folder, and tries one mutant. Any exception is a fault.
+    share : int
+        Mutants of this target per round of all targets.
+    reserves_memory : bool
+        True if a library maps far more memory than it uses; then only resident pages count.
+    """
+
+    name: str
+    try_one: Callable[[random.Random, Path], None]
+    share: int = 1
+    reserves_memory: bool = False
+
+
+def outcome(function: Callable[..., T], *arguments: Any, **options: Any) -> T | None:
+    """Call a function of the project; None if it refuses its input in one good line."""
+    try:
+        return function(*arguments, **options)
+    except UserError as error:
+        message = str(error)
+        assert message.isprintable(), f"control characters in {message!r}"
+        assert 0 < len(message) <= MAX_MESSAGE, f"{len(message)} characters in {message[:200]}..."
+        return None

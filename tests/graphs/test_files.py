@@ -1,0 +1,169 @@
+"""Files of graphs that are damaged, or not what their names say: one line each."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.graphs.batch import Batch, read_batch, write_batch
+from relaxometer.graphs.files import read_sources
+from relaxometer.graphs.graph import Graph, content_hash, read_degrees, read_graph, write_graph
+
+DEEP = "[" * 100_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_graph(Graph.from_arcs("small", 4, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 7, 7]), tmp_path)
+    return tmp_path
+
+
+def refusal(read, *arguments):
+    with pytest.raises(UserError) as caught:
+        read(*arguments)
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 400
+    return message
+
+
+def change(path, **columns):
+    """Replace columns of a Parquet file."""
+    table = pq.read_table(path)
+    for name, values in columns.items():
+        table = table.set_column(table.schema.get_field_index(name), name, values)
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("null", "expected keys and values, found 'None'"),
+        ("5", "expected keys and values, found '5'"),
+        (DEEP, "not readable as JSON (maximum recursion depth"),
+        ('{"a":' * 100_000, "not readable as JSON (maximum recursion depth"),
+        ("9" * 5000, "not readable as JSON (Exceeds the limit"),
+        ("\xff", "not readable as JSON ('utf-8' codec"),
+        ({"vertices": "4"}, "vertices is '4', expected a count"),
+        ({"vertices": True}, "vertices is 'True', expected a count"),
+        ({"arcs": -1}, "arcs is '-1', expected a count"),
+        ({"arcs": 10**30}, "expected a count"),
+        ({"name": ["x" * 500]}, "name is \"['xxx"),
+        ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
+        ({"search_keys": 5}, "search_keys is not a list of vertices"),
+        ({"search_keys": [4]}, "search_keys is not a list of vertices"),
+        ({"search_keys": ["\x1b]0;owned\x07"]}, "search_keys is not a list of vertices"),
+    ],
+)
+def test_a_wrong_description_is_one_line(folder, text, message):
+    path = folder / "graph.json"
+    if isinstance(text, dict):
+        text = json.dumps(json.loads(path.read_text(encoding="utf-8")) | text)
+    path.write_bytes(text.encode("latin-1"))
+    refused = refusal(read_graph, folder)
+    assert refused.startswith(f"{path}: ")
+    assert message in refused
+    assert refused.endswith("; delete the folder and build it again")
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "values", "message"),
+    [
+        ("arcs", "target", pa.array(["a", "b", "c", "d"]), "'target' is of type 'string', expected uint32"),
+        ("arcs", "weight", pa.array([1.5] * 4), "'weight' is of type 'double', expected uint32"),
+        ("arcs", "weight", pa.array([[1]] * 4), "'weight' is of type 'list<element: int64>', expected"),
+        ("arcs", "weight", pa.array([1, 2, None, 4], pa.uint32()), "column 'weight' lacks values"),
+        ("vertices", "offset", pa.array(["0"] * 4), "'offset' is of type 'string', expected int64"),
+    ],
+)
+def test_a_column_of_another_type_is_one_line(folder, file, column, values, message):
+    path = folder / f"{file}.parquet"
+    change(path, **{column: values})
+    assert f"{path}: column " in refusal(read_graph, folder)
+    assert message in refusal(read_graph, folder)
+
+
+def test_column_names_that_are_not_utf_8_are_one_line(folder):
+    path = folder / "arcs.parquet"
+    path.write_bytes(path.read_bytes().replace(b"weight", b"\xff\xfe\xfd\xff\xff\xff"))
+    assert refusal(read_graph, folder).startswith(f"{path}: ")
+
+
+def test_a_column_that_is_there_twice_is_one_line(folder):
+    path = folder / "arcs.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("target", table["target"]), path)
+    assert "no column 'target'" in refusal(read_graph, folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "columns"),
+    [("arcs", {"target": [1, 0, 2, 9]}), ("vertices", {"offset": [0, 3, 1, 4]})],
+)
+def test_a_graph_that_is_none_is_refused_even_with_its_own_hash(folder, file, columns):
+    ((name, values),) = columns.items()
+    kind = pa.uint32() if name == "target" else pa.int64()
+    change(folder / f"{file}.parquet", **{name: pa.array(values, kind)})
+    vertices, arcs = (pq.read_table(folder / f"{file}.parquet") for file in ("vertices", "arcs"))
+    offsets = np.append(vertices["offset"].to_numpy(), 4)
+    forged = Graph("small", offsets, arcs["target"].to_numpy(), arcs["weight"].to_numpy())
+    description = folder / "graph.json"
+    content = json.loads(description.read_text(encoding="utf-8"))
+    content["content_sha256"] = content_hash(forged)
+    description.write_text(json.dumps(content), encoding="utf-8")
+    assert "the graph is not the one that was written" in refusal(read_graph, folder)
+
+
+def test_degrees_are_read_as_carefully(folder):
+    change(folder / "vertices.parquet", offset=pa.array(["0"] * 4))
+    assert "expected int64" in refusal(read_degrees, folder)
+    change(folder / "vertices.parquet", offset=pa.array([0, 3, 1, 4]))
+    assert "vertices.parquet: offsets descend" in refusal(read_degrees, folder)
+
+
+def test_rows_that_are_announced_but_not_there_are_missed(folder, monkeypatch):
+    read = pq.ParquetFile.read
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda file, names: read(file, names).slice(1))
+    assert "3 rows, but graph.json says 4" in refusal(read_degrees, folder)
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe", b"\x80"])
+def test_names_of_a_batch_that_are_not_utf_8_are_one_line(tmp_path, name):
+    write_batch(Batch.from_graphs("b", [("gg", 2, [0], [1], 0)]), tmp_path)
+    text = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.array([0, len(name)], pa.int32()).buffers()[1], pa.py_buffer(name)]
+    )
+    change(tmp_path / "graphs.parquet", name=text)
+    assert refusal(read_batch, tmp_path).startswith(f"{tmp_path}/graphs.parquet: not readable as Parquet")
+
+
+def test_sources_are_read(tmp_path):
+    path = tmp_path / "g.parquet"
+    pq.write_table(pa.table({"source": [3, 0, 2]}), path)
+    assert read_sources(path, 4).tolist() == [3, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source": [0, 4]}, "source 4 is out of range; expected 0 to 3"),
+        ({"source": [-1]}, "source -1 is out of range"),
+        ({"source": ["0"]}, "column 'source' is of type 'string', expected int64"),
+        ({"source": [None, 1]}, "column 'source' lacks values"),
+        ({"target": [1]}, "no column 'source'"),
+        (None, "not readable as Parquet"),
+    ],
+)
+def test_wrong_sources_are_one_line(tmp_path, columns, message):
+    path = tmp_path / "g.parquet"
+    if columns:
+        pq.write_table(pa.table(columns), path)
+    else:
+        path.write_bytes(b"PAR1 damaged PAR1")
+    refused = refusal(read_sources, path, 4)
+    assert refused.startswith(f"{path}: ")
+    assert message in refused
+    assert refused.endswith("; delete the file, and it is drawn again")

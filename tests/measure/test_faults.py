@@ -1,0 +1,199 @@
+"""Whatever a variant does to itself, its answers or its graph: rows say so, and no other row is lost."""
+
+import ctypes
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from relaxometer.measure import contestant, variant
+from relaxometer.measure.variant import measure
+from relaxometer.plan.models import Run, Timing
+from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
+from sample_graphs import sample_graphs
+
+ORIGINAL = dijkstra_cpu.Solver
+GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
+N = GRAPH.n_vertices
+
+
+def statuses(monkeypatch, solve, *, resolved=None, timeout_s=60.0):
+    """Run Dijkstra from two sources, the second search followed by `solve(solver, answer)`."""
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            super().__init__(graph, parameters)
+            self.given = graph
+
+        def solve(self, source, phases=None):
+            answer = super().solve(source, phases)
+            return answer if source == 0 else solve(self, answer)
+
+    if resolved is not None:
+        Solver.resolved = resolved
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, warmup=0, timeout_s=timeout_s)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    result = measure(run, GRAPH, np.array([0, 1]), "host")
+    holds = [row["holds"] for row in result.certificates]
+    return [(row["status"], row["reason"]) for row in result.runs], holds
+
+
+def replaced(**changes):
+    """Return a function that changes columns and members of an answer."""
+
+    def change(solver, answer):
+        columns = {name: changes.get(name, values) for name, values in answer.columns.items()}
+        phases = changes.get("phases", answer.phases)
+        return SimpleNamespace(columns=columns, phases=phases, overflowed=answer.overflowed)
+
+    return change
+
+
+def raising(error):
+    def fail(solver, answer):
+        raise error
+
+    return fail
+
+
+DEATHS = {
+    "died of SIGSEGV": lambda solver, answer: ctypes.string_at(0),
+    "died of SIGABRT": lambda solver, answer: os.abort(),
+    "exited with code 0 before it had finished": lambda solver, answer: os._exit(0),
+    "exited with code 3 before it had finished": lambda solver, answer: os._exit(3),
+    "SystemExit: 4": raising(SystemExit(4)),
+    "KeyboardInterrupt: ": raising(KeyboardInterrupt()),
+    "RecursionError: deep": raising(RecursionError("deep")),
+}
+
+
+@pytest.mark.parametrize("reason", DEATHS)
+def test_the_death_of_a_variant_is_a_row(monkeypatch, reason):
+    rows, holds = statuses(monkeypatch, DEATHS[reason])
+    assert rows == [("ok", ""), ("error", reason)]
+    assert holds == [True]
+
+
+def test_a_mistake_of_the_user_is_a_row_without_a_traceback(monkeypatch, capfd):
+    monkeypatch.setenv("CXX", '"')
+    rows, _ = statuses(monkeypatch, lambda solver, answer: answer)
+    assert {status for status, _ in rows} == {"error"}
+    assert rows[0][1].startswith("$CXX is '\"', which is not a command: No closing quotation; install one")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_memory_that_is_not_there_is_a_row(monkeypatch):
+    rows, _ = statuses(monkeypatch, raising(MemoryError()))
+    assert rows == [("ok", ""), ("oom", "out of memory")]
+
+
+def test_a_variant_that_hangs_is_killed_at_its_deadline(monkeypatch):
+    rows, holds = statuses(monkeypatch, lambda *_: exec("while True: pass"), timeout_s=6)
+    assert rows == [("ok", ""), ("timeout", "not finished within timeout_s = 6")]
+    assert holds == [True]
+
+
+SHAPES = {
+    "distance has type uint32 and shape (3,)": replaced(distance=np.zeros(3, np.uint32)),
+    f"distance has type uint32 and shape ({N}, 2)": replaced(distance=np.zeros((N, 2), np.uint32)),
+    f"predecessor has type int64 and shape ({N},)": replaced(predecessor=np.zeros(N, np.int64)),
+    f"distance has type object and shape ({N},)": replaced(distance=np.full(N, None)),
+    "the answer has columns distance; expected distance, predecessor": lambda _, answer: SimpleNamespace(
+        columns={"distance": answer.distance}, phases=None
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", SHAPES)
+def test_columns_are_checked_before_they_are_proven(monkeypatch, reason):
+    rows, holds = statuses(monkeypatch, SHAPES[reason])
+    assert rows[0] == ("ok", "")
+    assert rows[1][0] == "invalid"
+    assert reason in rows[1][1]
+    assert holds == [True]
+
+
+NONSENSE = {
+    "phases: Input should be a valid integer, got 'many'": replaced(phases="many"),
+    "phases: Input should be greater than or equal to 0, got -1": replaced(phases=-1),
+    "TypeError: object is not JSON": replaced(phases=object()),
+    "AttributeError: 'NoneType' object has no attribute 'columns'": lambda solver, answer: None,
+}
+
+
+@pytest.mark.parametrize("reason", NONSENSE)
+def test_nonsense_beside_an_answer_is_an_error(monkeypatch, reason):
+    rows, _ = statuses(monkeypatch, NONSENSE[reason])
+    assert rows == [("ok", ""), ("error", reason)]
+
+
+@pytest.mark.parametrize(
+    ("resolved", "reason"),
+    [
+        ({"a": {1, 2}}, "TypeError: set is not JSON"),
+        (["a"], "resolved: Input should be a valid dictionary, got ['a']"),
+    ],
+)
+def test_resolved_parameters_must_be_json(monkeypatch, resolved, reason):
+    rows, _ = statuses(monkeypatch, replaced(), resolved=resolved)
+    assert [status for status, _ in rows] == ["error", "error"]
+    assert rows[0][1].startswith(reason)
+
+
+@pytest.mark.parametrize("array", ["offsets", "targets", "weights"])
+def test_a_variant_that_changes_its_graph_is_invalid(monkeypatch, array):
+    def edit(solver, answer):
+        # As a stray write would.
+        getattr(solver.given, array)[-1] += 1
+        return answer
+
+    rows, holds = statuses(monkeypatch, edit)
+    assert rows == [("ok", ""), ("invalid", f"changed the graph: {array}")]
+    assert holds == [True, False]
+
+
+def test_a_search_cannot_mend_the_answer_of_another(monkeypatch):
+    kept = []
+
+    def solve(solver, answer):
+        kept.append(answer)
+        if len(kept) == 1:
+            right = answer.distance.copy()
+            answer.distance[:] = 0
+            kept.append(right)
+            return answer
+        kept[0].distance[:] = kept[1]
+        return answer
+
+    rows, holds = statuses(monkeypatch, solve)
+    assert [status for status, _ in rows] == ["ok", "invalid"]
+    assert holds == [True, False]
+
+
+def test_replies_are_not_trusted(monkeypatch):
+    for serve, reason in (
+        (lambda link, *_: link._connection.send_bytes(b"{"), "sent a reply that is not JSON"),
+        (lambda link, *_: link._connection.send_bytes(b"[" * 10**6), "sent a reply that is not JSON"),
+        (lambda link, *_: link._connection.send_bytes(b"7"), "sent a reply that is not an object"),
+        (lambda link, *_: link.reply(runs_on="moon", before={}), "runs_on: "),
+        (lambda link, *_: link.reply(status="ok", reason="trust me"), "trust me"),
+    ):
+        monkeypatch.setattr(contestant, "serve", serve)
+        timing = Timing(repetitions=1, warmup=0)
+        run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+        (row,) = measure(run, GRAPH, np.array([0]), "host").runs
+        assert row["status"] == "error"
+        assert row["reason"].startswith(reason)
+
+
+def test_answers_beyond_the_limit_are_proven_in_between(monkeypatch):
+    monkeypatch.setattr(variant, "MAX_UNPROVEN_BYTES", 12 * N)
+    timing = Timing(repetitions=3, warmup=1)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    result = measure(run, GRAPH, np.array([0, 1]), "host")
+    order = [(source, repetition) for repetition in range(3) for source in (0, 1)]
+    assert [(row["source"], row["repetition"]) for row in result.runs] == order
+    assert {row["status"] for row in result.runs} == {"ok"}
+    assert [row["holds"] for row in result.certificates] == [True] * 6

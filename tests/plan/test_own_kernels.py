@@ -1,0 +1,72 @@
+"""A mistake in a folder of kernels outside the package is one line that names the file."""
+
+import importlib
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from relaxometer import problems
+from relaxometer.core.errors import UserError
+from relaxometer.plan.plan import Plan
+
+ROOT = Path(__file__).parents[2]
+CONFIG = {
+    "kernels": ["my_kernels"],
+    "sssp": {"graphs": ["usa-ny"], "variants": {"conventional": {}}},
+    "components": {"graphs": ["usa-ny"], "variants": {"broken": {}}},
+}
+REGISTRY = ROOT / "resources/datasets.yaml"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a problem of its own in the working directory; the package forgets it after the test."""
+    own = ROOT / "tests/own_kernels"
+    shutil.copytree(own, tmp_path / "my_kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    for package in (problems, importlib.import_module("relaxometer.problems.sssp")):
+        monkeypatch.setattr(package, "__path__", [*package.__path__])
+    yield tmp_path / "my_kernels"
+    vars(problems).pop("components", None)
+    for module in [name for name in sys.modules if name.startswith("relaxometer.problems.components")]:
+        del sys.modules[module]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("nothing/x.py", "", "my_kernels/nothing: unknown problem 'nothing'; known: sssp, bfs,"),
+        ("sssp/conventional.py", "", "sssp: two variants are called 'conventional'"),
+        ("sssp/my-own.py", "", "my-own.py: rename it to my_own.py"),
+        ("components/broken.py", "x =\n", "components/broken.py:1: SyntaxError: invalid syntax"),
+        ("components/broken.py", "import nowhere\n", "components/broken.py:1: ModuleNotFoundError"),
+        ("components/broken.py", "Parameters = 1\n", "components/broken.py: defines no Solver"),
+        (
+            "components/broken.py",
+            "Parameters = Solver = int\n",
+            "broken.py: Parameters must be a subclass of",
+        ),
+        (
+            "components/broken.py",
+            "from relaxometer.problems.variants import Parameters\nSolver = int\n",
+            "components/broken.py: Solver must set runs_on to 'device' or 'cpu'",
+        ),
+        ("components/__init__.py", "", "components/__init__.py: defines no PROBLEM"),
+    ],
+)
+def test_a_mistake_is_one_line(folder, file, text, message):
+    path = folder / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        Plan(CONFIG, REGISTRY)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_without_a_mistake_the_variants_are_planned(folder):
+    section = {"graphs": ["usa-ny"], "variants": {"label-propagation": {}}}
+    runs = Plan({**CONFIG, "components": section}, REGISTRY).runs
+    assert set(runs) == {("sssp", "usa-ny", "conventional"), ("components", "usa-ny", "label-propagation")}

@@ -1,0 +1,98 @@
+"""A dataset that cannot be had costs its own rows, and nothing stale survives a run that does not finish."""
+
+import re
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pandas as pd
+import pytest
+
+from relaxometer.problems.variants import solver_names
+from tiny_workflow import TINY
+
+pytestmark = pytest.mark.slow
+
+FEW = {**dict.fromkeys(solver_names("sssp"), False), "conventional": {}, "dijkstra-cpu": {}}
+REPORT = {"papers": [], "maps": []}
+ENTRY = TINY["datasets"]["tiny"]
+
+
+@pytest.fixture
+def config(tmp_path):
+    """A configuration with a graph, one from a damaged file, and one from a server that does not have it."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    handler = partial(SimpleHTTPRequestHandler, directory=folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/lost.gr"
+        lost = {"format": "dimacs", "license": "CC0-1.0", "url": url}
+        yield {
+            **TINY,
+            "datasets": {"tiny": ENTRY, "broken": {**ENTRY, "path": "broken.gr"}, "lost": lost},
+            "sssp": {"graphs": ["broken", "tiny", "lost"], "variants": FEW},
+            "report": REPORT,
+        }
+        server.shutdown()
+
+
+def executed(done):
+    """The rules of the jobs that a run started, in both of its starts."""
+    return re.findall(r"^(?:local)?rule (\w+):$", done.stdout + done.stderr, re.MULTILINE)
+
+
+def last_line(done):
+    """The last line that a user sees."""
+    return done.stderr.splitlines()[-1]
+
+
+def summary_of(workflow):
+    """The lines of the summary by graph and variant."""
+    return pd.read_csv(workflow.path("results/summary.csv")).set_index(["graph", "variant"])
+
+
+def test_a_dataset_that_cannot_be_had_costs_only_its_own_rows(workflow, config):
+    workflow.path("broken.gr").write_text("p sp 2 1\na 1 2 x\n", encoding="utf-8")
+    workflow.configure(config)
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    summary = summary_of(workflow)
+    assert summary["status"].groupby("graph").unique().map(list).to_dict() == {
+        "tiny": ["ok"],
+        "broken": ["error"],
+        "lost": ["error"],
+    }
+    assert len(summary) == 6
+    assert summary.loc["broken", "reason"].str.match("build_graph broken: broken.gr:2: .*weight x").all()
+    assert summary.loc["lost", "reason"].str.match("download_file lost.gr: .*could not be fetched").all()
+    assert last_line(done).startswith(
+        "error: 4 of 6 measurements are not ok: sssp conventional on broken (error)"
+    )
+    assert workflow.path("results/figures/common/median-times.svg").is_file()
+    assert workflow.path("results/claims.parquet").is_file()
+    assert workflow.path("results/verdict.txt").is_file()
+    assert not list(workflow.folder.glob("results/*/lost*")), "a failed download left something behind"
+
+    again = workflow.run("--", "all", check=False)
+    assert again.returncode != 0
+    tried, told = ["build_graph", "download_file"], ["summarise_runs", "judge_answers", "accept_answers"]
+    assert sorted(executed(again)) == sorted([*tried, *told, "plot_summary"])
+    assert last_line(again) == last_line(done)
+    assert summary_of(workflow).equals(summary)
+
+    workflow.path("broken.gr").write_text("p sp 2 1\na 1 2 7\n", encoding="utf-8")
+    workflow.configure({**config, "sssp": {"graphs": ["broken", "tiny"], "variants": FEW}})
+    mended = workflow.run("--", "results/summary.csv", "results/verdict.txt")
+    assert executed(mended).count("run_variant") == 2, "only the runs on the mended graph"
+    assert (summary_of(workflow)["status"] == "ok").all()
+    assert last_line(mended) == "4 variants measured, every answer proven right"
+
+
+def test_without_any_dataset_the_summary_names_the_failure(workflow, config):
+    workflow.configure({**config, "sssp": {"graphs": ["lost"], "variants": FEW}})
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert summary_of(workflow)["status"].to_list() == ["error", "error"]
+    assert last_line(done).startswith("error: 2 of 2 measurements are not ok")

@@ -1,0 +1,90 @@
+"""A run of 24 variants, 22 of them faulty: each is one line of the summary, and everything else is made."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from relaxometer.problems.variants import solver_names
+from tiny_workflow import TINY
+
+FAULTY = Path(__file__).parents[1] / "faulty_kernels"
+GOOD = ["good", "good-too"]
+OUTCOMES = {
+    "kernel-write": ("invalid", "changed the graph: weights"),
+    "kernel-loop": ("timeout", "not finished within timeout_s = 2"),
+    "kernel-trap": ("error", "died of SIGILL|SIGTRAP"),
+    "edits-offsets": ("invalid", "changed the graph: offsets"),
+    "edits-targets": ("invalid", "changed the graph: targets"),
+    "edits-weights": ("invalid", "changed the graph: weights"),
+    "loop": ("timeout", "not finished within timeout_s = 2"),
+    "null-pointer": ("error", "died of SIGSEGV"),
+    "overrun": ("error", "died of SIGSEGV"),
+    "exit-0": ("error", "exited with code 0 before it had finished"),
+    "kills-parent": ("error", "run_variant sssp tiny kills-parent: failed without a message; see logs/"),
+    "system-exit": ("error", "SystemExit: enough"),
+    "unequal": ("invalid", r"column predecessor has .* shape \(107,\); expected .* \(108,\)"),
+    "two-dimensional": ("invalid", r"column distance has .* shape \(2, 108\)"),
+    "wrong-type": ("invalid", "column distance has type float64"),
+    "one-column": ("invalid", "the answer has columns distance; expected distance, predecessor"),
+    "phases": ("error", "phases: .* got 'many'"),
+    "not-json": ("error", "TypeError: set is not JSON"),
+    "mend": ("invalid", "rule "),
+    "wrong-distances": ("invalid", "rule "),
+    "wrong-predecessors": ("invalid", "rule "),
+    "out-of-memory": ("oom", "Unable to allocate"),
+}
+
+
+def spec(name):
+    """The configuration of a variant."""
+    timing = {"timeout_s": 2} if name.endswith("loop") else {}
+    if name.startswith("kernel-"):
+        return {"solver": "faulty-kernel", "fault": name.removeprefix("kernel-"), "timing": timing}
+    # Without a value, or the report would take a good one for a point of the curve of all faults.
+    return {"solver": "faulty", **({} if name in GOOD else {"fault": name}), "timing": timing}
+
+
+@pytest.mark.slow
+def test_22_faulty_variants_of_24_cost_their_own_lines(workflow):
+    assert len(OUTCOMES) == 22
+    shutil.copytree(FAULTY, workflow.path("faulty"), ignore=shutil.ignore_patterns("__pycache__"))
+    variants = {
+        **dict.fromkeys(solver_names("sssp"), False),
+        **{name: spec(name) for name in (*OUTCOMES, *GOOD)},
+    }
+    workflow.configure(
+        {
+            **TINY,
+            "kernels": ["faulty"],
+            "timing": {"sources": 8, "repetitions": 1, "warmup": 0, "timeout_s": 120},
+            "sssp": {"graphs": ["tiny"], "variants": variants},
+            "report": {"papers": [], "maps": []},
+        }
+    )
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    summary = pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
+    assert sorted(summary.index) == sorted([*OUTCOMES, *GOOD])
+    assert summary.loc[list(OUTCOMES), "status"].to_dict() == {
+        name: one for name, (one, _) in OUTCOMES.items()
+    }
+    for name, (_, reason) in OUTCOMES.items():
+        assert re.search(reason, summary.loc[name, "reason"]), summary.loc[name]
+    assert (summary.loc[GOOD, ["status", "certified"]] == ["ok", 1]).all(axis=None)
+    assert summary.loc[list(OUTCOMES), "median_ms"].isna().all()
+
+    ranking = pd.read_csv(workflow.path("results/tables/common/ranking.csv")).set_index("Variant")
+    assert set(ranking.index[ranking["Rank"].notna()]) == set(GOOD)
+    figure = workflow.path("results/figures/common/median-times.svg").read_text(encoding="utf-8")
+    assert all(name in figure for name in GOOD)
+    workflow.run("--report", "report.zip")
+
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: 22 of 24 measurements are not ok: ")
+    assert all(f"sssp {name} on tiny ({status})" in last for name, (status, _) in OUTCOMES.items())
+    verdict = workflow.path("results/verdict.txt").read_text(encoding="utf-8").splitlines()
+    assert verdict[0] == last
+    assert len(verdict) == 23

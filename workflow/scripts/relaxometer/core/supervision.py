@@ -1,0 +1,198 @@
+"""A child process that answers requests, and that its parent kills at a deadline.
+
+Requests and replies are JSON; arrays follow a reply as raw bytes. Nothing that a child sends is executed or
+unpickled, and its death is an exception in the parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_REPLY_BYTES = 1 << 30
+"""Limit on a reply without its arrays."""
+
+SPIN_S = 0.02
+"""Time for which a child waits for a request without sleeping."""
+
+GRACE_S = 5.0
+"""Time to exit after the end of the requests; then the child is killed."""
+
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+class ChildDied(Exception):  # noqa: N818 - an end, which may be the deadline's
+    """The child ended before it had answered, and why."""
+
+
+class DeadlinePassed(ChildDied):
+    """The child was killed at its deadline."""
+
+
+class Link:
+    """The child's end of the connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def requests(self) -> Iterator[dict[str, Any]]:
+        """Yield the parent's requests until it wants no more.
+
+        A process that slept runs slower at first, on a core that may be another. So this one spins for a
+        while before it sleeps.
+        """
+        with suppress(EOFError):
+            while True:
+                patience = time.monotonic() + SPIN_S
+                while not self._connection.poll() and time.monotonic() < patience:
+                    pass
+                yield json.loads(self._connection.recv_bytes())
+
+    def reply(self, **content: Any) -> None:
+        """Answer a request; TypeError if `content` is not JSON."""
+        self._connection.send_bytes(json.dumps(content, default=_number).encode())
+
+    def send_array(self, array: npt.NDArray[Any]) -> None:
+        """Send the bytes of an array that a reply announced."""
+        self._connection.send_bytes(_bytes_of(np.ascontiguousarray(array)))
+
+
+class Child:
+    """A function in a process of its own, and of its own process group.
+
+    Parameters
+    ----------
+    serve : callable
+        ``serve(link, *arguments)`` runs in the child.
+        It shares the memory of its parent until either writes to it. A process that has opened CUDA, or used
+        GNU OpenMP, cannot fork one that will.
+    """
+
+    def __init__(self, serve: Callable[..., None], *arguments: Any) -> None:
+        context: Any = multiprocessing.get_context("fork")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_begin, args=(serve, theirs, self._connection, arguments))
+        self._process.start()
+        theirs.close()
+        self._expired = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End the child, and everything that it started; at once if the block has failed."""
+        self._connection.close()
+        self._process.join(GRACE_S if kind is None else 0)
+        self._kill()
+
+    def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
+        """Send a request and return the reply.
+
+        Raises
+        ------
+        ChildDied
+            If the child dies, or its reply is not a JSON object.
+        DeadlinePassed
+            If the child does not reply within `seconds`.
+        """
+        with self._watched(seconds):
+            if request:
+                self._connection.send_bytes(json.dumps(request).encode())
+            reply = json.loads(self._connection.recv_bytes(MAX_REPLY_BYTES))
+        if not isinstance(reply, dict):
+            raise ChildDied("sent a reply that is not an object")
+        return reply
+
+    def receive_array(self, seconds: float, array: npt.NDArray[Any]) -> None:
+        """Fill `array` with the bytes of an array; raises as :meth:`ask`."""
+        with self._watched(seconds):
+            received = self._connection.recv_bytes_into(_bytes_of(array))
+        if received != array.nbytes:
+            raise ChildDied(f"sent {received} bytes of {array.nbytes}")
+
+    @contextmanager
+    def _watched(self, seconds: float) -> Iterator[None]:
+        """Kill the child if the block takes longer than `seconds`."""
+        watchdog = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), self._expire)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            yield
+        except (EOFError, OSError, multiprocessing.ProcessError) as error:
+            self._process.join(GRACE_S)
+            if self._expired:
+                raise DeadlinePassed from error
+            raise ChildDied(_cause_of_death(self._process.exitcode)) from error
+        except (ValueError, RecursionError) as error:
+            raise ChildDied("sent a reply that is not JSON") from error
+        finally:
+            watchdog.cancel()
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._kill()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.join()
+
+
+def _begin(
+    serve: Callable[..., None], connection: Connection, parents: Connection, arguments: tuple[Any, ...]
+) -> None:
+    """Run `serve` in the child."""
+    # Otherwise the child would hold the pipe open after its parent's death.
+    parents.close()
+    os.setsid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    code = 1
+    try:
+        serve(Link(connection), *arguments)
+        code = 0
+    except BrokenPipeError:
+        code = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        connection.close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Handlers at exit are the parent's.
+        os._exit(code)
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _number(value: Any) -> Any:
+    """Return a NumPy scalar as a Python number."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _cause_of_death(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "closed its connection"
+    if exit_code < 0:
+        return f"died of {signal.Signals(-exit_code).name}"
+    return f"exited with code {exit_code} before it had finished"

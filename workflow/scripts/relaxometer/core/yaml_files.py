@@ -1,0 +1,115 @@
+"""Reads YAML files strictly: each mistake, also a key given twice, is one line with file, line and column."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from relaxometer.core.errors import UserError, quoted
+
+MAX_VALUES = 3_000_000
+"""Limit of the values in a file after its aliases have been replaced, which a few lines could exceed."""
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the contents of a YAML or JSON file, None if it is empty.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, is not UTF-8 or YAML, gives a key twice, or contains itself.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: not readable ({error.strerror})") from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = _place(path, raw[: error.start].decode("utf-8"))
+        raise UserError(f"{where}: byte 0x{raw[error.start]:02x} is not UTF-8; save it as UTF-8") from None
+    try:
+        contents = json.loads(text, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        contents = _read(path, text)
+    _check(path, contents)
+    return contents
+
+
+def read_sections(path: Path) -> dict[str, Any]:
+    """Return the keys and values of a file; UserError as :func:`read_yaml`, or if it holds anything else."""
+    contents = read_yaml(path)
+    if not isinstance(contents, dict | None):
+        raise UserError(f"{path}: expected keys and values, found {quoted(contents)}")
+    return contents or {}
+
+
+def _read(path: Path, text: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)  # a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else f"{path}"
+        problem = ", ".join(filter(None, (error.context, error.problem)))
+        raise UserError(f"{where}: invalid YAML: {problem:.160}") from None
+    except yaml.reader.ReaderError as error:
+        where = _place(path, text[: error.position])
+        raise UserError(f"{where}: invalid YAML: {quoted(text[error.position])} is not allowed") from None
+    except RecursionError:
+        raise UserError(f"{path}: invalid YAML: lists and sections are nested too deeply") from None
+
+
+def _place(path: Path, before: str) -> str:
+    """Return file, line and column of the character that follows `before`."""
+    return f"{path}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; ValueError if it gives a key twice, so that the YAML reader says where."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _check(path: Path, contents: Any) -> None:
+    """Refuse aliases that multiply each other or lead in a circle, and text that no file could hold."""
+    values, rest = 0, [contents]
+    while rest:
+        value = rest.pop()
+        values += 1
+        if values > MAX_VALUES:
+            raise UserError(f"{path}: more than {MAX_VALUES:,} values, or a section that contains itself")
+        if isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, list):
+            rest += value
+        elif isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise UserError(f"{path}: {quoted(value)} has half of a character (a lone surrogate)")
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice, and says where a value is that does not fit its type."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        first: dict[tuple[str, str], yaml.Node] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            if first.setdefault((key.tag, key.value), key) is not key:
+                line = first[key.tag, key.value].start_mark.line + 1
+                problem = f"key {quoted(key.value)} is given twice, first in line {line}"
+                raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError):
+            # A date in a 13th month, a number of 5,000 digits, !!bool perhaps
+            problem = f"{quoted(node.value)} is not a valid {node.tag.rpartition(':')[2]}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None

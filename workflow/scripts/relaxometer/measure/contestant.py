@@ -1,0 +1,154 @@
+"""A variant at work, in a process of its own: it loads the graph, prepares, and searches when asked.
+
+`variant.py` asks and judges.
+
+Each request is one word and its argument, a source or null:
+
+- nothing, at the start: ``runs_on``, and ``before``, the state of the device;
+- ``prepare``: ``upload_ms``, ``prepare_ms``, the ``resolved`` parameters, and ``graph``, fingerprints of the
+  resident graph as uploaded;
+- ``warm_up``: nothing;
+- ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
+  shape, and ``graph`` after the search; then the columns themselves;
+- ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
+- ``context``: ``after``, the state of the device.
+
+A failure is the last reply: ``status`` and ``reason``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.supervision import Link
+from relaxometer.device import get_device, stopwatch
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.fingerprint import Fingerprint
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.plan.models import Run
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.problem import add_folders
+
+
+def serve(link: Link, run: Run, graph: Graph | Batch, device: str, folders: Sequence[str]) -> None:
+    """Answer requests until there are no more or one fails."""
+    try:
+        add_folders(folders)
+        contestant = _Contestant(run, graph, device)
+    except UserError as error:
+        link.reply(status="usage", reason=str(error))
+        return
+    except BaseException as error:  # SystemExit too
+        link.reply(**_failure(error))
+        return
+    try:
+        link.reply(runs_on=contestant.runs_on, before=contestant.device.context())
+        for request in link.requests():
+            ((what, argument),) = request.items()
+            contestant.answer(link, what, argument)
+    except BrokenPipeError:
+        raise
+    except BaseException as error:  # SystemExit too
+        link.reply(**_failure(error))
+
+
+def _failure(error: BaseException) -> dict[str, str]:
+    """Return status and reason of a failure."""
+    if isinstance(error, variants.Skipped):
+        return {"status": "skipped", "reason": str(error)}
+    if isinstance(error, MemoryError):
+        return {"status": "oom", "reason": str(error) or "out of memory"}
+    if isinstance(error, UserError):
+        return {"status": "error", "reason": str(error)}
+    traceback.print_exception(error)
+    return {"status": "error", "reason": f"{type(error).__name__}: {error}".splitlines()[0]}
+
+
+class _Contestant:
+    """One variant on one graph."""
+
+    def __init__(self, run: Run, graph: Graph | Batch, device: str) -> None:
+        self._run, self._host = run, graph
+        self._module = variants.load_solver(run.problem, run.solver)
+        self.runs_on = self._module.Solver.runs_on
+        self.device = get_device(device)
+
+    def answer(self, link: Link, what: str, argument: Any) -> None:
+        """Answer one request."""
+        if what == "prepare":
+            link.reply(**self._prepare())
+        elif what == "solve":
+            reply, columns = self._solve(argument)
+            link.reply(**reply)
+            for column in columns:
+                link.send_array(column)
+        elif what == "warm_up":
+            self._solver.solve(argument)
+            self.device.synchronize()
+            link.reply()
+        elif what == "instrument":
+            phases: list[Phase] = []
+            self._solver.solve(argument, phases)
+            link.reply(phases=[dataclasses.asdict(phase) for phase in phases])
+        else:
+            link.reply(after=self.device.context())
+
+    def _prepare(self) -> dict[str, Any]:
+        """Upload the graph and construct the solver."""
+        parameters = self._run.solver_parameters
+        graph, device = self._host, self.device
+        with stopwatch() as upload:
+            resident: ResidentGraph | ResidentBatch = (
+                ResidentGraph.upload(device, graph, arcs=parameters.wants_arcs(graph.n_arcs))
+                if isinstance(graph, Graph)
+                else ResidentBatch.upload(device, graph)
+            )
+            device.synchronize()
+        self._fingerprint = Fingerprint(resident)
+        fingerprints = self._fingerprint.take()
+        # The first solver compiles kernels, which is not part of preparing the graph. The second is timed.
+        self._module.Solver(resident, parameters)
+        device.synchronize()
+        with stopwatch() as prepare:
+            self._solver = self._module.Solver(resident, parameters)
+            device.synchronize()
+        return {
+            "upload_ms": upload.ms,
+            "prepare_ms": prepare.ms,
+            "resolved": self._solver.resolved,
+            "graph": fingerprints,
+        }
+
+    def _solve(self, source: int | None) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+        """Time a search; return the reply and the columns of the answer."""
+        # A launch, so that the way to the GPU is warm: until now this process has moved an answer.
+        self._fingerprint.warm_up()
+        with stopwatch() if self.runs_on == "cpu" else self.device.timer() as search:
+            answer = self._solver.solve(source)
+        with stopwatch() as download:
+            columns = {
+                name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()
+            }
+        described = [
+            {"name": name, "dtype": str(column.dtype), "shape": column.shape}
+            for name, column in columns.items()
+        ]
+        reply = {
+            "time_ms": search.ms,
+            "download_ms": download.ms,
+            "phases": answer.phases,
+            "overflowed": bool(getattr(answer, "overflowed", False)),
+            "columns": described,
+            "graph": self._fingerprint.take(),
+        }
+        return reply, list(columns.values())

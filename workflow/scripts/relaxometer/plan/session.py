@@ -1,0 +1,135 @@
+"""One start of the workflow: it leaves nothing stale, and a failure costs only what depends on it.
+
+Snakemake goes on after a failed job, but makes nothing that depends on one: without the graph of one dataset
+there would be no summary of the others. So the workflow runs a second time, without the measurements that
+cannot be made (:func:`prevented`, :func:`finish`). A failed job leaves no file behind, so the next start
+tries it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from relaxometer.core.files import write_json
+from relaxometer.core.scripting import ERRORS, name_of
+from relaxometer.distributed.launch import SCRIPTS
+
+PREVENTED = Path("results/prevented.json")
+"""The measurements that could not be made in the last run: name of the job to reason."""
+
+SECOND = "second_start"
+"""Key of the configuration that tells Snakemake's second start, and its jobs, from the first."""
+
+VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_verdict.txt"))
+"""Their first lines are the last lines of a run."""
+
+SUMMARIES = (Path("results/summary.csv"), Path("results/distributed.csv"), *VERDICTS)
+"""Files that speak of all runs."""
+
+MEASURED = ("run_", "measure_")
+"""Beginnings of the names of the rules that measure."""
+
+WITHDRAWN = Path("results/.withdrawn")
+"""Where results that are about to change lie until the run has ended."""
+
+SHOWN = {"gather.smk", "figures.smk", "pages.smk"}
+"""The files whose rules make only what can be made again from measurements."""
+
+
+def withdraw(summaries: Iterable[Path] = SUMMARIES) -> None:
+    """Delete summaries that are about to change: none may look current if the run does not finish."""
+    for summary in summaries:
+        summary.unlink(missing_ok=True)
+
+
+def _take_away(files: Iterable[Path]) -> None:
+    for file in filter(Path.is_file, files):
+        _move(file, WITHDRAWN / file)
+
+
+def _bring_back() -> None:
+    """Put back what was taken away and not made anew; Snakemake sees whether it is up to date."""
+    for kept in filter(Path.is_file, [*WITHDRAWN.rglob("*")]):
+        file = kept.relative_to(WITHDRAWN)
+        if not file.exists():
+            _move(kept, file)
+
+
+def _move(file: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    file.replace(to)
+
+
+def begin(workflow: Any, *, first: bool) -> None:
+    """Withdraw what this start will replace; the first start of a run also forgets earlier failures."""
+    if workflow.touch:
+        return
+    if first:
+        shutil.rmtree(WITHDRAWN, ignore_errors=True)
+        for file in (ERRORS, PREVENTED):
+            file.unlink(missing_ok=True)
+    jobs = [job for job in workflow.dag.needrun_jobs() if job.output]
+    shown = [job for job in jobs if Path(job.rule.snakefile).name in SHOWN]
+    replaced = {Path(file) for job in shown for file in job.output}
+    _take_away(replaced.difference(SUMMARIES))
+    withdraw(SUMMARIES if len(shown) < len(jobs) else replaced.intersection(SUMMARIES))
+
+
+def prevented(workflow: Any) -> dict[str, str]:
+    """Return the unfinished jobs, by name, with the failure in the way of each.
+
+    Empty if a job is unfinished for another reason: the run was interrupted, or does not keep going.
+    """
+    lines = ERRORS.read_text(encoding="utf-8").splitlines() if ERRORS.is_file() else []
+    said = {line.partition(": ")[0]: line for line in lines}
+
+    @cache
+    def cause(job: Any) -> str | None:
+        if job in workflow.scheduler.failed:
+            return said.get(_name(job), f"{_name(job)}: failed without a message; see {' '.join(job.log)}")
+        return next(filter(None, map(cause, workflow.dag.dependencies[job])), None)
+
+    causes = {_name(job): cause(job) for job in workflow.dag.needrun_jobs()}
+    return {} if None in causes.values() else {name: str(why) for name, why in causes.items()}
+
+
+def _name(job: Any) -> str:
+    return name_of(job.rule.name, job.wildcards)
+
+
+def finish(workflow: Any) -> None:
+    """Make what a failed job has prevented without need: the summary and the report of everything else."""
+    reasons = prevented(workflow)
+    if not any(name.startswith(("gather_", "judge_")) for name in reasons):
+        return
+    try:
+        write_json({name: why for name, why in reasons.items() if name.startswith(MEASURED)}, PREVENTED)
+        _bring_back()
+    except OSError as error:
+        print(f"{PREVENTED}: cannot be written: {error.strerror}", file=sys.stderr)
+        return
+    print("making the summary and the report without what failed", file=sys.stderr, flush=True)
+    files = [str(file) for file in (workflow.main_snakefile, *workflow.overwrite_configfiles)]
+    path = os.pathsep.join(filter(None, [str(SCRIPTS), os.environ.get("PYTHONPATH")]))
+    subprocess.run(
+        [sys.executable, "-m", "relaxometer.plan.second_start", json.dumps(files), *sys.argv[1:]],
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+
+
+def end() -> None:
+    """Print the errors of failed jobs again, then what the verdicts say of the whole run."""
+    shutil.rmtree(WITHDRAWN, ignore_errors=True)
+    if ERRORS.is_file():
+        print(ERRORS.read_text(encoding="utf-8"), end="", file=sys.stderr)
+    for verdict in filter(Path.is_file, VERDICTS):
+        print(verdict.read_text(encoding="utf-8").partition("\n")[0], file=sys.stderr)

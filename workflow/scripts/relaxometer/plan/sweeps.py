@@ -1,0 +1,88 @@
+"""Sweeps: a variant whose parameters are lists stands for one variant per combination of their values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.validation import MAX_NAME, shown
+
+MAX_VARIANTS = 1000
+"""Limit of the variants that one entry stands for."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One variant of an entry.
+
+    Parameters
+    ----------
+    name : str
+        Fits the rules' wildcards.
+    parameters : dict
+        The entry's parameters, without lists.
+    place : str
+        The entry's key and the values that make this variant, for messages.
+    """
+
+    name: str
+    parameters: dict[str, Any]
+    place: str
+
+
+def expand(variant: str, parameters: Mapping[str, Any], origin: str, key: str) -> Iterator[Point]:
+    """Yield the variants that an entry stands for.
+
+    Parameters
+    ----------
+    variant : str
+        The entry's name.
+    parameters : mapping
+        A list stands for several values.
+    origin, key : str
+        The configuration and the entry's key in it, for messages.
+
+    Raises
+    ------
+    UserError
+        If a list is empty, there are too many combinations, or a value makes no name.
+    """
+    swept = {name: value for name, value in parameters.items() if isinstance(value, list)}
+    for name, values in swept.items():
+        if not values:
+            raise UserError(f"{origin}: {key}.{name}: an empty list makes no variant; give it a value")
+    count = math.prod(map(len, swept.values()))
+    if count > MAX_VARIANTS:
+        raise UserError(
+            f"{origin}: {key}: {', '.join(swept)} have {count:,} combinations of values; "
+            f"an entry may have {MAX_VARIANTS:,}"
+        )
+    for combination in itertools.product(*swept.values()):
+        chosen = dict(zip(swept, combination, strict=True))
+        name = "-".join([variant, *(_part(value, f"{origin}: {key}.{of}") for of, value in chosen.items())])
+        if len(name) > MAX_NAME:
+            raise UserError(
+                f"{origin}: {key}: the name {name:.40}... has more than {MAX_NAME} characters; "
+                "give these values entries of their own, with shorter names"
+            )
+        place = " and ".join(f"{of} = {shown(value)}" for of, value in chosen.items())
+        yield Point(name, {**parameters, **chosen}, f"{key} with {place}" if place else key)
+
+
+def _part(value: Any, where: str) -> str:
+    """Return the part of a variant's name that a value makes: 12.5 makes 12p5, and 1.0e+20 makes 1e20."""
+    try:
+        text = str(value).lower()
+    except ValueError:  # Python does not print integers of thousands of digits
+        text = ""
+    part = re.sub(r"[^a-z0-9]+", "-", text.replace(".", "p").replace("+", ""))
+    # A sign is kept, so that -3 and 3 have two names.
+    part = part.rstrip("-") if isinstance(value, int | float) else part.strip("-")
+    if not part:
+        raise UserError(f"{where}: no name can be made of {shown(value)}; give it an entry of its own")
+    return part
