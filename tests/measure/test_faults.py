@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from relaxometer.measure import contestant, variant
+from relaxometer.measure import contestant, measurement
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
@@ -189,7 +189,7 @@ def test_replies_are_not_trusted(monkeypatch):
 
 
 def test_answers_beyond_the_limit_are_proven_in_between(monkeypatch):
-    monkeypatch.setattr(variant, "MAX_UNPROVEN_BYTES", 12 * N)
+    monkeypatch.setattr(measurement, "MAX_UNPROVEN_BYTES", 12 * N)
     timing = Timing(repetitions=3, warmup=1)
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     result = measure(run, GRAPH, np.array([0, 1]), "host")

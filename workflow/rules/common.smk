@@ -17,6 +17,7 @@ from relaxometer.problems.variants import solver_modules
 from relaxometer.measure.jobs import STUDIES
 from relaxometer.plan.load import with_types
 from relaxometer.plan import session
+from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
@@ -129,3 +130,22 @@ def run_code(wildcards):
     """Hash of the code that runs and proves the variant that a job's wildcards name."""
     solver = solver_modules(wildcards.problem)[run_of(wildcards).solver]
     return code_hash("measure.variant", solver.removeprefix("relaxometer."))
+
+
+RIVAL_LINES = sorted(
+    {run.variant for run in PLAN.runs.values() if isinstance(run, RivalRun)}
+)
+"""The names that rivals have in this configuration; no variant has one of them."""
+
+
+def rival_inputs(wildcards):
+    """What a rival is run on, and how it is started unless the configuration says so."""
+    run, inputs = run_of(wildcards), run_inputs(wildcards)
+    if not run.command:
+        inputs["installed"] = f"results/rivals/{run.solver}.json"
+    return inputs
+
+
+def rival_code(wildcards):
+    """Hash of the code that runs and proves a rival, and of its own files."""
+    return code_hash("measure.rival") + PLAN.rivals[run_of(wildcards).solver].code

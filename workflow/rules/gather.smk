@@ -114,7 +114,7 @@ rule accept_answers:
     conda:
         "../envs/relaxometer.yaml"
     script:
-        "../scripts/accept_answers.py"
+        "../scripts/judge_answers.py"
 
 
 rule compare_claims:

@@ -1,12 +1,23 @@
-"""Write the verdict on all answers: the measurements that are not ok, and why."""
+"""Write the verdict on all answers, or fail upon one that names a wrong answer or an error.
 
+The second comes after everything else has been made.
+"""
+
+import sys
 from pathlib import Path
 
+from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_text
 from relaxometer.core.scripting import job
 from relaxometer.results.gather import verdict
 
 with job(snakemake):
-    throughput = [Path(file) for file in snakemake.input.throughput]
-    text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost)
-    write_text(text, Path(snakemake.output[0]))
+    if snakemake.rule == "accept_answers":
+        head, *lines = Path(snakemake.input[0]).read_text(encoding="utf-8").splitlines()
+        print("\n".join(lines), file=sys.stderr)
+        if head.startswith("error:"):
+            raise UserError(f"{snakemake.input[0]} names {len(lines)} measurements that are not ok")
+    else:
+        throughput = [Path(file) for file in snakemake.input.throughput]
+        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost)
+        write_text(text, Path(snakemake.output[0]))

@@ -35,11 +35,11 @@ from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
-from relaxometer.measure.jobs import STUDIES, run_study, run_variant
+from relaxometer.measure.jobs import STUDIES, run_rival, run_study, run_variant
 from relaxometer.measure.ranks import arguments_of, check_gpus
 from relaxometer.measure.sources import sources_table
 from relaxometer.plan.load import load_plan
-from relaxometer.plan.models import DistributedRun, Run
+from relaxometer.plan.models import DistributedRun, RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.session import withdraw
 from relaxometer.problems.problem import load_problem, problem_names
@@ -94,10 +94,14 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
 
     def variant(run: Run) -> Job:
         folder = Path("results/runs", run.problem, run.graph, run.variant)
-        return Job(
-            folder / "context.json",
-            lambda graph: run_variant(run, graph, sources_of(plan, run.problem, graph), device, folder),
-        )
+
+        def do(graph: Any) -> set[str]:
+            what = graph, sources_of(plan, run.problem, graph), device, folder
+            if isinstance(run, RivalRun):
+                return run_rival(run, plan.rivals[run.solver], None, *what)
+            return run_variant(run, *what)
+
+        return Job(folder / "context.json", do)
 
     def study(kind: str) -> Job:
         path = Path(STUDIES[kind].path.format(graph=name))

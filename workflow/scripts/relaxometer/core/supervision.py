@@ -136,7 +136,7 @@ class Child:
             self._process.join(GRACE_S)
             if self._expired:
                 raise DeadlinePassed from error
-            raise ChildDied(_cause_of_death(self._process.exitcode)) from error
+            raise ChildDied(cause_of_death(self._process.exitcode)) from error
         except (ValueError, RecursionError) as error:
             raise ChildDied("sent a reply that is not JSON") from error
         finally:
@@ -154,6 +154,12 @@ class Child:
         self._process.join()
 
 
+def die_with_parent() -> None:
+    """Have this process killed when the one that started it ends; without effect where it is not Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+
+
 def _begin(
     serve: Callable[..., None], connection: Connection, parents: Connection, arguments: tuple[Any, ...]
 ) -> None:
@@ -161,8 +167,7 @@ def _begin(
     # Otherwise the child would hold the pipe open after its parent's death.
     parents.close()
     os.setsid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    die_with_parent()
     code = 1
     try:
         serve(Link(connection), *arguments)
@@ -190,7 +195,8 @@ def _number(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-def _cause_of_death(exit_code: int | None) -> str:
+def cause_of_death(exit_code: int | None) -> str:
+    """Return in words how a process ended."""
     if exit_code is None:
         return "closed its connection"
     if exit_code < 0:

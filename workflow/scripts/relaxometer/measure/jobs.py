@@ -20,10 +20,15 @@ from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.extract_min import time_all
+from relaxometer.measure.measurement import Measurement, write_measurement
+from relaxometer.measure.rival import measure_rival
 from relaxometer.measure.throughput import measure_throughput
 from relaxometer.measure.updates import measure_updates
-from relaxometer.measure.variant import measure, write_measurement
-from relaxometer.plan.models import Config, Run
+from relaxometer.measure.variant import measure
+from relaxometer.plan.models import Config, RivalRun, Run
+from relaxometer.rivals.definition import Rival
+from relaxometer.rivals.exchange import export
+from relaxometer.rivals.installation import installation, read_installation
 
 Statuses = set[str]
 
@@ -44,12 +49,45 @@ def run_variant(
     folder : Path
         Where the results go.
     """
+    return _written(measure(run, graph, _sources(run, drawn), device), run, folder)
+
+
+def run_rival(
+    run: RivalRun,
+    rival: Rival,
+    installed: str | None,
+    graph: Graph | Batch,
+    drawn: npt.NDArray[np.int64] | None,
+    device: str,
+    folder: Path,
+) -> Statuses:
+    """Run a rival as :func:`run_variant` runs a variant.
+
+    Parameters
+    ----------
+    run : RivalRun
+    rival : Rival
+    installed : str or None
+        The file that says how to start it; None if ``run.command`` does.
+    graph, drawn, device, folder
+        As there.
+    """
+    exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
+    start = read_installation(Path(installed)) if installed else installation(rival, run.command)
+    return _written(
+        measure_rival(run, rival, start, graph, exchange, _sources(run, drawn), device), run, folder
+    )
+
+
+def _sources(run: Run, drawn: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
+    """Return the sources of a run: a single 0 where searches have none."""
     if drawn is None:
-        sources = np.zeros(1, dtype=np.int64)
-    else:
-        count = run.timing.sources
-        sources = drawn[:count] if isinstance(count, int) else drawn
-    result = measure(run, graph, sources, device)
+        return np.zeros(1, dtype=np.int64)
+    count = run.timing.sources
+    return drawn[:count] if isinstance(count, int) else drawn
+
+
+def _written(result: Measurement, run: Run, folder: Path) -> Statuses:
     write_measurement(result, run.problem, folder)
     return {row["status"] for row in result.runs}
 

@@ -105,8 +105,39 @@ class Variant(Section):
         return entry
 
 
+class RivalEntry(Section):
+    """A rival with its parameters, as a problem's `rivals` name it.
+
+    All other keys are parameters of its adapter. A list of values makes one line per value.
+
+    Parameters
+    ----------
+    rival : str, optional
+        Name of the rival's folder; the entry's own name if left out.
+    command : str, optional
+        Starts the adapter, words as in a shell: for a program that you have built.
+    threads : int, optional
+        Threads of a rival that runs on all cores; as many as there are cores if left out.
+    tune : dict of str to list, optional
+        Parameters and the values to try. The fastest ones on two other sources are used, and an entry
+        without `tune` shows the defaults.
+    graphs : list of str, optional
+        Run only on these graphs.
+    timing : TimingOverride, optional
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    rival: Name | None = None
+    command: Annotated[str, Field(min_length=1)] | None = None
+    threads: Annotated[int, Field(ge=1, le=4096)] | None = None
+    tune: dict[str, Annotated[list[Any], Field(min_length=1, max_length=16)]] = {}
+    graphs: list[Name] | None = None
+    timing: TimingOverride = TimingOverride()
+
+
 class Problem(Section):
-    """The graphs and variants of one problem.
+    """The graphs, variants and rivals of one problem.
 
     Parameters
     ----------
@@ -114,10 +145,13 @@ class Problem(Section):
         Datasets by name.
     variants : dict of str to Variant or False
         Variants by name. An empty value means all defaults; False removes a variant of an earlier file.
+    rivals : dict of str to RivalEntry or False
+        Other people's programs, in the same way.
     """
 
     graphs: list[Name] = []
     variants: dict[Name, Variant | LeftOut | None] = {}
+    rivals: dict[Name, RivalEntry | LeftOut | None] = {}
 
 
 class Series(Section):
@@ -234,6 +268,8 @@ class Config(Section):
     timing : Timing
     kernels : list of str
         Folders with variants and problems of your own; see ``docs/adding.md``.
+    rivals : list of str
+        Folders with rivals of your own; see ``docs/rivals.md``.
     sssp, bfs, dominators, ... : Problem
         One section per problem.
     distributed : dict of str to Series or False
@@ -249,6 +285,7 @@ class Config(Section):
     datasets: dict[Name, dict[str, Any]] = {}
     timing: Timing = Timing()
     kernels: list[str] = []
+    rivals: list[str] = []
     distributed: dict[Name, Series | LeftOut] = {}
     throughput: Throughput = Throughput()
     updates: Updates = Updates()
@@ -303,6 +340,18 @@ class Run(Section):
         """Return this run with its parameters already parsed."""
         self._solver_parameters = parameters
         return self
+
+
+class RivalRun(Run):
+    """One job: a rival on a graph; `solver` is its name, `parameters` are those of its adapter as given.
+
+    `kind` says what it runs on: ``cpu-1``, ``cpu-all`` or ``gpu``.
+    """
+
+    kind: str
+    command: str | None = None
+    threads: int | None = None
+    tune: dict[str, list[Any]] = {}
 
 
 class DistributedRun(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from relaxometer.plan.models import (
     DistributedRun,
     Folders,
     Problem,
+    RivalEntry,
+    RivalRun,
     Run,
     Series,
     Timing,
@@ -26,6 +29,7 @@ from relaxometer.plan.models import (
 )
 from relaxometer.plan.sweeps import expand
 from relaxometer.problems import problem, variants
+from relaxometer.rivals.definition import find_rivals
 
 MAX_RUNS = 10_000
 """Limit of the runs of a configuration; Snakemake needs minutes to plan as many jobs."""
@@ -51,9 +55,11 @@ class Plan:
     Attributes
     ----------
     config : Config
+    rivals : dict of str to Rival
+        All that there are, by name.
     datasets : dict of str to Dataset
     runs : dict of (str, str, str) to Run
-        By problem, graph and variant.
+        By problem, graph and variant; those of rivals are of class `RivalRun`.
     distributed : dict of str to DistributedRun
         By name.
     lost_runs : list of (Run, str)
@@ -73,6 +79,7 @@ class Plan:
         self.origin = origin
         problem.add_folders(validated(Folders, dict(config), origin).kernels, origin)
         self.config = validated(config_model(problem.problem_names()), dict(config), origin)
+        self.rivals = find_rivals(self.config.rivals, origin)
         self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
         self._check_searches(self.config.timing, "timing")
         self.runs = self._all_runs()
@@ -85,7 +92,8 @@ class Plan:
     def _all_runs(self) -> dict[tuple[str, str, str], Run]:
         runs: dict[tuple[str, str, str], Run] = {}
         for name in problem.problem_names():
-            for run in self._runs_of(name, self.config.problem(name)):
+            section = self.config.problem(name)
+            for run in itertools.chain(self._runs_of(name, section), self._rival_runs(name, section)):
                 runs[run.problem, run.graph, run.variant] = run
                 if len(runs) > MAX_RUNS:
                     raise UserError(
@@ -136,7 +144,12 @@ class Plan:
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
         self.lost_runs = _take_out(
-            self.runs, reasons, lambda run: ("run_variant", run.problem, run.graph, run.variant)
+            self.runs,
+            reasons,
+            lambda run: (
+                "run_rival" if isinstance(run, RivalRun) else "run_variant",
+                *(run.problem, run.graph, run.variant),
+            ),
         )
         self.lost_distributed = _take_out(
             self.distributed,
@@ -212,6 +225,41 @@ class Plan:
                         parameters=point.parameters,
                         timing=timing,
                     ).with_parsed(parsed)
+
+    def _rival_runs(self, name: str, section: Problem) -> Iterable[RivalRun]:
+        for entry, given in section.rivals.items():
+            if given is False:
+                continue
+            spec = given or RivalEntry()
+            key = f"{name}.rivals.{entry}"
+            rival = spec.rival or entry
+            able = {one: known for one, known in self.rivals.items() if name in known.definition.problems}
+            self._one_of(rival, able, key, f"rival for {name}")
+            definition = able[rival].definition
+            for graph in spec.graphs or []:
+                self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            timing = self._timing(spec.timing, key)
+            for parameter in [*(spec.model_extra or {}), *spec.tune]:
+                self._one_of(parameter, definition.parameters, key, f"parameter of {rival}")
+            for point in expand(entry, spec.model_extra or {}, self.origin, key):
+                if point.name in section.variants:
+                    raise UserError(f"{self.origin}: {point.place}: a variant is called {point.name!r} too")
+                for graph in spec.graphs or section.graphs:
+                    takes = definition.problems[name].takes
+                    if takes not in ("either", "batch" if self.datasets[graph].is_batch else "graph"):
+                        continue
+                    yield RivalRun(
+                        problem=name,
+                        graph=graph,
+                        variant=point.name,
+                        solver=rival,
+                        parameters=point.parameters,
+                        timing=timing,
+                        kind=definition.class_,
+                        command=spec.command,
+                        threads=spec.threads,
+                        tune=spec.tune,
+                    )
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
         """Yield a run for each number of ranks of a series."""

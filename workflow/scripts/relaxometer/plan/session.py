@@ -21,12 +21,16 @@ from typing import Any
 from relaxometer.core.files import write_json
 from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.distributed.launch import SCRIPTS
+from relaxometer.rivals.installation import forget_absent
 
 PREVENTED = Path("results/prevented.json")
 """The measurements that could not be made in the last run: name of the job to reason."""
 
 SECOND = "second_start"
 """Key of the configuration that tells Snakemake's second start, and its jobs, from the first."""
+
+INSTALLATIONS = Path("results/rivals")
+"""Where it says how each rival is started."""
 
 VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_verdict.txt"))
 """Their first lines are the last lines of a run."""
@@ -127,8 +131,9 @@ def finish(workflow: Any) -> None:
 
 
 def end() -> None:
-    """Print the errors of failed jobs again, then what the verdicts say of the whole run."""
+    """Print the errors of failed jobs again, then what the verdicts say; forget which rivals are absent."""
     shutil.rmtree(WITHDRAWN, ignore_errors=True)
+    forget_absent(INSTALLATIONS)
     if ERRORS.is_file():
         print(ERRORS.read_text(encoding="utf-8"), end="", file=sys.stderr)
     for verdict in filter(Path.is_file, VERDICTS):

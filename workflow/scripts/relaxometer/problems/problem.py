@@ -18,7 +18,7 @@ import numpy as np
 from relaxometer import problems
 from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.graphs.graph import UNREACHED
+from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.phases import Phase
 
 FIRST = ("sssp", "bfs", "dominators")
@@ -55,6 +55,9 @@ class Problem:
     reached : callable
         Maps the columns of an answer to a mask of the vertices that the search reached. By default, those
         whose first column is not 2**32 - 1.
+    complete : callable, optional
+        ``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
+        rivals that give no more.
     """
 
     columns: Mapping[str, type[np.generic]]
@@ -64,6 +67,7 @@ class Problem:
     takes_batches: bool = False
     proof_reads_arcs: bool = True
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
+    complete: Callable[[Graph, int, Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 class Answer(Protocol):

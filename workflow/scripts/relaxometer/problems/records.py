@@ -17,6 +17,7 @@ RUNS = pa.schema(
         ("upload_ms", pa.float64()),
         ("download_ms", pa.float64()),
         ("certify_ms", pa.float64()),
+        ("clock_ms", pa.float64()),
         ("phases", pa.int64()),
         ("relaxed_arcs", pa.int64()),
         ("reached", pa.int64()),
@@ -26,7 +27,10 @@ RUNS = pa.schema(
         ("reason", pa.string()),
     ]
 )
-"""One row per (source, repetition)."""
+"""One row per (source, repetition).
+
+``time_ms`` is by the contestant's clock; ``clock_ms``, of rivals only, by ours, with the way there and back.
+"""
 
 
 def certificates_schema(problem: Problem) -> pa.Schema:

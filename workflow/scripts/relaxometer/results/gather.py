@@ -20,17 +20,27 @@ KEY = ["problem", "graph", "variant"]
 SUMMARY = [
     *(*KEY, "device_kind", "device", "status", "reason", "sources", "repetitions"),
     *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "phases", "certified"),
+    *("prepare_ms", "class", "rival", "version"),
 ]
 """Columns of ``summary.csv``."""
 
-SEVERITY = ["ok", "skipped", "timeout", "oom", "error", "invalid"]
+FAILURES = {"error", "invalid"}
+"""Statuses that fail the whole workflow at its end."""
+
+SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom", "error", "invalid"]
 """Statuses from best to worst; a variant has the worst of its rows."""
+
+PROVEN = ["ok", "disputed"]
+"""Statuses of searches whose answer is proven; the times of disputed ones are by our own clock."""
+
+UNTIMED = FAILURES | {"unproven"}
+"""Statuses without a time in the summary."""
+
+QUIET = {"ok", "skipped", "absent", "unproven"}
+"""Statuses that a verdict does not name."""
 
 NOTHING = pa.table({key: pa.array([], pa.string()) for key in KEY})
 """The gathered file of no run."""
-
-FAILURES = {"error", "invalid"}
-"""Statuses that fail the whole workflow at its end."""
 
 MAX_NAMED = 30
 """Most measurements that the first line of a verdict names."""
@@ -48,8 +58,9 @@ def gather(folders: list[Path], file: str) -> pa.Table:
     Returns
     -------
     Table
-        The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``
-        and a ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
+        The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``,
+        ``class`` (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one) and a
+        ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
         that is a string in some variants is one in all. Without runs, the first three columns only.
     """
     if not folders:
@@ -72,10 +83,18 @@ def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> p
         raise UserError(f"results/runs/{folder}: made by an older version; delete it and run again")
     identity = {key: run[key] for key in KEY} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
+    identity |= {"class": run.get("kind") or _class_of(context), "rival": "kind" in run}
     for name, value in context.get("parameters", {}).items():
         identity[f"parameter_{name}"] = str(value) if name in worded else value
     columns = {name: pa.array([value] * len(table)) for name, value in identity.items()}
     return pa.table({**columns, **{name: table[name] for name in table.column_names}})
+
+
+def _class_of(context: Mapping[str, Any]) -> str:
+    """Return what a variant runs on."""
+    if context["device_kind"] != "cpu":
+        return {"cuda": "gpu", "host": "emulated"}[context["device_kind"]]
+    return "cpu-1" if context.get("parameters", {}).get("threads", 1) == 1 else "cpu-all"
 
 
 def summarise(timings: pa.Table, lost: Sequence[Mapping[str, str]] = ()) -> pd.DataFrame:
@@ -102,23 +121,23 @@ def summarise(timings: pa.Table, lost: Sequence[Mapping[str, str]] = ()) -> pd.D
 
 
 def _lost_line(run: Mapping[str, str]) -> dict[str, Any]:
-    return {**run, "status": "error", "sources": 0, "repetitions": 0, "certified": 0.0}
+    return {**run, "status": "error", "sources": 0, "repetitions": 0, "certified": 0.0, "rival": False}
 
 
 def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
-    worst = max(rows["status"], key=SEVERITY.index)
+    worst, first = max(rows["status"], key=SEVERITY.index), rows.iloc[0]
     reasons = rows.loc[rows["status"] == worst, "reason"]
-    good = rows[rows["status"] == "ok"]
+    good = rows[rows["status"].isin(PROVEN)]
     line = {
         **key,
-        "device_kind": rows["device_kind"].iloc[0],
-        "device": rows["device"].iloc[0],
+        "device_kind": first["device_kind"],
+        "device": first["device"],
         "status": worst,
         "reason": reasons.iloc[0],
         "sources": good["source"].nunique(),
         "repetitions": rows["repetition"].nunique(),
     }
-    if worst in FAILURES or good.empty:
+    if worst in UNTIMED or good.empty:
         times = dict.fromkeys(("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "phases"), np.nan)
     else:
         median, low, high = bootstrap_median(good.groupby("source")["time_ms"].median())
@@ -129,7 +148,13 @@ def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
             "mteps": float((good["reached_arcs"] / good["time_ms"]).median() / 1e3),
             "phases": good["phases"].median(),
         }
-    return {**line, **times, "certified": len(good) / len(rows)}
+    return {
+        **line,
+        **times,
+        "certified": len(good) / len(rows) if worst != "unproven" else 0.0,
+        **{key: first.get(key) for key in ("prepare_ms", "class", "rival")},
+        "version": first.get("parameter_version"),
+    }
 
 
 def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] = ()) -> str:
@@ -154,7 +179,7 @@ def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] 
         for row in launches.itertuples():
             outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
     outcomes += [("a study", "error", reason) for reason in lost]
-    bad = [outcome for outcome in outcomes if outcome[1] not in ("ok", "skipped")]
+    bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
     failed = [outcome for outcome in bad if outcome[1] in FAILURES]
     lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
     named = ", ".join(f"{what} ({status})" for what, status, _ in bad[:MAX_NAMED])

@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
+from relaxometer.graphs.tree import shortest_path_tree
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from relaxometer.problems.problem import Problem, Solver
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
-PROBLEM = Problem({"level": np.uint32, "predecessor": np.uint32}, tuple(RULES), BfsCertifier)
+PROBLEM = Problem(
+    {"level": np.uint32, "predecessor": np.uint32},
+    tuple(RULES),
+    BfsCertifier,
+    complete=lambda graph, source, columns: {
+        "predecessor": shortest_path_tree(graph, source, columns["level"], hops=True)
+    },
+)
 
 
 @dataclass(frozen=True)

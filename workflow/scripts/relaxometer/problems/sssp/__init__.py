@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 
 from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
+from relaxometer.graphs.tree import shortest_path_tree
 from relaxometer.problems.problem import Problem, Solver
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
-PROBLEM = Problem({"distance": np.uint32, "predecessor": np.uint32}, tuple(RULES), SsspCertifier)
+PROBLEM = Problem(
+    {"distance": np.uint32, "predecessor": np.uint32},
+    tuple(RULES),
+    SsspCertifier,
+    complete=lambda graph, source, columns: {
+        "predecessor": shortest_path_tree(graph, source, columns["distance"])
+    },
+)
 
 
 @dataclass(frozen=True)

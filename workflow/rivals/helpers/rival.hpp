@@ -1,0 +1,210 @@
+// The adapter's side of the protocol in docs/rivals.md, for C++ programs.
+//
+// An adapter is a class and one call:
+//
+//   struct Mine : rival::Adapter {
+//       Mine(const rival::Graph& graph, const rival::Job& job) { ... }      // timed as loading
+//       void solve(int64_t source) override { ... }                         // timed
+//       void answer(rival::Answer& out) override { out.column("distance", distance); }
+//   };
+//   int main(int count, char** arguments) { return rival::serve<Mine>(count, arguments); }
+//
+// Messages go over the standard output that the process started with; whatever a library prints goes to the
+// standard error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <unistd.h>
+#include <vector>
+
+namespace rival {
+
+constexpr uint32_t none = UINT32_MAX;
+
+// The rival does not suit the graph, and why.
+struct Skipped : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+template <typename Value>
+std::vector<Value> read_array(const std::string& path)
+{
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    if (!file) throw std::runtime_error(path + " cannot be read");
+    std::vector<Value> values(static_cast<size_t>(file.tellg()) / sizeof(Value));
+    file.seekg(0);
+    file.read(reinterpret_cast<char*>(values.data()),
+              static_cast<std::streamsize>(values.size() * sizeof(Value)));
+    return values;
+}
+
+// The arcs of vertex v are offsets[v] to offsets[v + 1] - 1.
+struct Graph {
+    std::string folder;
+    std::vector<int64_t> offsets;
+    std::vector<uint32_t> targets, weights;
+
+    explicit Graph(const std::string& where)
+        : folder(where),
+          offsets(read_array<int64_t>(where + "/offsets.i64")),
+          targets(read_array<uint32_t>(where + "/targets.u32")),
+          weights(read_array<uint32_t>(where + "/weights.u32"))
+    {
+    }
+
+    size_t vertices() const
+    {
+        return offsets.size() - 1;
+    }
+    size_t arcs() const
+    {
+        return targets.size();
+    }
+};
+
+// The problem, and the parameters as the configuration has them.
+struct Job {
+    std::string problem;
+    std::map<std::string, std::string> parameters;
+
+    std::string text(const std::string& name, const std::string& otherwise) const
+    {
+        auto found = parameters.find(name);
+        return found == parameters.end() ? otherwise : found->second;
+    }
+    double number(const std::string& name, double otherwise) const
+    {
+        auto found = parameters.find(name);
+        return found == parameters.end() ? otherwise : std::stod(found->second);
+    }
+};
+
+// Where the columns of an answer go, each with one value per vertex.
+class Answer {
+public:
+    explicit Answer(std::string folder) : folder_(std::move(folder))
+    {
+    }
+
+    template <typename Value>
+    void column(const std::string& name, const std::vector<Value>& values)
+    {
+        static_assert(std::is_arithmetic<Value>::value, "a column holds numbers");
+        const char kind = std::is_floating_point<Value>::value ? 'f'
+                          : std::is_signed<Value>::value       ? 'i'
+                                                               : 'u';
+        std::ofstream file(folder_ + "/" + name + "." + kind + std::to_string(8 * sizeof(Value)),
+                           std::ios::binary);
+        file.write(reinterpret_cast<const char*>(values.data()),
+                   static_cast<std::streamsize>(values.size() * sizeof(Value)));
+        if (!file.flush()) throw std::runtime_error("the answer cannot be written");
+    }
+
+private:
+    std::string folder_;
+};
+
+struct Adapter {
+    virtual ~Adapter() = default;
+    virtual std::string facts() const
+    {
+        return "version=unknown";
+    }  // words name=value
+    virtual void prepare()
+    {
+    }
+    virtual void solve(int64_t source) = 0;  // -1 if there is no source
+    virtual void answer(Answer& out) = 0;
+};
+
+class Stopwatch {
+public:
+    std::string ms() const
+    {
+        std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin_;
+        return std::to_string(passed.count());
+    }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+inline void say(FILE* messages, const std::string& line)
+{
+    std::fprintf(messages, "%s\n", line.c_str());
+    std::fflush(messages);
+}
+
+template <typename Mine>
+void answer_messages(FILE* messages, const std::string& folder, const Job& job)
+{
+    Stopwatch loading;
+    const Graph graph(folder);
+    Mine mine(graph, job);
+    say(messages, "loaded " + loading.ms());
+    Stopwatch preparing;
+    mine.prepare();
+    say(messages, "ready " + preparing.ms() + " " + mine.facts());
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        const size_t space = line.find(' ');
+        const std::string word = line.substr(0, space);
+        const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
+        if (word == "solve") {
+            const int64_t source = rest.empty() ? -1 : std::stoll(rest);
+            Stopwatch search;
+            mine.solve(source);
+            say(messages, "done " + search.ms());
+        } else if (word == "give") {
+            Answer out(rest);
+            mine.answer(out);
+            say(messages, "given");
+        } else if (word == "ping") {
+            say(messages, "pong");
+        } else if (word == "end") {
+            return;
+        }
+    }
+}
+
+template <typename Mine>
+int serve(int count, char** arguments)
+{
+    FILE* messages = fdopen(dup(1), "w");
+    dup2(2, 1);
+    if (count < 3) {
+        std::fprintf(stderr, "usage: %s FOLDER PROBLEM [NAME=VALUE]...\n", arguments[0]);
+        return 2;
+    }
+    Job job{arguments[2], {}};
+    for (int i = 3; i < count; ++i) {
+        const std::string option = arguments[i];
+        const size_t equals = option.find('=');
+        job.parameters[option.substr(0, equals)] =
+            equals == std::string::npos ? "" : option.substr(equals + 1);
+    }
+    try {
+        answer_messages<Mine>(messages, arguments[1], job);
+        return 0;
+    } catch (const Skipped& why) {
+        say(messages, std::string("skipped ") + why.what());
+    } catch (const std::bad_alloc&) {
+        say(messages, "oom out of memory");
+    } catch (const std::exception& error) {
+        say(messages, std::string("error ") + error.what());
+    }
+    return 1;
+}
+
+}  // namespace rival

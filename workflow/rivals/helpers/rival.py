@@ -1,0 +1,162 @@
+"""The adapter's side of the protocol in ``docs/rivals.md``, for libraries with a Python interface.
+
+An adapter is a class and one call::
+
+    class Mine(Rival):
+        version = mine.__version__
+
+        def __init__(self, graph, problem, parameters):  # timed as loading
+            self.graph = mine.Graph(graph.offsets, graph.targets, graph.weights)
+
+        def solve(self, source):  # timed
+            self.found = self.graph.shortest_paths(source)
+
+        def answer(self):  # not timed
+            return {"distance": self.found.distances}
+
+
+    serve(Mine)
+
+It needs NumPy and nothing else. Messages go over the standard output that the process started with; whatever
+a library prints goes to the standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+TYPES = {"<u4": "u32", "<i4": "i32", "<u8": "u64", "<i8": "i64", "<f4": "f32", "<f8": "f64"}
+
+
+class Skipped(Exception):
+    """The rival does not suit the graph, and why."""
+
+
+class Graph:
+    """The graph of a job, or a batch of graphs.
+
+    Attributes
+    ----------
+    n_vertices, n_arcs : int
+    offsets : ndarray of shape (n_vertices + 1,), int64
+        The arcs of vertex v are ``offsets[v]`` to ``offsets[v + 1] - 1``.
+    targets : ndarray of shape (n_arcs,), uint32
+    weights : ndarray of shape (n_arcs,), uint32
+        None of a batch.
+    first_vertex : ndarray of shape (n_graphs + 1,), int64
+        Where the vertices of each graph of a batch begin; None of a graph.
+    entries : ndarray of shape (n_graphs,), uint32
+        The entry of each graph of a batch, counted within the graph.
+    folder : Path
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.facts = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+        self.n_vertices, self.n_arcs = self.facts["vertices"], self.facts["arcs"]
+        self.offsets = self._array("offsets.i64", "<i8")
+        self.targets = self._array("targets.u32", "<u4")
+        self.weights = self._array("weights.u32", "<u4")
+        self.first_vertex = self._array("first_vertex.i64", "<i8")
+        self.entries = self._array("entries.u32", "<u4")
+
+    def _array(self, name: str, dtype: str):
+        path = self.folder / name
+        return np.fromfile(path, dtype) if path.exists() else None
+
+    @property
+    def tails(self):
+        """Tail of every arc, shape (n_arcs,), uint32."""
+        return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), np.diff(self.offsets))
+
+
+class Rival:
+    """A library at work on one graph; an adapter derives from it."""
+
+    version = "unknown"
+
+    def __init__(self, graph: Graph, problem: str, parameters: dict[str, str]):
+        """Load the graph into the library's own form."""
+
+    def prepare(self) -> None:
+        """Do once for all searches what the library offers to do."""
+
+    def solve(self, source: int | None) -> None:
+        """Search from a source; None if there is none."""
+        raise NotImplementedError
+
+    def answer(self) -> dict:
+        """Return the columns of the last search's answer, arrays of one value per vertex."""
+        raise NotImplementedError
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What to record, such as parameters that the library chose."""
+        return {}
+
+
+def serve(rival: type[Rival]) -> None:
+    """Answer messages until the standard input ends."""
+    messages = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)
+    try:
+        _serve(rival, messages)
+    except Skipped as why:
+        print("skipped", _line(why), file=messages)
+    except MemoryError as why:
+        print("oom", _line(why), file=messages)
+    except Exception as error:
+        print("error", _line(f"{type(error).__name__}: {error}"), file=messages)
+        raise
+
+
+def _serve(rival: type[Rival], messages) -> None:
+    folder, problem, *options = sys.argv[1:]
+    parameters = dict(option.split("=", 1) for option in options)
+    begin = time.perf_counter()
+    mine = rival(Graph(Path(folder)), problem, parameters)
+    print("loaded", _ms(begin), file=messages)
+    begin = time.perf_counter()
+    mine.prepare()
+    ready = _ms(begin)
+    facts = [f"{name}={_word(value)}" for name, value in {"version": mine.version, **mine.facts}.items()]
+    print("ready", ready, *facts, file=messages)
+    for line in sys.stdin:
+        word, _, rest = line.rstrip("\n").partition(" ")
+        if word == "solve":
+            source = int(rest) if rest else None
+            begin = time.perf_counter()
+            mine.solve(source)
+            print("done", _ms(begin), file=messages)
+        elif word == "give":
+            _write(mine.answer(), Path(rest))
+            print("given", file=messages)
+        elif word == "ping":
+            print("pong", file=messages)
+        elif word == "end":
+            return
+
+
+def _write(answer: dict, folder: Path) -> None:
+    for name, values in answer.items():
+        column = np.ascontiguousarray(values)
+        ending = TYPES[column.dtype.newbyteorder("<").str]
+        column.astype(column.dtype.newbyteorder("<"), copy=False).tofile(folder / f"{name}.{ending}")
+
+
+def _ms(begin: float) -> str:
+    return f"{(time.perf_counter() - begin) * 1e3:.6f}"
+
+
+def _word(value: object) -> str:
+    return "-".join(str(value).split()) or "none"
+
+
+def _line(text: object) -> str:
+    return " ".join(str(text).split())[:500]

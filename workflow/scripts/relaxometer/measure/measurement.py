@@ -1,0 +1,371 @@
+"""Measures a contestant on one graph: searches, then proofs, and the rows that result.
+
+A contestant is a variant (`variant.py`) or a rival (`rival.py`), in a process of its own; a second process
+proves, and neither sees the other. This process opens no device.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from relaxometer.core.environment import cpu_model, environment
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_json, write_table
+from relaxometer.core.progress import Progress
+from relaxometer.core.supervision import Child, ChildDied
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.measure.proofs import Search, serve_proofs
+from relaxometer.plan.models import Run
+from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.problem import Problem, load_problem
+from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
+
+MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
+"""Limit on the answers kept; beyond it the contestant waits while they are proven."""
+
+MAX_REASON = 1000
+"""Limit on the characters of a reason."""
+
+
+@dataclass
+class Measurement:
+    """Results of one variant on one graph.
+
+    Parameters
+    ----------
+    runs, certificates, phases : list of dict
+        Rows of the tables `RUNS`, :func:`certificates_schema` and `PHASES`.
+    answer : dict of str to ndarray
+        Columns of the first source's answer; empty arrays if there is none.
+    context : dict
+        Machine, versions and parameters in force.
+    """
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+    phases: list[dict[str, Any]] = field(default_factory=list)
+    answer: dict[str, np.ndarray] = field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+class Failed(Exception):  # noqa: N818 - a status
+    """The contestant failed: the status of the rows left, and the reason."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        self.status, self.reason = status, reason
+
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Reply(BaseModel):
+    """A reply of a contestant, which may be nonsense."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    @classmethod
+    def read(cls, reply: dict[str, Any]) -> Self:
+        """Return a reply that is what it must be; Failed if it is not."""
+        try:
+            return cls.model_validate(reply)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise Failed("error", f"{where}: {first['msg']}, got {repr(first['input'])[:80]}") from error
+
+
+class Begun(Reply):
+    """Where a contestant runs, and the state of the device before."""
+
+    runs_on: Literal["device", "cpu"]
+    before: dict[str, Any]
+
+
+class Prepared(Reply):
+    """What it took to take the graph in, the parameters in force, and the resident graph's fingerprints."""
+
+    upload_ms: Milliseconds
+    prepare_ms: Milliseconds
+    resolved: dict[str, Any]
+    graph: dict[str, int]
+
+
+class Found(Reply):
+    """A search, apart from its answer."""
+
+    time_ms: Milliseconds
+    download_ms: Milliseconds
+    phases: Count | None
+    overflowed: bool
+    graph: dict[str, int] = {}
+    clock_ms: Milliseconds | None = None
+    """By the clock of this process, where the contestant's own is not trusted."""
+    proven: bool = True
+    """Whether there is an answer to prove."""
+
+
+class Phase(Reply):
+    """A phase of an instrumented search."""
+
+    mode: str
+    updated: Count
+    relaxed_arcs: Count
+    time_ms: float
+
+
+class Contestant(Protocol):
+    """A contestant as the job sees it; each method raises :class:`Failed` if it fails."""
+
+    def extend(self) -> None:
+        """Give the contestant its whole time limit again, from now."""
+
+    def begin(self) -> Begun:
+        """Wait until the contestant has started."""
+
+    def prepare(self) -> Prepared:
+        """Have the graph taken in and prepared."""
+
+    def warm_up(self, source: int | None) -> None:
+        """Have a search made that does not count."""
+
+    def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
+        """Make a timed search, and return the columns of its answer."""
+
+    def instrument(self, source: int | None) -> list[Phase] | None:
+        """Return the phases of a search; None if the contestant does not tell them."""
+
+    def state_of_device(self) -> dict[str, Any]:
+        """Return the state of the device after the searches, for the context."""
+
+
+Opener = Callable[[Run, Problem, Graph | Batch], AbstractContextManager[Contestant]]
+"""Starts a contestant, and ends it."""
+
+
+def measure(opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str) -> Measurement:
+    """Run a contestant from every source, prove every answer, and keep all samples.
+
+    A failure of the contestant is a result: its rows carry status and reason. So is the death of its process.
+
+    Parameters
+    ----------
+    opener : callable
+    run : Run
+    graph : Graph or Batch
+    sources : ndarray of shape (n_sources,), integers
+        A single 0 where searches have no source: on a batch, or in a problem without sources.
+    device : {"auto", "cuda", "host"}
+        The calling process must not have opened CUDA, which does not survive a fork.
+
+    Returns
+    -------
+    Measurement
+
+    Raises
+    ------
+    UserError
+        If a source is not a vertex of the graph, or the device is missing.
+    """
+    outside = sources[(sources < 0) | (sources >= graph.n_vertices)]
+    if len(outside):
+        raise UserError(
+            f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
+        )
+    job = _Job(opener, run, graph, sources, device)
+    job.search_all()
+    job.prove()
+    return job.finish()
+
+
+def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
+    """Write ``runs``, ``certificates``, ``phases`` and ``answer`` as Parquet, and ``context.json``."""
+    certificates = certificates_schema(load_problem(problem))
+    write_table(pa.Table.from_pylist(result.runs, RUNS), folder / "runs.parquet")
+    write_table(pa.Table.from_pylist(result.certificates, certificates), folder / "certificates.parquet")
+    write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
+    write_table(pa.table(result.answer), folder / "answer.parquet")
+    write_json(result.context, folder / "context.json")
+
+
+class _Job:
+    """One contestant on one graph: what is asked of it, and the rows that result."""
+
+    def __init__(
+        self, opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str
+    ) -> None:
+        self._opener = opener
+        self._run, self._graph, self._device = run, graph, device
+        self._sources: list[int] = sources.tolist()
+        self._problem = load_problem(run.problem)
+        self._has_source = self._problem.has_source and isinstance(graph, Graph)
+        self._what = f"{run.problem} {run.graph} {run.variant}"
+        self._fixed: dict[str, float] = {}
+        self._unproven: list[Search] = []
+        self._result = Measurement()
+        self._result.answer = {column: np.empty(0, dtype) for column, dtype in self._problem.columns.items()}
+
+    def search_all(self) -> None:
+        """Prepare, make the timed passes over all sources, then one instrumented search per source."""
+        with self._opener(self._run, self._problem, self._graph) as self._contestant:
+            try:
+                self._prepare()
+                self._make_passes()
+                self._instrument_all()
+                self._result.context |= self._contestant.state_of_device()
+            except Failed as failure:
+                if failure.status == "usage":
+                    raise UserError(failure.reason) from failure
+                self._fill_in(failure.status, failure.reason)
+
+    def prove(self) -> None:
+        """Prove the answers that are not proven yet, in a process that has the device to itself."""
+        searches, self._unproven = self._unproven, []
+        arguments = self._problem, self._graph, self._device, searches
+        with Child(serve_proofs, *arguments) as child:
+            try:
+                self._result.context = child.ask(math.inf) | self._result.context
+            except ChildDied as death:
+                raise UserError(f"{self._what}: the prover {death} when it opened the device") from death
+            for search in searches:
+                try:
+                    proof = child.ask(math.inf, next=True)
+                except ChildDied as death:
+                    proof = {"status": "error", "reason": str(death)}
+                if "status" in proof:
+                    search.row |= {"status": proof["status"], "reason": f"the proof: {proof['reason']}"}
+                else:
+                    self._settle(search, proof)
+
+    def finish(self) -> Measurement:
+        """Return the results."""
+        self._result.context |= {**environment(), "run": self._run.model_dump()}
+        return self._result
+
+    def _prepare(self) -> None:
+        begun = self._contestant.begin()
+        context = self._result.context
+        context["before"] = begun.before
+        if begun.runs_on == "cpu":
+            context |= {"device_kind": "cpu", "device": cpu_model()}
+        prepared = self._contestant.prepare()
+        context["parameters"] = prepared.resolved
+        self._fixed = {"upload_ms": prepared.upload_ms, "prepare_ms": prepared.prepare_ms}
+        self._fingerprints = prepared.graph
+
+    def _make_passes(self) -> None:
+        timing = self._run.timing
+        self._contestant.extend()
+        for source in np.resize(self._sources, timing.warmup).tolist():
+            self._contestant.warm_up(self._root(source))
+        progress = Progress(f"{self._what}: searches", timing.repetitions * len(self._sources))
+        begin = time.monotonic()
+        for repetition in range(timing.repetitions):
+            if repetition and timing.enough_s and time.monotonic() > begin + timing.enough_s:
+                break
+            for source in self._sources:
+                self._search(source, repetition)
+                progress.step()
+
+    def _root(self, source: int) -> int | None:
+        return source if self._has_source else None
+
+    def _search(self, source: int, repetition: int) -> None:
+        """Have one search made, and keep its answer."""
+        found, answer = self._contestant.solve(self._root(source))
+        if not self._result.runs and found.proven:
+            self._result.answer = answer
+        row: dict[str, Any] = {"source": source, "repetition": repetition, "phases": found.phases}
+        row |= {"time_ms": found.time_ms, "download_ms": found.download_ms, "clock_ms": found.clock_ms}
+        row |= self._fixed
+        self._result.runs.append(row)
+        if not found.proven:
+            row |= {"status": "unproven", "reason": "it gives no answer that could be proven"}
+            return
+        self._unproven.append(Search(row, self._root(source), answer, found.overflowed, found.graph))
+        if sum(search.nbytes for search in self._unproven) > MAX_UNPROVEN_BYTES:
+            self.prove()
+            # The GPU has worked for another process.
+            self._contestant.warm_up(self._root(source))
+            self._contestant.extend()
+
+    def _settle(self, search: Search, proof: dict[str, Any]) -> None:
+        """Complete the row of a search with the proof of its answer."""
+        certificate = Certificate(proof.pop("violations"), proof.pop("first"))
+        changed = ", ".join(
+            name for name, value in self._fingerprints.items() if search.graph.get(name) != value
+        )
+        key = {"source": search.row["source"], "repetition": search.row["repetition"]}
+        violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
+        self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
+        status, reason = _status(search.overflowed, certificate)
+        if changed:
+            status, reason = "invalid", f"changed the graph: {changed}"
+        search.row |= proof
+        if status != "ok" or "status" not in search.row:
+            search.row |= {"status": status, "reason": reason}
+
+    def _instrument_all(self) -> None:
+        self._contestant.extend()
+        progress = Progress(f"{self._what}: instrumented searches", len(self._sources))
+        for source in self._sources:
+            try:
+                phases = self._contestant.instrument(self._root(source))
+            except Failed as failure:
+                self._end_instrumenting(source, failure)
+                return
+            if phases is None:
+                return
+            self._keep_phases(source, phases)
+            progress.step()
+
+    def _end_instrumenting(self, source: int, failure: Failed) -> None:
+        """Mark the timed searches of a failed instrumented one, unless it was only too slow."""
+        line = f"{self._what}: instrumented search from {source}: {failure.reason}"
+        print(line, file=sys.stderr)
+        if failure.status == "timeout":
+            return
+        for row in self._result.runs:
+            if row["source"] == source:
+                row |= {"status": failure.status, "reason": f"instrumented search: {failure.reason}"}
+
+    def _keep_phases(self, source: int, phases: list[Phase]) -> None:
+        """Record the phases of a search, and its relaxed arcs in the rows of the timed ones."""
+        for number, phase in enumerate(phases, start=1):
+            self._result.phases.append({"source": source, "phase": number, **phase.model_dump()})
+        relaxed = sum(phase.relaxed_arcs for phase in phases)
+        for row in self._result.runs:
+            if row["source"] == source:
+                row["relaxed_arcs"] = relaxed
+
+    def _fill_in(self, status: str, reason: str) -> None:
+        """Add a row for every search that was not made."""
+        done = {(row["source"], row["repetition"]) for row in self._result.runs}
+        for repetition in range(self._run.timing.repetitions):
+            for source in self._sources:
+                if (source, repetition) not in done:
+                    row = {"source": source, "repetition": repetition, "status": status, "reason": reason}
+                    self._result.runs.append(row)
+
+
+def _status(overflowed: bool, certificate: Certificate) -> tuple[str, str]:
+    """Return the status of an answer's row, and the reason where it is not ok."""
+    if certificate.holds:
+        return "ok", ""
+    if overflowed and certificate.violations["left_out"]:
+        return "error", OVERFLOW
+    return "invalid", certificate.reason

@@ -1,0 +1,80 @@
+"""Proves answers, in a process with its own copy of the graph that has the device to itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.core.supervision import Link
+from relaxometer.device import Device, DeviceOutOfMemory, get_device, stopwatch
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.problem import Problem
+
+
+@dataclass(eq=False)
+class Search:
+    """One search: its row, its answer until it is proven, and the resident graph's fingerprints after it."""
+
+    row: dict[str, Any]
+    root: int | None
+    answer: dict[str, npt.NDArray[Any]]
+    overflowed: bool
+    graph: dict[str, int]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the answer."""
+        return sum(column.nbytes for column in self.answer.values())
+
+
+class Prover:
+    """The proof's own copy of the graph, and the problem's certifier."""
+
+    def __init__(self, problem: Problem, graph: Graph | Batch, device: Device) -> None:
+        self._problem, self._device = problem, device
+        resident: ResidentGraph | ResidentBatch = (
+            ResidentGraph.upload(device, graph, arcs=problem.proof_reads_arcs)
+            if isinstance(graph, Graph)
+            else ResidentBatch.upload(device, graph)
+        )
+        self._certifier = problem.certifier(resident)
+        self._degrees = device.asarray(graph.degrees)
+        ends = graph.input_degrees if isinstance(graph, Graph) else None
+        self._input_degrees = None if ends is None else device.asarray(ends)
+
+    def prove(self, search: Search) -> dict[str, Any]:
+        """Return the certificate of an answer, and how much of the graph it reached."""
+        with stopwatch() as certify:
+            columns = {name: self._device.asarray(values) for name, values in search.answer.items()}
+            certificate = self._certifier.check(search.root, **columns)
+        reached = self._problem.reached(columns)
+        ends = self._input_degrees
+        return {
+            "certify_ms": certify.ms,
+            "violations": certificate.violations,
+            "first": certificate.first,
+            "input_edges": None if ends is None else int(ends[reached].sum(dtype=np.uint64)) // 2,
+            "reached": int(reached.sum()),
+            "reached_arcs": int(self._degrees[reached].sum()),
+        }
+
+
+def serve_proofs(
+    link: Link, problem: Problem, graph: Graph | Batch, device: str, searches: list[Search]
+) -> None:
+    """Prove the answers of `searches`; a forked process finds them in its memory."""
+    opened = get_device(device)
+    link.reply(device_kind=opened.kind, device=opened.name)
+    try:
+        prover = Prover(problem, graph, opened) if searches else None
+        for _, search in zip(link.requests(), searches, strict=False):
+            link.reply(**prover.prove(search) if prover else {})
+    except DeviceOutOfMemory as error:
+        for _ in searches:
+            link.reply(status="oom", reason=str(error))

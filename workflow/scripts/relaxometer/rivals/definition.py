@@ -1,0 +1,181 @@
+"""What a rival is: the folder with its ``rival.yaml``, found by name in ours and in those of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.validation import NAME, Name, Section, validated
+from relaxometer.core.yaml_files import read_sections
+
+OURS = Path(__file__).parents[3] / "rivals"
+"""The rivals that ship."""
+
+HELPERS = OURS / "helpers"
+"""The folder of ``rival.py`` and ``rival.hpp``, the adapters' side of the protocol."""
+
+FILE = "rival.yaml"
+REQUIREMENTS = "requirements.txt"
+
+Scalar = bool | int | float | str
+Kind = Literal["cpu-1", "cpu-all", "gpu"]
+Format = Literal["gr", "mtx", "sg", "wsg"]
+
+
+class Parameter(Section):
+    """An option that the adapter takes as ``name=value``.
+
+    Parameters
+    ----------
+    default : bool, int, float, str
+    about : str
+        What it does, for the documentation.
+    """
+
+    default: Scalar
+    about: str
+
+
+class Solves(Section):
+    """How a rival solves a problem.
+
+    Parameters
+    ----------
+    answers : list of str
+        Columns of the answer that it gives. With none its times cannot be proven: they are listed, never
+        ranked.
+    takes : {"graph", "batch", "either"}
+    """
+
+    answers: list[str]
+    takes: Literal["graph", "batch", "either"] = "graph"
+
+
+class Needs(Section):
+    """What must be there that no package manager of Python installs.
+
+    Parameters
+    ----------
+    header, program : str, optional
+        A C++ header, or a program on the search path.
+    how : str
+        How to install it, for the one who lacks it.
+    """
+
+    header: str | None = None
+    program: str | None = None
+    how: str
+
+
+class Definition(Section):
+    """The content of a ``rival.yaml``.
+
+    Parameters
+    ----------
+    title, url, licence, citation : str
+    version : str, optional
+        If the adapter does not tell it.
+    class_ : {"cpu-1", "cpu-all", "gpu"}
+        What it runs on: one core, all cores, a GPU. ``class`` in the file.
+    adapter : str, optional
+        ``adapter.py`` or ``adapter.cpp``. None: the configuration's `command` starts it.
+    problems : dict of str to Solves
+    weights : {"uint32", "float32", "float64"}
+        Type in which it computes.
+    prepares : str, optional
+        What it does before the first search, for the report.
+    parameters : dict of str to Parameter
+    needs : Needs, optional
+    flags : list of str
+        Further flags of the C++ compiler.
+    formats : list of str
+        Files that it wants beyond the raw arrays: ``graph.gr``, ``graph.mtx``, ``graph.sg``, ``graph.wsg``.
+    """
+
+    title: str
+    url: str
+    licence: str
+    citation: str
+    version: str | None = None
+    class_: Annotated[Kind, Field(alias="class")]
+    adapter: Literal["adapter.py", "adapter.cpp"] | None = None
+    problems: Annotated[dict[Name, Solves], Field(min_length=1)]
+    weights: Literal["uint32", "float32", "float64"] = "uint32"
+    prepares: str | None = None
+    parameters: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Parameter] = Field({})
+    needs: Needs | None = None
+    flags: list[str] = Field([])
+    formats: list[Format] = Field([])
+
+
+class Rival:
+    """A rival's folder, read.
+
+    Attributes
+    ----------
+    name : str
+    folder : Path
+    definition : Definition
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.name, self.folder = folder.name, folder
+        path = folder / FILE
+        self.definition = validated(Definition, read_sections(path), str(path))
+        adapter = self.definition.adapter
+        if adapter and not (folder / adapter).is_file():
+            raise UserError(f"{path}: adapter: {folder / adapter} is not a file")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that its results depend on."""
+        own = [path for path in self.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        helper = {"adapter.py": "rival.py", "adapter.cpp": "rival.hpp"}.get(self.definition.adapter or "")
+        return sorted(own) + ([HELPERS / helper] if helper else [])
+
+    @property
+    def code(self) -> str:
+        """Hash of its files."""
+        digest = hashlib.sha256()
+        for path in self.files:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()[:16]
+
+
+def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Rival]:
+    """Return the rivals that ship and those of the user's `folders`, by name.
+
+    Parameters
+    ----------
+    folders : iterable of str
+        Each holds one folder per rival. Relative to the working directory.
+    origin : str
+        The configuration that names them, for messages.
+
+    Raises
+    ------
+    UserError
+        If a folder does not exist or holds no rival, two rivals have one name, or a ``rival.yaml`` is not
+        valid.
+    """
+    found: dict[str, Rival] = {}
+    for root in [OURS, *map(Path, folders)]:
+        inside = sorted(path.parent for path in root.glob(f"*/{FILE}")) if root.is_dir() else []
+        if not inside and root != OURS:
+            raise UserError(
+                f"{origin}: rivals: {quoted(root)} holds no rivals; a rival is a folder with a {FILE} in it"
+            )
+        for folder in inside:
+            if folder.name in found:
+                other = found[folder.name].folder
+                raise UserError(f"{origin}: rivals: two are called {folder.name!r}: {other} and {folder}")
+            if not re.fullmatch(NAME, folder.name):
+                raise UserError(f"{folder}: rename it; a rival's name has the form {NAME}")
+            found[folder.name] = Rival(folder)
+    return found

@@ -1,0 +1,188 @@
+"""Installs rivals: a virtual environment or a compiled program for each, in the user's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.files import write_json
+from relaxometer.device import KernelError
+from relaxometer.device.host_build import built_once, cache_folder, find_compiler
+from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival
+
+FLAGS = ("-std=c++17", "-O3", "-DNDEBUG", f"-I{HELPERS}")
+
+
+class Absent(Exception):  # noqa: N818 - a status
+    """The rival is not installed and cannot be: why, and how to install it."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """How to start an adapter.
+
+    Parameters
+    ----------
+    command : list of str
+        The graph's folder, the problem and the parameters follow.
+    environment : dict of str to str
+        Variables to set.
+    """
+
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def install(rival: Rival, command: str | None = None) -> Installed:
+    """Install a rival, unless it is in the cache.
+
+    Parameters
+    ----------
+    rival : Rival
+    command : str, optional
+        Starts the adapter instead of the rival's own; words as in a shell.
+
+    Raises
+    ------
+    Absent
+        If it cannot be installed, or needs what is not there.
+    UserError
+        If the cache cannot be written.
+    """
+    definition = rival.definition
+    if definition.class_ == "gpu" and not _has_gpu():
+        raise Absent("it needs an NVIDIA GPU")
+    if command:
+        return _given(shlex.split(command))
+    needs = definition.needs
+    if needs and needs.program and not shutil.which(needs.program):
+        raise Absent(f"no program {needs.program}: {needs.how}")
+    if definition.adapter == "adapter.py":
+        python = _environment(rival)
+        return Installed([str(python), str(rival.folder / definition.adapter)], {"PYTHONPATH": str(HELPERS)})
+    if definition.adapter == "adapter.cpp":
+        return Installed([str(_compiled(rival))])
+    raise Absent(f"no program: build it as {definition.url} says, and let `command` start it")
+
+
+def installation(rival: Rival, command: str | None = None) -> Installed | str:
+    """Return how to start a rival, installed if need be, or why it is absent; see :func:`install`."""
+    try:
+        return install(rival, command)
+    except Absent as why:
+        return str(why)
+
+
+def write_installation(found: Installed | str, path: Path) -> None:
+    """Write what :func:`installation` returned."""
+    write_json({"absent": found} if isinstance(found, str) else asdict(found), path)
+
+
+def read_installation(path: Path) -> Installed | str:
+    """Read what :func:`write_installation` wrote; UserError if the file is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return str(content["absent"]) if "absent" in content else Installed(**content)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path}: not readable ({quoted(error)}); delete it and run again") from None
+
+
+def forget_absent(folder: Path) -> None:
+    """Delete the files of :func:`write_installation` on absent rivals; the next run tries them again."""
+    for path in folder.glob("*.json"):
+        if '"absent"' in path.read_text(encoding="utf-8"):
+            path.unlink()
+
+
+def _has_gpu() -> bool:
+    """Whether the system has an NVIDIA GPU; opens none, since a process that did cannot fork."""
+    return any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/dxg").exists()
+
+
+def _given(command: list[str]) -> Installed:
+    """Return the user's own command, with its program's whole path."""
+    program = shutil.which(command[0]) if command else None
+    if program is None:
+        raise Absent(f"no program {quoted(' '.join(command))}, which `command` names")
+    return Installed([str(Path(program).absolute()), *command[1:]])
+
+
+def _environment(rival: Rival) -> Path:
+    """Return the interpreter of the rival's virtual environment."""
+    requirements = rival.folder / REQUIREMENTS
+    needed = requirements.read_bytes() if requirements.is_file() else b""
+    digest = hashlib.sha256(needed + sys.version.encode() + sys.prefix.encode()).hexdigest()[:24]
+    folder = cache_folder() / "rivals" / f"{rival.name}-{digest}"
+    python, ready = folder / "bin/python", folder / "ready"
+    with _lock(folder):
+        if not (ready.is_file() and python.exists()):
+            shutil.rmtree(folder, ignore_errors=True)
+            pip_outside = importlib.util.find_spec("pip") is not None
+            options = ["--without-pip"] if pip_outside else []
+            _run([sys.executable, "-m", "venv", *options, str(folder)], rival)
+            if needed.strip():
+                pip = [sys.executable, "-m", "pip", "--python", str(python)] if pip_outside else []
+                pip = pip or [str(python), "-m", "pip"]
+                options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+                _run([*pip, "install", *options, "--only-binary=:all:", "-r", str(requirements)], rival)
+            ready.touch()
+    return python
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Wait until no other process installs into `folder`."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(folder.name + ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _run(command: list[str], rival: Rival) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment
+    )
+    if done.returncode != 0:
+        print(done.stderr.strip(), file=sys.stderr)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no reason given"]
+        raise Absent(f"its packages cannot be installed: {lines[-1].removeprefix('ERROR: ')}")
+
+
+def _compiled(rival: Rival) -> Path:
+    """Return the program of a C++ adapter."""
+    definition, program = rival.definition, rival.folder / "adapter.cpp"
+    try:
+        compiler = find_compiler()
+    except UserError as error:
+        raise Absent(str(error)) from None
+    flags = [*FLAGS, *definition.flags, "-march=native"]
+    parts = [compiler.version, *compiler.command, *flags, os.uname().nodename, rival.code]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+    def build(scratch: Path) -> Path:
+        target = scratch / "adapter"
+        compiler.run([*flags, str(program), "-o", str(target)], str(program))
+        return target
+
+    try:
+        return built_once(f"rival-{rival.name}-{digest}", build)
+    except KernelError as error:
+        print(error, file=sys.stderr)
+        needs = definition.needs
+        why = (
+            f"no {needs.header}: {needs.how}" if needs and needs.header and needs.header in str(error) else ""
+        )
+        raise Absent(why or f"{program} does not compile; see the log") from None
