@@ -25,6 +25,7 @@ from relaxometer.distributed.engines import ENGINES
 from relaxometer.plan import models
 from relaxometer.problems.problem import problem_names
 from relaxometer.problems.variants import load_solver, solver_names
+from relaxometer.rivals.definition import find_rivals
 
 PAGE = Path(__file__).parents[4] / "config/README.md"
 
@@ -142,6 +143,20 @@ def _formats(part: str) -> str:
     return table("format", named)
 
 
+def _rivals() -> str:
+    """Return the table of the rivals that ship."""
+    lines = [
+        "| rival | program | licence | runs on | problems | parameters |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, rival in find_rivals([]).items():
+        one = rival.definition
+        parameters = [f"`{key}` = `{given.default}`: {given.about}" for key, given in one.parameters.items()]
+        cells = f"`{name}`", f"[{one.title}]({one.url})", one.licence, one.class_, ", ".join(one.problems)
+        lines.append("| " + " | ".join([*cells, _markdown("; ".join(parameters))]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def tables() -> dict[str, str]:
     """Return all tables by the names in their marks."""
     sections = (
@@ -149,6 +164,7 @@ def tables() -> dict[str, str]:
         models.Timing,
         models.Problem,
         models.Variant,
+        models.RivalEntry,
         models.Throughput,
         models.Updates,
         models.Series,
@@ -164,6 +180,7 @@ def tables() -> dict[str, str]:
     return {
         **{model.__name__: section(model) for model in sections},
         **{problem: _solvers(problem) for problem in problem_names()},
+        "rivals": _rivals(),
         "engines": table("engine", engines),
         **{part: _formats(part) for part in ("read", "generated", "batches")},
         "distributions": table("distribution", distributions),
