@@ -59,7 +59,7 @@ format: .venv/ready
 
 lock:  ## needs uv
 	uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
-		--no-header --extra dev --extra peers --extra slurm pyproject.toml -o requirements.lock
+		--no-header --extra dev --extra slurm pyproject.toml -o requirements.lock
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench

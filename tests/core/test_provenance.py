@@ -27,7 +27,7 @@ def clear():
 
 def hashes():
     clear()
-    kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra")
+    kernels = ("conventional", "selection", "adaptive", "dijkstra_cpu")
     modules = solver_modules("sssp")
     names = {kernel: modules[kernel.replace("_", "-")].removeprefix("relaxometer.") for kernel in kernels}
     return {kernel: provenance.code_hash("measure.variant", name) for kernel, name in names.items()}
@@ -48,10 +48,9 @@ def edit(path, change):
         (PHASES + "_tally.cu", {"conventional", "selection", "adaptive"}),
         ("problems/sssp/dijkstra/dijkstra_cpu.py", {"dijkstra_cpu"}),
         ("problems/sssp/dijkstra/_heap.py", {"dijkstra_cpu"}),
-        ("problems/sssp/dijkstra/boost_dijkstra.cpp", {"boost_dijkstra"}),
         (
             "problems/sssp/certify.cu",
-            {"conventional", "selection", "adaptive", "dijkstra_cpu", "boost_dijkstra"},
+            {"conventional", "selection", "adaptive", "dijkstra_cpu"},
         ),
         ("results/gather.py", set()),
         ("report/figures/__init__.py", set()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 import numpy as np
 import pytest
@@ -234,15 +233,6 @@ class TestLimits:
         module = load_solver("dominators", "persistent-warp")
         with pytest.raises(Skipped, match=r"up to 32 vertices, the graph has 33"):
             module.Solver(ResidentGraph.upload(host_device, graph), module.Parameters())
-
-    @pytest.mark.parametrize("library", ["igraph", "rustworkx"])
-    def test_a_missing_library_is_named(self, host_device, library, monkeypatch):
-        monkeypatch.setitem(sys.modules, library, None)
-        module = load_solver("dominators", library)
-        with pytest.raises(
-            Skipped, match=rf"^{library} is not installed; install it with: \S+ -m pip install '{library}>="
-        ):
-            module.Solver(ResidentGraph.upload(host_device, graph_of("one", 1, [])), module.Parameters())
 
     def test_masks_have_a_limit(self, host_device):
         module = load_solver("dominators", "multiword")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import NAME
 from relaxometer.plan.load import load_plan, with_types
+from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.sweeps import expand
 from relaxometer.problems.variants import solver_names
@@ -41,13 +42,15 @@ def merged(*files):
 def test_the_default_configuration_is_valid_and_shows_two_problems():
     default = Plan(merged("config/config.yaml"), REGISTRY)
     assert default.graphs == ["japan-highways", "kanto-highways"]
-    of_problem = {
-        problem: {key[2] for key in default.runs if key[0] == problem} for problem in ("sssp", "bfs")
-    }
+    ours = {key: run for key, run in default.runs.items() if not isinstance(run, RivalRun)}
+    of_problem = {problem: {key[2] for key in ours if key[0] == problem} for problem in ("sssp", "bfs")}
     sources = {"conventional", "selection", "adaptive"}
     assert of_problem["sssp"] == sources | {"near-far", "tiled", "phast", "dijkstra-cpu"}
     assert of_problem["bfs"] == {"top-down", "hybrid", "hybrid-cpu"}
     assert {key[1] for key in default.runs if key[0] == "bfs"} == {"kanto-highways"}
+    rivals = [run for run in default.runs.values() if isinstance(run, RivalRun)]
+    assert len({run.solver for run in rivals}) >= 5
+    assert {run.kind for run in rivals} <= {"cpu-1", "cpu-all"}
 
 
 @pytest.mark.parametrize(

@@ -218,35 +218,3 @@ class TestDeltaStepping:
 def prove_on(device, graph):
     resident = ResidentGraph.upload(device, graph)
     return prove(solver_of("delta-stepping", resident), resident, 0)
-
-
-class TestOnCpu:
-    """SciPy and Boost."""
-
-    @pytest.mark.parametrize("variant", ["scipy-dijkstra", "boost-dijkstra"])
-    def test_zero_weights_and_parallel_arcs_are_arcs(self, host_device, variant):
-        graph = sample_graphs()["parallel-arcs"]
-        phases = []
-        resident = ResidentGraph.upload(host_device, graph)
-        try:
-            solver = solver_of(variant, resident)
-        except Skipped as reason:
-            pytest.skip(str(reason))
-        prove(solver, resident, 0, phases)
-        assert phases[0].relaxed_arcs == graph.n_arcs
-
-    def test_without_a_compiler_boost_is_skipped(self, host_device, monkeypatch):
-        from relaxometer.problems.sssp.dijkstra.boost_dijkstra import _library
-
-        _library.cache_clear()
-        monkeypatch.setenv("CXX", "no-such-compiler")
-        with pytest.raises(Skipped, match="no C\\+\\+ compiler"):
-            solver_of("boost-dijkstra", ResidentGraph.upload(host_device, sample_graphs()["one-way"]))
-
-    def test_without_boost_it_is_skipped(self, host_device, monkeypatch):
-        from relaxometer.problems.sssp.dijkstra.boost_dijkstra import _library
-
-        _library.cache_clear()
-        monkeypatch.setenv("CXX", "g++ -nostdinc")
-        with pytest.raises(Skipped, match="libboost-graph-dev"):
-            solver_of("boost-dijkstra", ResidentGraph.upload(host_device, sample_graphs()["one-way"]))

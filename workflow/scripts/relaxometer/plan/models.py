@@ -146,12 +146,12 @@ class Problem(Section):
     variants : dict of str to Variant or False
         Variants by name. An empty value means all defaults; False removes a variant of an earlier file.
     rivals : dict of str to RivalEntry or False
-        Other people's programs, in the same way.
+        Other people's programs, in the same way. False removes all of an earlier file.
     """
 
     graphs: list[Name] = []
     variants: dict[Name, Variant | LeftOut | None] = {}
-    rivals: dict[Name, RivalEntry | LeftOut | None] = {}
+    rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
 
 
 class Series(Section):

@@ -201,6 +201,11 @@ class Plan:
             spec = given or Variant()
             key = f"{name}.variants.{variant}"
             solver = spec.solver or variant
+            if solver in variants.NOW_RIVALS and solver not in variants.solver_names(name):
+                raise UserError(
+                    f"{self.origin}: {key}: {solver!r} is now a rival; write {name}.rivals."
+                    f"{variants.NOW_RIVALS[solver]} instead"
+                )
             self._one_of(solver, variants.solver_names(name), key, "solver")
             for graph in spec.graphs or []:
                 self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
@@ -227,7 +232,7 @@ class Plan:
                     ).with_parsed(parsed)
 
     def _rival_runs(self, name: str, section: Problem) -> Iterable[RivalRun]:
-        for entry, given in section.rivals.items():
+        for entry, given in (section.rivals or {}).items():
             if given is False:
                 continue
             spec = given or RivalEntry()

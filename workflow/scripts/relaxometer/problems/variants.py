@@ -17,6 +17,14 @@ from relaxometer.problems.problem import import_own
 RENAMED = {"batch": "many-sources"}
 """Current names of variants, by former name."""
 
+NOW_RIVALS = {
+    "scipy-dijkstra": "scipy",
+    "boost-dijkstra": "boost",
+    "igraph": "igraph",
+    "rustworkx": "rustworkx",
+}
+"""Names of rivals, by the name of the variant that each of them was."""
+
 
 class Parameters(Section):
     """Base of every variant's parameters: unknown names are errors."""
