@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from relaxometer.device import get_device
 from relaxometer.measure import contestant, variant
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
@@ -77,6 +78,7 @@ def test_the_death_of_a_variant_is_a_row(monkeypatch, reason):
 
 
 def test_a_mistake_of_the_user_is_a_row_without_a_traceback(monkeypatch, capfd):
+    get_device("host")  # which has then compiled what it needs itself
     monkeypatch.setenv("CXX", '"')
     rows, _ = statuses(monkeypatch, lambda solver, answer: answer)
     assert {status for status, _ in rows} == {"error"}

@@ -10,6 +10,7 @@ import pytest
 from relaxometer import problems
 from relaxometer.core.errors import UserError
 from relaxometer.plan.plan import Plan
+from relaxometer.problems import problem
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {
@@ -28,6 +29,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for package in (problems, importlib.import_module("relaxometer.problems.sssp")):
         monkeypatch.setattr(package, "__path__", [*package.__path__])
+    monkeypatch.setattr(problem, "_ADDED", {})
     yield tmp_path / "my_kernels"
     vars(problems).pop("components", None)
     for module in [name for name in sys.modules if name.startswith("relaxometer.problems.components")]:

@@ -190,7 +190,6 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
             found = False
         if not found:
             raise UserError(f"{origin}: kernels: {quoted(folder)} is not a folder")
-        _ADDED[str(root)] = None
         for inner in sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] not in "._"):
             if inner.name in problem_names():
                 _extend(f"relaxometer.problems.{inner.name}", inner)
@@ -201,6 +200,7 @@ def add_folders(folders: Iterable[str], origin: str = "config") -> None:
                     f"{origin}: kernels: {folder}/{inner.name}: unknown problem {inner.name!r}; known: "
                     f"{', '.join(problem_names())}; a problem of your own needs an __init__.py with a PROBLEM"
                 )
+        _ADDED[str(root)] = None
 
 
 def added_folders() -> tuple[str, ...]:
