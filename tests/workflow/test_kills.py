@@ -68,9 +68,10 @@ def kill_after(workflow, seconds):
         if has_begun(workflow):
             refused = unlock(workflow)
             assert "another run is at work" in refused.stderr or process.poll() is not None
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
     assert process.returncode == 0
     return False
 
