@@ -49,20 +49,32 @@ std::vector<Value> read_array(const std::string& path)
     return values;
 }
 
-// The arcs of vertex v are offsets[v] to offsets[v + 1] - 1.
+// The graph of a job, or a batch of graphs end to end. The arcs of vertex v are offsets[v] to
+// offsets[v + 1] - 1. Graph g of a batch has the vertices first_vertex[g] to first_vertex[g + 1] - 1; targets
+// and entries count within it. A graph is its own only part and has no entry; a batch has no weights.
 struct Graph {
     std::string folder;
-    std::vector<int64_t> offsets;
-    std::vector<uint32_t> targets, weights;
+    std::vector<int64_t> offsets, first_vertex;
+    std::vector<uint32_t> targets, weights, entries;
 
     explicit Graph(const std::string& where)
         : folder(where),
           offsets(read_array<int64_t>(where + "/offsets.i64")),
-          targets(read_array<uint32_t>(where + "/targets.u32")),
-          weights(read_array<uint32_t>(where + "/weights.u32"))
+          targets(read_array<uint32_t>(where + "/targets.u32"))
     {
+        if (std::ifstream(where + "/entries.u32")) {
+            first_vertex = read_array<int64_t>(where + "/first_vertex.i64");
+            entries = read_array<uint32_t>(where + "/entries.u32");
+        } else {
+            first_vertex = {0, static_cast<int64_t>(vertices())};
+            weights = read_array<uint32_t>(where + "/weights.u32");
+        }
     }
 
+    size_t parts() const
+    {
+        return first_vertex.size() - 1;
+    }
     size_t vertices() const
     {
         return offsets.size() - 1;

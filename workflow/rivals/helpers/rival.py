@@ -75,11 +75,32 @@ class Graph:
         """Tail of every arc, shape (n_arcs,), uint32."""
         return np.repeat(np.arange(self.n_vertices, dtype=np.uint32), np.diff(self.offsets))
 
+    def parts(self):
+        """Yield number of vertices, tails, heads and entry of each graph of a batch, with ids within it.
+
+        A graph is its own only part. It has no entry: None.
+        """
+        if self.first_vertex is None:
+            yield self.n_vertices, self.tails, self.targets, None
+            return
+        degrees, first = np.diff(self.offsets), self.first_vertex
+        for begin, end, entry in zip(first, first[1:], self.entries, strict=False):
+            tails = np.repeat(np.arange(end - begin, dtype=np.uint32), degrees[begin:end])
+            yield int(end - begin), tails, self.targets[self.offsets[begin] : self.offsets[end]], int(entry)
+
 
 class Rival:
-    """A library at work on one graph; an adapter derives from it."""
+    """A library at work on one graph; an adapter derives from it.
+
+    Attributes
+    ----------
+    version : str
+    facts : dict
+        What to record, such as parameters that the library chose. It is read after `prepare`.
+    """
 
     version = "unknown"
+    facts: dict[str, object] = {}  # noqa: RUF012 - an adapter sets its own
 
     def __init__(self, graph: Graph, problem: str, parameters: dict[str, str]):
         """Load the graph into the library's own form."""
@@ -95,10 +116,26 @@ class Rival:
         """Return the columns of the last search's answer, arrays of one value per vertex."""
         raise NotImplementedError
 
-    @property
-    def facts(self) -> dict[str, object]:
-        """What to record, such as parameters that the library chose."""
-        return {}
+
+def levels(predecessor, source: int):
+    """Return the level of each vertex in a breadth-first tree, shape (n_vertices,), int64; -1 if unreached.
+
+    For libraries that return no levels. It belongs in `answer`, outside the clock.
+
+    Parameters
+    ----------
+    predecessor : ndarray of shape (n_vertices,), integers
+        Negative where the search did not come. That of the source is not read.
+    source : int
+    """
+    above = np.where(predecessor < 0, np.arange(len(predecessor)), predecessor)
+    above[source] = source
+    level = (above != np.arange(len(above))).astype(np.int64)
+    for _ in range(len(above).bit_length()):  # each round doubles the steps that a jump takes
+        level += level[above]
+        above = above[above]
+    level[above != source] = -1
+    return level
 
 
 def serve(rival: type[Rival]) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import scipy
-from rival import Rival, Skipped, serve
+from rival import Rival, Skipped, levels, serve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, dijkstra
 
@@ -26,17 +26,13 @@ class SciPy(Rival):
         self.predecessor[source] = source
 
     def breadth_first(self, source):
-        self.order, self.predecessor = breadth_first_order(self.matrix, source)
+        self.source, (_, self.predecessor) = source, breadth_first_order(self.matrix, source)
         self.predecessor[source] = source
 
     def answer(self):
         if self.solve == self.shortest_paths:
             return {"distance": self.distance, "predecessor": self.predecessor}
-        level = np.full(self.matrix.shape[0], -1)
-        level[self.order[0]] = 0
-        for vertex in self.order[1:]:
-            level[vertex] = level[self.predecessor[vertex]] + 1
-        return {"level": level, "predecessor": self.predecessor}
+        return {"level": levels(self.predecessor, self.source), "predecessor": self.predecessor}
 
 
 serve(SciPy)

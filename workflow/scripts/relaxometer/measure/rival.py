@@ -186,14 +186,14 @@ class _Contestant:
         return Prepared(upload_ms=loaded_ms, prepare_ms=ready_ms, resolved=resolved, graph={})
 
     def warm_up(self, source: int | None) -> None:
-        """Have a search made that does not count."""
+        """Have a search made that does not count, and its answer, since the first of either takes longer."""
         self._ask(_request("solve", source), "done")
+        if self._given:
+            self._give(self._empty_folder())
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Time a search by both clocks, then ask for its answer."""
-        folder = self._scratch / "answer"
-        folder.mkdir(exist_ok=True)
-        clear(folder)
+        folder = self._empty_folder()
         self._ping()  # wakes the process
         self._clocks.pings.append(self._ping())
         begin = time.perf_counter()
@@ -301,6 +301,13 @@ class _Contestant:
         begin = time.perf_counter()
         self._ask("ping", "pong")
         return (time.perf_counter() - begin) * 1e3
+
+    def _empty_folder(self) -> Path:
+        """Return the folder of answers, without those of the search before."""
+        folder = self._scratch / "answer"
+        folder.mkdir(exist_ok=True)
+        clear(folder)
+        return folder
 
     def _give(self, folder: Path) -> float:
         begin = time.perf_counter()

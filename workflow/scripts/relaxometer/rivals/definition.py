@@ -94,6 +94,8 @@ class Definition(Section):
     needs : Needs, optional
     flags : list of str
         Further flags of the C++ compiler.
+    flags_command : str, optional
+        Prints more of them, as ``pkg-config`` and ``llvm-config`` do.
     formats : list of str
         Files that it wants beyond the raw arrays: ``graph.gr``, ``graph.mtx``, ``graph.sg``, ``graph.wsg``.
     """
@@ -111,6 +113,7 @@ class Definition(Section):
     parameters: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Parameter] = Field({})
     needs: Needs | None = None
     flags: list[str] = Field([])
+    flags_command: str | None = None
     formats: list[Format] = Field([])
 
 

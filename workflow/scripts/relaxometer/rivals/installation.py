@@ -22,7 +22,7 @@ from relaxometer.device import KernelError
 from relaxometer.device.host_build import built_once, cache_folder, find_compiler
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival
 
-FLAGS = ("-std=c++17", "-O3", "-DNDEBUG", f"-I{HELPERS}")
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-DNDEBUG", f"-I{HELPERS}")
 
 
 class Absent(Exception):  # noqa: N818 - a status
@@ -168,13 +168,14 @@ def _compiled(rival: Rival) -> Path:
         compiler = find_compiler()
     except UserError as error:
         raise Absent(str(error)) from None
-    flags = [*FLAGS, *definition.flags, "-march=native"]
-    parts = [compiler.version, *compiler.command, *flags, os.uname().nodename, rival.code]
+    flags = [*definition.flags, *_printed_flags(definition.flags_command)]
+    parts = [compiler.version, *compiler.command, *FLAGS, *flags, os.uname().nodename, rival.code]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
     def build(scratch: Path) -> Path:
         target = scratch / "adapter"
-        compiler.run([*flags, str(program), "-o", str(target)], str(program))
+        # Libraries, which may be among the flags, belong behind the source.
+        compiler.run([*FLAGS, str(program), "-o", str(target), *flags], str(program))
         return target
 
     try:
@@ -186,3 +187,15 @@ def _compiled(rival: Rival) -> Path:
             f"no {needs.header}: {needs.how}" if needs and needs.header and needs.header in str(error) else ""
         )
         raise Absent(why or f"{program} does not compile; see the log") from None
+
+
+def _printed_flags(command: str | None) -> list[str]:
+    """Return the compiler flags that a command prints."""
+    if not command:
+        return []
+    try:
+        done = subprocess.run(shlex.split(command), capture_output=True, encoding="utf-8", check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = str(getattr(error, "stderr", None) or error).strip().partition("\n")[0]
+        raise Absent(f"its flags_command fails: {command}: {said}") from None
+    return shlex.split(done.stdout)

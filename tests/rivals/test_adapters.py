@@ -1,0 +1,218 @@
+"""The rivals that ship: each is small, pinned, and right on graphs that programs tend to get wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dominator_samples import all_graphs_of_four, random_batch, random_parts, rooted_graphs, united
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.measure.measurement import Measurement
+from relaxometer.measure.rival import measure_rival
+from relaxometer.plan.models import RivalRun, Timing
+from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival, find_rivals
+from relaxometer.rivals.exchange import write_raw
+from relaxometer.rivals.installation import Absent, install, installation
+from sample_graphs import sample_graphs
+
+RIVALS = find_rivals([])
+MAX_LINES = {".py": 60, ".cpp": 80}
+TIMING = Timing(repetitions=2, warmup=1, timeout_s=120)
+
+
+def runs() -> list[Any]:
+    """Every rival with every problem that it solves."""
+    return [
+        pytest.param(name, problem, marks=[pytest.mark.gpu] if rival.definition.class_ == "gpu" else [])
+        for name, rival in RIVALS.items()
+        for problem in rival.definition.problems
+    ]
+
+
+def side_by_side(name: str, graphs: list[Graph]) -> tuple[Graph, list[int]]:
+    """Unite graphs without joining them; return the first, middle and last vertex of each, too."""
+    first = np.cumsum([0, *(graph.n_vertices for graph in graphs)])
+    pairs = list(zip(graphs, first[:-1].tolist(), strict=True))
+    columns = [
+        np.concatenate([graph.tails.astype(np.int64) + begin for graph, begin in pairs]),
+        np.concatenate([graph.targets.astype(np.int64) + begin for graph, begin in pairs]),
+        np.concatenate([graph.weights for graph in graphs]),
+    ]
+    whole = Graph.from_arcs(name, int(first[-1]), *columns, keep_self_loops=True, keep_parallel=True)
+    ends = [
+        begin + place for graph, begin in pairs for place in (0, graph.n_vertices // 2, graph.n_vertices - 1)
+    ]
+    return whole, sorted(set(ends))
+
+
+@cache
+def samples(problem: str) -> list[tuple[Graph | Batch, list[int]]]:
+    """Graphs and sources; most samples are parts of one graph, since each graph takes a process."""
+    if problem == "dominators":
+        parts = [(graph, [root]) for graph, root, _ in united(random_parts(300))]
+        rooted = list(rooted_graphs().values())
+        return [side_by_side("rooted", rooted), *parts, (random_batch(200), [0]), (all_graphs_of_four(), [0])]
+    graphs = sample_graphs()
+    apart = ("one-vertex", "heavy")
+    together = [graph for name, graph in graphs.items() if name not in apart]
+    return [side_by_side("samples", together), *((graphs[name], [0]) for name in apart)]
+
+
+def measured(
+    rival: Rival, problem: str, graph: Graph | Batch, sources: list[int], folder: Path
+) -> Measurement:
+    """Run a rival; skip the test if it is absent."""
+    try:
+        installed = install(rival)
+    except Absent as why:
+        pytest.skip(f"{rival.name}: {why}")
+    write_raw(graph, folder)
+    run = RivalRun(
+        problem=problem,
+        graph=graph.name,
+        variant=rival.name,
+        solver=rival.name,
+        parameters={},
+        timing=TIMING,
+        kind=rival.definition.class_,
+    )
+    return measure_rival(run, rival, installed, graph, folder, np.array(sources), "host")
+
+
+@pytest.mark.parametrize(("name", "problem"), runs())
+def test_answers_are_proven(name: str, problem: str, tmp_path: Path) -> None:
+    rival = RIVALS[name]
+    takes = rival.definition.problems[problem].takes
+    for graph, sources in samples(problem):
+        if takes not in ("either", "batch" if isinstance(graph, Batch) else "graph"):
+            continue
+        result = measured(rival, problem, graph, sources, tmp_path / graph.name)
+        found = {(row["status"], row["reason"]) for row in result.runs}
+        if (name, graph.name) in TOO_HEAVY:
+            assert found == {("skipped", TOO_HEAVY[name, graph.name])}
+            continue
+        # A loaded machine delays messages: then the times are disputed, not the answers.
+        assert {status for status, _ in found} <= {"ok", "disputed"}, (graph.name, found)
+        assert len(result.certificates) == len(result.runs) == 2 * len(sources)
+        assert all(row["holds"] for row in result.certificates)
+        assert result.context["parameters"]["version"] not in ("unknown", "none")
+
+
+TOO_HEAVY = {
+    ("routingkit", "heavy"): "RoutingKit's distances and weights stay below 2,147,483,647",
+    ("cugraph", "heavy"): "a distance above 16,777,216, up to which float32 is exact",
+}
+"""What a library cannot represent, and how the adapter or the reader of answers says so."""
+
+
+def test_routingkit_tells_a_far_vertex_from_an_unreached_one(tmp_path: Path) -> None:
+    # Distances from 2**31 - 1 on are RoutingKit's infinity.
+    chain = Graph.from_arcs("chain", 4, [0, 1], [1, 2], [2**31 - 4, 2])
+    far = Graph.from_arcs("far", 4, [0, 1], [1, 2], [2**31 - 4, 3])
+    row = measured(RIVALS["routingkit"], "sssp", chain, [0], tmp_path / "chain").runs[0]
+    assert row["status"] in ("ok", "disputed")
+    row = measured(RIVALS["routingkit"], "sssp", far, [0], tmp_path / "far").runs[0]
+    assert (row["status"], row["reason"]) == ("skipped", TOO_HEAVY["routingkit", "heavy"])
+
+
+def test_a_rival_tells_what_it_chose_and_how_long_its_preparation_took_in_parts(tmp_path: Path) -> None:
+    grid = sample_graphs()["grid"]
+    result = measured(RIVALS["routingkit"], "sssp", grid, [0], tmp_path / "routingkit")
+    parts = [
+        float(result.context["parameters"][name]) for name in ("order_ms", "contract_ms", "customize_ms")
+    ]
+    assert 0 < sum(parts) <= result.runs[0]["prepare_ms"]
+    result = measured(RIVALS["graphblas"], "sssp", grid, [0], tmp_path / "graphblas")
+    delta = 32 * grid.weights.mean() / grid.degrees.mean()
+    assert int(result.context["parameters"]["delta"]) == 1 + int(delta)
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_an_adapter_is_short(name: str) -> None:
+    adapter = RIVALS[name].folder / (RIVALS[name].definition.adapter or "")
+    assert len(adapter.read_text(encoding="utf-8").splitlines()) <= MAX_LINES[adapter.suffix]
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_every_package_is_pinned_with_its_hashes(name: str) -> None:
+    requirements = RIVALS[name].folder / REQUIREMENTS
+    if RIVALS[name].definition.adapter == "adapter.cpp":
+        assert not requirements.exists()
+        return
+    text = requirements.read_text(encoding="utf-8").replace("\\\n", " ")
+    packages = [line for line in text.splitlines() if line.strip()]
+    assert any(line.startswith("numpy==") for line in packages)  # the helper needs it
+    for line in packages:
+        assert re.match(r"[a-z0-9.-]+==\S+ (; .+ )?(\s+--hash=sha256:[0-9a-f]{64})+$", line), line[:80]
+
+
+def test_without_a_gpu_cugraph_is_absent_and_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relaxometer.rivals.installation._has_gpu", lambda: False)
+    monkeypatch.setattr("relaxometer.rivals.installation._environment", lambda rival: pytest.fail(rival.name))
+    assert installation(RIVALS["cugraph"]) == "it needs an NVIDIA GPU"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("no-such-config --libs", "No such file or directory"),
+        ("sh -c 'echo no package llvm >&2; exit 3'", "no package llvm"),
+    ],
+)
+def test_a_command_without_flags_makes_a_rival_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, why: str
+) -> None:
+    rival = Rival(RIVALS["llvm"].folder)
+    rival.definition = rival.definition.model_copy(update={"flags_command": command, "needs": None})
+    monkeypatch.setenv("RELAXOMETER_CACHE", str(tmp_path))
+    said = installation(rival)
+    assert isinstance(said, str)
+    assert said.startswith(f"its flags_command fails: {command}: ")
+    assert why in said
+
+
+@pytest.fixture(scope="module")
+def helper() -> ModuleType:
+    """The module that adapters import."""
+    spec = importlib.util.spec_from_file_location("rival_helper", HELPERS / "rival.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_levels_follow_from_predecessors(helper: ModuleType) -> None:
+    chain = np.array([4, 0, 1, 2, -1, 1, -1], dtype=np.int32)  # that of the source, vertex 0, is not read
+    assert helper.levels(chain, 0).tolist() == [0, 1, 2, 3, -1, 2, -1]
+    assert chain[0] == 4
+    deep = np.arange(-1, 999)
+    assert helper.levels(deep, 0).tolist() == list(range(1000))
+
+
+def test_a_cycle_of_predecessors_has_no_levels(helper: ModuleType) -> None:
+    assert helper.levels(np.array([-1, 2, 3, 1, 0]), 0).tolist() == [0, -1, -1, -1, 1]
+
+
+def test_a_batch_comes_apart_and_a_graph_is_its_own_part(helper: ModuleType, tmp_path: Path) -> None:
+    batch = Batch.from_graphs("two", [("a", 2, [0], [1], 0), ("b", 3, [0, 0, 1], [1, 2, 2], 0)])
+    write_raw(batch, tmp_path / "two")
+    parts = [
+        (n, tails.tolist(), heads.tolist(), entry)
+        for n, tails, heads, entry in helper.Graph(tmp_path / "two").parts()
+    ]
+    assert parts == [(2, [0], [1], 0), (3, [0, 0, 1], [1, 2, 2], 0)]
+    graph = sample_graphs()["two-islands"]
+    write_raw(graph, tmp_path / "one")
+    [(n, tails, heads, entry)] = helper.Graph(tmp_path / "one").parts()
+    assert (n, entry) == (6, None)
+    assert tails.tolist() == graph.tails.tolist()
+    assert heads.tolist() == graph.targets.tolist()
