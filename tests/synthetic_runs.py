@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
+
+CLASSES = {"cuda": "gpu", "cpu": "cpu-1", "host": "emulated"}
 
 
 def searches(
@@ -16,21 +20,33 @@ def searches(
     status: str = "ok",
     to_all_us: float = float("nan"),
     repetitions: int = 2,
+    kind: str = "",
+    rival: bool = False,
+    version: str | None = None,
+    prepare_ms: float = 0.5,
+    problem: str = "sssp",
 ) -> pd.DataFrame:
-    """Rows of timings: one per source and repetition, with sources numbered from 0."""
+    """Rows of timings: one per source and repetition, with sources numbered from 0.
+
+    `kind` is the class; by default a CPU program has one core.
+    """
     rows = [
         {
-            "problem": "sssp",
+            "problem": problem,
             "graph": graph,
             "variant": variant,
             "kernel": kernel or variant,
             "device_kind": device_kind,
             "device": device
             or {"cuda": "NVIDIA X", "cpu": "CPU X", "host": "host emulation on CPU X"}[device_kind],
+            "class": kind or CLASSES[device_kind],
+            "rival": rival,
             "parameter_to_all_us": to_all_us,
+            "parameter_version": version,
             "source": source,
             "repetition": repetition,
             "time_ms": time_ms,
+            "prepare_ms": prepare_ms,
             "phases": 4,
             "reached_arcs": 1000,
             "status": status,
@@ -40,6 +56,11 @@ def searches(
         for source, time_ms in enumerate(times_ms)
     ]
     return pd.DataFrame(rows)
+
+
+def rival(name: str, times_ms: list[float], **options: Any) -> pd.DataFrame:
+    """Rows of timings of a rival, by default on one core of a CPU."""
+    return searches(name, times_ms, **{"device_kind": "cpu", "version": "1.2", **options}, rival=True)
 
 
 def phases(

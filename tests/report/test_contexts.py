@@ -81,6 +81,12 @@ def test_the_first_page_names_device_driver_commit_and_dates(last, measured):
     }
 
 
+def test_a_rival_that_is_absent_has_no_state_of_the_device():
+    absent = {key: value for key, value in context("town").items() if key != "before"}
+    lines = dict(machine_lines([absent, context("town")]).itertuples(index=False, name=None))
+    assert lines["driver"] == "1.2"
+
+
 def test_every_graph_says_whose_data_it_is():
     graph = {"name": "town", "attribution": "© OpenStreetMap contributors", "license": "ODbL 1.0"}
     (line,) = data_lines([graph]).to_dict("records")

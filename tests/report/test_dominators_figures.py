@@ -70,7 +70,7 @@ def test_the_gain_over_the_fastest_program_is_told():
         ]
     )
     figure = dominators.throughput(both, [{"name": "cfg", "graphs": 1000}])
-    sentence = "cfg: batch-warp is 44 times as fast as cooper-harvey-kennedy on one core"
+    sentence = "cfg: batch-warp is 44 times as fast as cooper-harvey-kennedy (1 core)"
     assert sentence in texts(figure).replace("\n", " ")
 
 
@@ -95,9 +95,9 @@ def test_where_a_gpu_loses_comes_first():
     table = dominators.winners_table(pd.concat([MEASURED, emulated])).set_index("Graph")
     assert list(table.index) == ["small", "large", "tiny"]
     assert table["Faster"].tolist() == ["CPU", "GPU", ""]
-    assert table.loc["large", ["Fastest kernel", "Fastest on one core"]].tolist() == [
+    assert table.loc["large", ["Fastest kernel", "Fastest CPU program"]].tolist() == [
         "iterative-tree",
-        "semi-nca",
+        "semi-nca (1 core)",
     ]
     assert float(table.loc["large", "CPU / GPU"]) == pytest.approx(15)
 

@@ -22,6 +22,9 @@ def results(tmp_path):
         "figures/common/scaling-over-ranks.svg": "scaling",
         "tables/survey/bandwidth.csv": "Graph\n",
         "tables/common/ranking.csv": "Graph\n",
+        "tables/common/ranking-emulated.csv": "Graph\n",
+        "tables/common/winners-in-short.csv": "Graph\n",
+        "tables/common/winners.csv": "Graph\n",
         "figures/adaptive/figure-4/village.svg": "old",
     }
     for name, text in files.items():
@@ -38,6 +41,7 @@ def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
     assert names == {
         *("summary.csv", "claims.csv", "context.json", "distributed.csv"),
         *("figures/common/scaling-over-ranks.svg", "tables/survey/bandwidth.csv"),
+        "tables/common/winners.csv",
         *(
             "figures/adaptive/figure-7.svg",
             "figures/adaptive/figure-4/town.svg",

@@ -206,7 +206,7 @@ def test_the_ranked_table_leaves_wrong_and_emulated_runs_without_a_rank():
     assert table["Rank"].to_dict() == {"fast": "1", "slow": "2", "wrong": "", "emulated": ""}
     assert table.loc["wrong", "Median [ms]"] == ""
     assert table.loc["wrong", "Proven"] == "0%"
-    assert table.loc["emulated", "Clock"] == "emulated"
+    assert table.loc["emulated", "Class"] == "emulated"
 
 
 def test_the_headline_keeps_emulated_and_real_times_apart():
@@ -217,7 +217,7 @@ def test_the_headline_keeps_emulated_and_real_times_apart():
     )
     figure = summary.median_times(lines)
     real, emulated = figure.axes
-    assert [label.get_text() for label in real.get_yticklabels()] == ["dijkstra-cpu (CPU)"]
+    assert [label.get_text() for label in real.get_yticklabels()] == ["dijkstra-cpu (1 core)"]
     assert [label.get_text() for label in emulated.get_yticklabels()] == ["conventional"]
     assert (real.get_xlabel(), emulated.get_xlabel()) == (
         "Median time [ms, CPU]",
@@ -231,7 +231,7 @@ def test_the_headline_puts_gpu_and_cpu_on_one_axis_with_a_label():
         searches("conventional", spread(3)), searches("dijkstra-cpu", spread(20), device_kind="cpu")
     )
     (axes,) = summary.median_times(lines).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["dijkstra-cpu (CPU)", "conventional"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["dijkstra-cpu (1 core)", "conventional"]
     assert axes.get_xlabel() == "Median time [ms, GPU and CPU]"
 
 

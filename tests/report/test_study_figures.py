@@ -223,7 +223,7 @@ class TestPreparation:
             "sorted": "250",
         }
         assert table.loc["sorted", "Preparation and one search [ms]"] == "1,001"
-        assert table.loc["cpu", "Clock"] == "CPU"
+        assert table.loc["cpu", "Class"] == "1 core"
 
     @pytest.mark.parametrize(
         ("ours", "other", "searches_needed"),

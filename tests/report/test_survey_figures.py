@@ -224,7 +224,7 @@ class TestWork:
         assert lines["Relaxations per arc"].tolist() == ["1.00", "3.00", "", "2.50", ""]
         assert lines["Phases"].tolist() == ["", "4", "4", "4", ""]
         assert lines.loc["wrong", ["Median [ms]", "Status"]].tolist() == ["", "invalid"]
-        assert lines.loc["emulated", "Clock"] == "emulated"
+        assert lines.loc["emulated", "Class"] == "emulated"
 
     def test_a_skipped_variant_has_a_line(self):
         skipped = searches("dijkstra", [np.nan], status="skipped").assign(relaxed_arcs=np.nan)

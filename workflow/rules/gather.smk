@@ -39,6 +39,11 @@ rule summarise_runs:
         lost=[
             {
                 **run.model_dump(include={"problem", "graph", "variant"}),
+                **(
+                    {"rival": True, "class": run.kind}
+                    if isinstance(run, RivalRun)
+                    else {}
+                ),
                 "reason": reason,
             }
             for run, reason in PLAN.lost_runs

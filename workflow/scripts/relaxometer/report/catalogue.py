@@ -66,7 +66,8 @@ class Inputs:
     def table(self, key: str) -> pd.DataFrame:
         """Return the rows of all Parquet or CSV files of a key."""
         tables = [
-            pd.read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file) for file in self.files(key)
+            pd.read_csv(file, dtype={"version": str}) if file.suffix == ".csv" else pd.read_parquet(file)
+            for file in self.files(key)
         ]
         return pd.concat(tables, ignore_index=True)
 

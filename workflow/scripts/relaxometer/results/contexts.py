@@ -75,7 +75,10 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     before = ("driver", "cuda_driver_api", "cuda_runtime", "cupy", "compiler")
     lines = {
         "Device": [context["device"] for context in contexts],
-        **{key.replace("_", " "): [context["before"].get(key) for context in contexts] for key in before},
+        **{
+            key.replace("_", " "): [context.get("before", {}).get(key) for context in contexts]
+            for key in before
+        },
         "Machine": [context["machine"] for context in contexts],
         "Commit": [context["commit"] for context in contexts],
         "Measured": [_first_and_last(context["date"] for context in contexts)] if contexts else [],

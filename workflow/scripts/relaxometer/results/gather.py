@@ -97,7 +97,7 @@ def _class_of(context: Mapping[str, Any]) -> str:
     return "cpu-1" if context.get("parameters", {}).get("threads", 1) == 1 else "cpu-all"
 
 
-def summarise(timings: pa.Table, lost: Sequence[Mapping[str, str]] = ()) -> pd.DataFrame:
+def summarise(timings: pa.Table, lost: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
     """Return one line per (problem, graph, variant), in the order of the runs.
 
     Parameters
@@ -105,7 +105,8 @@ def summarise(timings: pa.Table, lost: Sequence[Mapping[str, str]] = ()) -> pd.D
     timings : Table
         As :func:`gather` makes it from ``runs.parquet``.
     lost : sequence of mapping
-        The columns of `KEY` and ``reason`` of runs that could not be made.
+        The columns of `KEY` and ``reason`` of runs that could not be made, and ``rival`` and ``class`` of
+        rivals.
 
     Returns
     -------
@@ -120,8 +121,9 @@ def summarise(timings: pa.Table, lost: Sequence[Mapping[str, str]] = ()) -> pd.D
     return pd.DataFrame([*lines, *map(_lost_line, lost)], columns=SUMMARY)
 
 
-def _lost_line(run: Mapping[str, str]) -> dict[str, Any]:
-    return {**run, "status": "error", "sources": 0, "repetitions": 0, "certified": 0.0, "rival": False}
+def _lost_line(run: Mapping[str, Any]) -> dict[str, Any]:
+    nothing = {"status": "error", "sources": 0, "repetitions": 0, "certified": 0.0, "rival": False}
+    return {**nothing, **run}
 
 
 def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:

@@ -9,11 +9,14 @@ import pandas as pd
 from relaxometer.results.gather import FAILURES, KEY, PROVEN
 from relaxometer.results.statistics import is_faster
 
-IDENTITY = [*KEY, "kernel", "device_kind", "device"]
+IDENTITY = [*KEY, "kernel", "device_kind", "device", "class", "rival"]
 """Columns that identify a run in every gathered table."""
 
 EMULATED = "host"
 """Device kind of the emulated GPU; its times say nothing about a real one."""
+
+CLASSES = {"cuda": "gpu", EMULATED: "emulated", "cpu": "cpu"}
+"""Class of each device kind, for summaries that were made before they had the column."""
 
 PHASE_SYNCHRONOUS = ("conventional", "selection", "adaptive")
 """Kernels of Suzuki et al. In a given phase they all update the same vertices."""
@@ -33,6 +36,22 @@ def proven(rows: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 def proven_phases(phases: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return the :func:`proven` phases of the phase-synchronous variants."""
     return proven(phases[phases["kernel"].isin(PHASE_SYNCHRONOUS)], timings)
+
+
+def with_class(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of a summary with the columns ``class`` and ``rival``, which old ones lack.
+
+    The class of a line that was never run is an empty string.
+    """
+    missing = pd.Series(np.nan, index=lines.index, dtype=object)
+    known = lines.get("class", missing).astype(object).fillna(lines["device_kind"].map(CLASSES))
+    rival = lines.get("rival", missing).eq(True)
+    return lines.assign(**{"class": known.fillna(""), "rival": rival})
+
+
+def is_emulated(rows: pd.DataFrame) -> pd.Series:
+    """Return whether each row's time is of the emulated device; a rival on a GPU never is."""
+    return rows["class"] == CLASSES[EMULATED]
 
 
 def on_one_clock(rows: pd.DataFrame) -> pd.DataFrame:

@@ -56,11 +56,11 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (graph, variant), ours in times[is_auto].groupby(["graph", "variant"], sort=False):
         emulated = ours["device_kind"].iloc[0] == EMULATED
-        rivals = times[~is_auto & (times["graph"] == graph)]
-        rivals = rivals[(rivals["device_kind"] == EMULATED) == emulated]
+        others = times[~is_auto & ~times["rival"] & (times["graph"] == graph)]
+        others = others[(others["device_kind"] == EMULATED) == emulated]
         compared = {
             name: [float(side.median()) for side in paired(ours, theirs)]
-            for name, theirs in rivals.groupby("variant", sort=False)
+            for name, theirs in others.groupby("variant", sort=False)
         }
         compared = {name: medians for name, medians in compared.items() if np.isfinite(medians).all()}
         if not compared:

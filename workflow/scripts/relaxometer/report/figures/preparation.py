@@ -1,4 +1,4 @@
-"""Preparation of the variants of shortest paths, and the searches after which it pays."""
+"""Preparation of the variants and rivals of shortest paths, and the searches after which it pays."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from math import ceil
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.names import CLASSES, short_names
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, source_times
+from relaxometer.results.samples import is_emulated, source_times
 
 FIRST = "first from the start"
 NEVER = "never"
@@ -31,7 +32,7 @@ def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, oth
 
 
 def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the times of preparation, of a search and of both for every variant on every graph.
+    """Return the times of preparation, of a search and of both for every variant and rival, by graph.
 
     Returns
     -------
@@ -40,9 +41,13 @@ def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
         that is the fastest for a single search; emulated times are not compared.
     """
     times = source_times(timings[timings["problem"] == "sssp"])
-    lines = times.groupby([*KEY, "device_kind"], sort=False)["time_ms"].median().reset_index()
+    lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
     lines = lines.join(timings.groupby(KEY)["prepare_ms"].first(), on=KEY)
-    lines = lines.assign(first_ms=lines["prepare_ms"] + lines["time_ms"])
+    lines = lines.assign(
+        name=short_names(lines),
+        emulated=is_emulated(lines),
+        first_ms=lines["prepare_ms"] + lines["time_ms"],
+    )
     tables = [
         _of_graph(of_graph.sort_values("first_ms")) for _, of_graph in lines.groupby("graph", sort=False)
     ]
@@ -52,7 +57,7 @@ def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
 COLUMNS = (
     "Graph",
     "Variant",
-    "Clock",
+    "Class",
     "Preparation [ms]",
     "A search [ms]",
     "Preparation and one search [ms]",
@@ -62,19 +67,19 @@ COLUMNS = (
 
 def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one graph, the fastest for a single search first."""
-    real = lines[lines["device_kind"] != EMULATED]
+    real = lines[~lines["emulated"]]
     rows = []
     for index, line in lines.iterrows():
-        if line["device_kind"] == EMULATED:
+        if line["emulated"]:
             pays = ""
         elif index == real.index[0]:
             pays = FIRST
         else:
             first = real.iloc[0]
             pays = pays_after(line["prepare_ms"], line["time_ms"], first["prepare_ms"], first["time_ms"])
-        name, clock = line["variant"], CLOCKS[line["device_kind"]]
+        name, kind = line["name"], CLASSES[line["class"]]
         spans = [rounded(line[column]) for column in ("prepare_ms", "time_ms", "first_ms")]
-        rows.append((line["graph"], name, clock, *spans, pays))
+        rows.append((line["graph"], name, kind, *spans, pays))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

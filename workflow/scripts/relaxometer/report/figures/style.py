@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -84,7 +86,7 @@ THEME: Any = {
 
 @dataclass(frozen=True)
 class Look:
-    """How a variant is drawn in every figure.
+    """How a variant or a rival is drawn in every figure.
 
     Parameters
     ----------
@@ -92,16 +94,25 @@ class Look:
     dash : str or tuple
         A Matplotlib line style.
     marker : str
+    is_open : bool
+        Whether the marker has no filling, which is how rivals are told from variants, also in print.
     """
 
     colour: str
     dash: Any
     marker: str
+    is_open: bool = False
 
     @property
     def line(self) -> dict[str, Any]:
         """The options of a Matplotlib line."""
-        return {"color": self.colour, "linestyle": self.dash, "marker": self.marker}
+        return {"linestyle": self.dash, **self.points}
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """The options of Matplotlib markers."""
+        filling = {"markerfacecolor": "white", "markeredgewidth": 1.3} if self.is_open else {}
+        return {"color": self.colour, "marker": self.marker, **filling}
 
 
 LOOKS = {
@@ -124,15 +135,58 @@ LOOKS = {
 
 OTHER_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
 OTHER_MARKERS = ("^", "P", "X", "*", "<", ">")
+VARIANT_MARKERS = (*OTHER_MARKERS, "o", "s", "D", "v", "p")
+
+RIVAL_COLOURS = ("#000000", "#8C2D04", "#08519C", "#006D2C", "#6A51A3", "#AE017E")
+RIVAL_MARKERS = ("o", "s", "D", "^", "v", "<", ">", "p", "d")
+"""Rivals have dark colours, open markers and broken lines; no variant has an open marker."""
+
+DASHES = ((0, (3, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)))
 
 
-def look(variant: str) -> Look:
-    """Return the look of a variant; a hash of its name decides if it is not in `LOOKS`."""
-    if variant in LOOKS:
+def look(variant: str, rival: bool = False) -> Look:
+    """Return the look of a variant or a rival; a hash of its name decides if it is not in `LOOKS`."""
+    if variant in LOOKS and not rival:
         return LOOKS[variant]
     number = zlib.crc32(variant.encode())
+    if rival:
+        number, place = divmod(number, len(RIVAL_COLOURS))
+        return Look(
+            RIVAL_COLOURS[place],
+            DASHES[number // len(RIVAL_MARKERS) % len(DASHES)],
+            RIVAL_MARKERS[number % len(RIVAL_MARKERS)],
+            is_open=True,
+        )
     colour = OTHER_COLOURS[number % len(OTHER_COLOURS)]
     return Look(colour, "-", OTHER_MARKERS[number // len(OTHER_COLOURS) % len(OTHER_MARKERS)])
+
+
+def distinct_looks(contestants: Iterable[tuple[str, bool]]) -> dict[str, Look]:
+    """Return looks for one figure, by name, of which no two are alike, also without their colours.
+
+    Parameters
+    ----------
+    contestants : iterable of (str, bool)
+        Names, and whether each is a rival. Of two with one marker, the second gets the next one that is used
+        least, and another dash if all are used. So it is with two rivals of one colour.
+    """
+    found: dict[str, Look] = {}
+    used: Counter[Any] = Counter()
+
+    def least_used(what: Any, own: Any, all_of: tuple[Any, ...]) -> Any:
+        """Return the first of those used least, from the contestant's own on."""
+        start = all_of.index(own)
+        choice = min((*all_of[start:], *all_of[:start]), key=lambda one: used[what, one])
+        used[what, choice] += 1
+        return choice
+
+    for name, rival in sorted(set(contestants), key=lambda one: (one[0] not in LOOKS, one)):
+        own = look(name, rival)
+        marker = least_used(rival, own.marker, RIVAL_MARKERS if rival else VARIANT_MARKERS)
+        dash = least_used((rival, marker), own.dash, tuple(dict.fromkeys((own.dash, *DASHES))))
+        colour = least_used("colour", own.colour, RIVAL_COLOURS) if rival else own.colour
+        found[name] = replace(own, colour=colour, dash=dash, marker=marker)
+    return found
 
 
 def use_theme() -> None:
@@ -166,7 +220,11 @@ def new_figure(
 def entitle(figure: Figure, title: str, finding: str = "") -> None:
     """Put a title above a figure, and the finding below it in smaller letters."""
     width, height = figure.get_size_inches()
-    lines = [line for given in finding.splitlines() for line in wrap(given, int(width * LETTERS_PER_INCH))]
+    lines = [
+        line
+        for given in finding.splitlines()
+        for line in wrap(given, int(width * LETTERS_PER_INCH), break_on_hyphens=False)
+    ]
     top = 1 - (0.28 + 0.17 * len(lines)) / height
     engine = figure.get_layout_engine()
     assert engine is not None, "new_figure sets one"

@@ -1,6 +1,10 @@
-"""The headline: the median time of every variant on every graph, as a figure and as a ranked table."""
+"""The headline: the median times of all variants and rivals, as a figure and as ranked tables."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from textwrap import shorten
 
 import numpy as np
 import pandas as pd
@@ -8,19 +12,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.figures.names import CLASSES, full_names, short_names, shown_version
 from relaxometer.report.figures.style import (
     GREY,
     WIDTH,
+    Look,
     annotate,
+    distinct_looks,
     empty_figure,
     entitle,
-    look,
     new_figure,
     plain_log,
 )
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, paired, source_times
+from relaxometer.results.samples import EMULATED, is_emulated, paired, source_times, with_class
 from relaxometer.results.statistics import FEWEST, is_faster
 
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
@@ -34,42 +40,52 @@ ROW_INCHES = 0.24
 CLOSE = 300
 """Axes that span a smaller ratio have three labels per power of ten."""
 
+WIDER = 3.0
+"""Inches that a column of emulated times adds."""
+
+MAX_REASON = 160
+"""Characters of a reason in the ranked table; the whole is in ``summary.csv``."""
+
 
 def median_times(summary: pd.DataFrame) -> Figure:
-    """Draw the median time of every variant with its 95% interval, a panel for each problem and graph.
+    """Draw the median time of every variant and rival, with its 95% interval, by problem and graph.
 
     Real and emulated times never share a panel. Lines of ``summary.csv`` without a time are named, not drawn.
     """
     title = "Median time of a search, by graph and variant"
-    timed = summary.dropna(subset=["median_ms"])
+    lines = with_class(summary)
+    lines = lines.assign(name=full_names(lines))
+    timed = lines.dropna(subset=["median_ms"])
     if timed.empty:
         return empty_figure(title, "No variant finished with every answer proven right.")
-    emulated = timed["device_kind"] == EMULATED
-    clocks = [("GPU and CPU", timed[~emulated]), ("emulated device", timed[emulated])]
-    columns = [(name, rows) for name, rows in clocks if len(rows)]
+    emulated = is_emulated(timed)
+    clocks = [("", timed[~emulated]), (", emulated kernels", timed[emulated])]
+    columns = [(note, rows) for note, rows in clocks if len(rows)]
     races = list(timed[["problem", "graph"]].drop_duplicates().itertuples(index=False, name=None))
     panels = {
-        (race, name): rows[(rows["problem"] == race[0]) & (rows["graph"] == race[1])]
+        (race, note): rows[(rows["problem"] == race[0]) & (rows["graph"] == race[1])]
         for race in races
-        for name, rows in columns
+        for note, rows in columns
     }
-    heights = [max(len(panels[race, name]) for name, _ in columns) + 1.2 for race in races]
+    heights = [max(len(panels[race, note]) for note, _ in columns) + 1.2 for race in races]
+    looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
     figure, axes = new_figure(
         ROW_INCHES * sum(heights) + 1.5,
         len(columns),
         len(races),
-        width=WIDTH + 1.4 * (len(columns) - 1),
+        width=WIDTH + WIDER * (len(columns) - 1),
         squeeze=False,
         sharex="col",
         height_ratios=heights,
     )
     for row, race in enumerate(races):
-        for column, (name, _) in enumerate(columns):
-            _draw_panel(axes[row, column], panels[race, name], f"{race[1]} ({label(race[0])})")
+        for column, (note, _) in enumerate(columns):
+            name = f"{race[1]} ({label(race[0])}){note}"
+            _draw_panel(axes[row, column], panels[race, note], name, looks)
     for column, (_, rows) in enumerate(columns):
         axes[-1, column].set_xlabel(_time_axis(rows))
         _set_ticks(axes[-1, column])
-    entitle(figure, title, _headline_finding(summary, bool(emulated.any())))
+    entitle(figure, title, _headline_finding(lines))
     return figure
 
 
@@ -78,7 +94,7 @@ def label(problem: str) -> str:
     return problem.upper() if problem in ACRONYMS else problem
 
 
-def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
+def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, Look]) -> None:
     """Draw the variants of one problem on one graph, the fastest on top."""
     axes.set_title(title, loc="left", fontsize=9.5)
     if rows.empty:
@@ -87,14 +103,14 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str) -> None:
         return
     ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
     for y, (_, line) in enumerate(ordered.iterrows()):
-        style = look(str(line["variant"]))
+        style = looks[line["variant"]]
         span = [[line["median_ms"] - line["ci95_low_ms"]], [line["ci95_high_ms"] - line["median_ms"]]]
-        axes.errorbar(
-            line["median_ms"], y, xerr=span, fmt=style.marker, color=style.colour, capsize=2.5, markersize=5
+        axes.errorbar(line["median_ms"], y, xerr=span, fmt="none", color=style.colour, capsize=2.5)
+        axes.plot(
+            line["median_ms"], y, linestyle="", markersize=6 if style.is_open else 5, zorder=3, **style.points
         )
         annotate(axes, rounded(line["median_ms"]), (line["ci95_high_ms"], y), (7, 0), va="center")
-    names = ordered["variant"] + np.where(ordered["device_kind"] == "cpu", " (CPU)", "")
-    axes.set_yticks(range(len(ordered)), names)
+    axes.set_yticks(range(len(ordered)), ordered["name"])
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
     axes.margins(x=0.18)
     axes.grid(visible=False, axis="y")
@@ -108,28 +124,46 @@ def _set_ticks(axes: Axes) -> None:
 
 def _time_axis(rows: pd.DataFrame) -> str:
     """Name the time axis of a column by the clocks of its rows."""
-    kinds = [CLOCKS[kind] for kind in CLOCKS if kind in set(rows["device_kind"])]
-    return f"Median time [ms, {' and '.join(kinds)}]"
+    clocks = set(rows["class"].map({"gpu": "GPU", "emulated": "emulated"}).fillna("CPU"))
+    return f"Median time [ms, {' and '.join(one for one in CLOCKS.values() if one in clocks)}]"
 
 
-def _headline_finding(summary: pd.DataFrame, emulated: bool) -> str:
-    """Explain the intervals, and name the missing variants and emulated times."""
-    lines = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; lower is better"]
-    if emulated:
-        lines.append("Emulated device: a CPU ran the CUDA kernels; these are not GPU times")
-    missing = summary[summary["median_ms"].isna()]
+def _headline_finding(lines: pd.DataFrame) -> str:
+    """Explain the intervals and markers, and name the missing variants, disputed and emulated times."""
+    timed = lines.dropna(subset=["median_ms"])
+    said = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; lower is better"]
+    if timed["rival"].any():
+        said.append("Open markers: rivals, the programs of others")
+    if is_emulated(timed).any():
+        said.append("Emulated kernels: a CPU ran the CUDA kernels; these are not GPU times")
+    disputed = timed[timed["status"] == "disputed"]
+    if len(disputed):
+        said.append(f"Own clock disputed, timed by ours: {_named(disputed, lines)}")
+    missing = lines[lines["median_ms"].isna()]
     if len(missing):
-        named = ", ".join(f"{row.variant} on {row.graph} ({row.status})" for row in missing.itertuples())
-        lines.append(f"Not shown: {named}")
-    return "\n".join(lines)
+        said.append(f"Not shown: {_named(missing, lines)}")
+    return "\n".join(said)
+
+
+def _named(some: pd.DataFrame, lines: pd.DataFrame) -> str:
+    """Name variants with their graphs and status; `lines` are those of all graphs."""
+    every = set(lines["graph"])
+
+    def where(graphs: Collection[str]) -> str:
+        return "all graphs" if len(graphs) > 1 and set(graphs) == every else ", ".join(graphs)
+
+    return ", ".join(
+        f"{variant} on {where(rows['graph'].unique())} ({status})"
+        for (variant, status), rows in some.groupby(["variant", "status"], sort=False)
+    )
 
 
 def ranks(timings: pd.DataFrame) -> pd.Series:
     """Rank the variants of each graph by what a paired test shows.
 
     A variant's rank is one more than the number of variants proven faster, so variants that do not differ
-    share a rank. Wrong and emulated runs have no rank, nor has a variant without rivals or with too few
-    sources for the test.
+    share a rank. Rivals are ranked with variants. Unproven, wrong and emulated runs have no rank, nor has a
+    variant without anything to compare it with, or with too few sources for the test.
 
     Returns
     -------
@@ -137,7 +171,7 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
     """
     times = source_times(timings)
     sources = times.groupby(KEY)["source"].transform("nunique")
-    real = times[(times["device_kind"] != EMULATED) & (sources >= FEWEST)]
+    real = times[~is_emulated(times) & (sources >= FEWEST)]
     ranked = {}
     for _, of_graph in real.groupby(["problem", "graph"], sort=False):
         variants = dict(iter(of_graph.groupby(KEY, sort=False)))
@@ -149,8 +183,8 @@ def ranks(timings: pd.DataFrame) -> pd.Series:
 
 
 def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the report's landing page: the lines of ``summary.csv``, ranked and rounded."""
-    lines = summary.join(ranks(timings), on=KEY)
+    """Return the lines of ``summary.csv`` as the report's landing page shows them, ranked and rounded."""
+    lines = with_class(summary).join(ranks(timings), on=KEY)
     place = lines.groupby(["problem", "graph"], sort=False).ngroup()
     lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
     return pd.DataFrame(
@@ -158,22 +192,50 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Problem": lines["problem"].map(label),
             "Graph": lines["graph"],
             "Rank": lines["rank"].map(whole),
-            "Variant": lines["variant"],
-            "Clock": lines["device_kind"].map(CLOCKS),
+            "Variant": short_names(lines),
+            "Class": lines["class"].map(CLASSES).fillna(""),
+            "Version": lines["version"].map(shown_version) if "version" in lines else "",
             "Median [ms]": lines["median_ms"].map(rounded),
-            "95% interval": [
-                f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
-                for low, high, sources in zip(
-                    lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True
-                )
-            ],
+            "95% interval": _intervals(lines),
+            "Preparation [ms]": lines["prepare_ms"].map(rounded) if "prepare_ms" in lines else "",
             "Million arcs/s": lines["mteps"].map(rounded),
             "Phases": lines["phases"].map(whole),
             "Sources": lines["sources"],
             "Proven": lines["certified"].map("{:.0%}".format),
             "Status": lines["status"],
+            "Reason": lines["reason"].map(_shown_reason),
         }
     )
+
+
+def _intervals(lines: pd.DataFrame) -> list[str]:
+    ends = zip(lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True)
+    return [
+        f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
+        for low, high, sources in ends
+    ]
+
+
+def _shown_reason(reason: object) -> str:
+    """Return the begin of a reason, in which nothing is markup of the landing page."""
+    text = "" if pd.isna(reason) else shorten(str(reason), MAX_REASON, placeholder=" …")  # type: ignore[call-overload]
+    return re.sub(r"([\\*`|_])", r"\\\1", text)
+
+
+def races_and_emulated(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Divide a ranked table into those of the landing page: real time, and the emulated device.
+
+    A table without rows gets one that says so, since a report cannot show an empty table.
+    """
+    emulated = table["Class"] == CLASSES["emulated"]
+    parts = {
+        "ranking": (table[~emulated], "Nothing ran in real time."),
+        "ranking-emulated": (table[emulated].drop(columns="Rank"), "No kernel was emulated."),
+    }
+    return {
+        name: rows if len(rows) else pd.DataFrame([{"Problem": why}], columns=rows.columns)
+        for name, (rows, why) in parts.items()
+    }
 
 
 def rounded(value: float) -> str:
@@ -189,10 +251,8 @@ def whole(value: float) -> str:
 def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
     hidden, lines = inputs.params["swept"], inputs.table("summary")
     lines = lines[~lines["variant"].isin(hidden)]
-    return {
-        "median-times": median_times(lines),
-        "ranking": ranked_table(lines, inputs.searches(without=hidden)),
-    }
+    table = ranked_table(lines, inputs.searches(without=hidden))
+    return {"median-times": median_times(lines), **races_and_emulated(table)}
 
 
 EXHIBITS = (
@@ -203,6 +263,7 @@ EXHIBITS = (
         views=(
             View("median-times", "1. Summary", labels={"table": "median times (figure)"}),
             View("ranking", suffix="csv"),
+            View("ranking-emulated", suffix="csv"),
         ),
         wanted=lambda plan: bool(plan.runs),
         params=lambda plan, _: {"swept": swept(plan)},

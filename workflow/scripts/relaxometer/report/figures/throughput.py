@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View
+from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
@@ -51,10 +52,10 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns ``graph, variant, together`` (whether one launch made all searches), ``device_kind``,
-        ``searches`` (simultaneous), ``time_ms`` (median of a launch or a search), ``rate`` (searches per
-        second), ``proven`` (share of the answers) and ``status``. If any launch of a number of searches
-        failed, that number has no rate.
+        With the columns ``graph, variant, rival, name`` (which marks rivals), ``together`` (whether one
+        launch made all searches), ``device_kind``, ``searches`` (simultaneous), ``time_ms`` (median of a
+        launch or a search), ``rate`` (searches per second), ``proven`` (share of the answers) and ``status``.
+        If any launch of a number of searches failed, that number has no rate.
     """
     worst = launches.sort_values("status", key=lambda status: status == "ok")
     many = launches.groupby(["graph", "searches", "device_kind"], sort=False).agg(
@@ -66,10 +67,12 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     many.loc[many["status"] != "ok", "time_ms"] = np.nan
     of_graphs = timings["graph"].isin(launches["graph"]) & (timings["problem"] == "sssp")
     times = source_times(timings[of_graphs])
-    single = times.groupby(["graph", "variant", "device_kind"], sort=False)["time_ms"].median().reset_index()
+    keys = ["graph", "variant", "rival", "device_kind"]
+    single = times.groupby(keys, sort=False)["time_ms"].median().reset_index()
     single = single.assign(together=False, searches=1, proven=1.0, status="ok")
-    both = pd.concat([many.assign(variant=MANY_SOURCES, together=True), single], ignore_index=True)
-    return both.assign(rate=both["searches"] / both["time_ms"] * 1e3)
+    many = many.assign(variant=MANY_SOURCES, rival=False, together=True)
+    both = pd.concat([many, single], ignore_index=True)
+    return both.assign(name=short_names(both), rate=both["searches"] / both["time_ms"] * 1e3)
 
 
 def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Figure:
@@ -91,7 +94,7 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     axes.plot(many["searches"], many["rate"], color=style.colour, marker=style.marker, label=MANY_SOURCES)
     annotate(axes, MANY_SOURCES, (many["searches"].iloc[-1], many["rate"].iloc[-1]), (6, 0), **AT_END)
     for row in others.itertuples():
-        colour = look(str(row.variant)).colour
+        colour = look(str(row.variant), rival=bool(row.rival)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
     for rate, names in _labels(others):
         annotate(axes, names, (1, rate), (4, 0), xycoords=("axes fraction", "data"), **AT_END)
@@ -116,7 +119,7 @@ def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
     """Return the heights and texts of the level lines' labels; lines close to each other share one."""
     groups: list[dict[str, float]] = []
     previous = np.inf
-    for name, rate in others.set_index("variant")["rate"].items():
+    for name, rate in others.set_index("name")["rate"].items():
         if previous > CLOSE * rate:
             groups.append({})
         groups[-1][str(name)] = previous = float(rate)
@@ -140,7 +143,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
         return finding
     single = others.iloc[0]
     gain = best["rate"] / single["rate"]
-    return f"{finding}. {gain:.3g} times the rate of {single['variant']}, one after the other"
+    return f"{finding}. {gain:.3g} times the rate of {single['name']}, one after the other"
 
 
 def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +156,7 @@ def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFr
     return pd.DataFrame(
         {
             "Graph": table["graph"],
-            "Variant": table["variant"],
+            "Variant": table["name"],
             "At once": table["searches"].map("{:,}".format),
             "Clock": table["device_kind"].map(CLOCKS),
             "Median [ms]": table["time_ms"].map(rounded),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.summary import CLOCKS, ranks, rounded, whole
+from relaxometer.report.figures.names import CLASSES, short_names
+from relaxometer.report.figures.summary import ranks, rounded, whole
 from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.gather import FAILURES, KEY
+from relaxometer.results.gather import FAILURES, KEY, PROVEN
 from relaxometer.results.samples import proven, source_times
 
 
@@ -30,8 +31,11 @@ def relaxations(timings: pd.DataFrame) -> pd.Series:
 def work_table(timings: pd.DataFrame) -> pd.DataFrame:
     """Return rank, time, phases and work of every variant of shortest paths as text, by graph and rank."""
     ours = timings[timings["problem"] == "sssp"]
-    good = proven(ours, ours).query("status == 'ok'")
-    lines = ours.groupby(KEY, sort=False).agg(clock=("device_kind", "first"), status=("status", _worst))
+    good = proven(ours, ours)
+    good = good[good["status"].isin(PROVEN)]
+    keys = [*KEY, "class", "rival"]
+    statuses = ours.groupby(keys, sort=False)["status"].agg(_worst)
+    lines = statuses.reset_index(keys[len(KEY) :])
     phases = good.groupby(KEY, sort=False)["phases"].median()
     medians = source_times(ours).groupby(KEY, sort=False)["time_ms"].median()
     lines = lines.join([medians, phases, relaxations(ours)]).reset_index().join(ranks(ours), on=KEY)
@@ -41,8 +45,8 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
         {
             "Graph": lines["graph"],
             "Rank": lines["rank"].map(whole),
-            "Variant": lines["variant"],
-            "Clock": lines["clock"].map(CLOCKS),
+            "Variant": short_names(lines),
+            "Class": lines["class"].map(CLASSES),
             "Median [ms]": lines["time_ms"].map(rounded),
             "Relaxations per arc": lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
             "Phases": lines["phases"].map(whole),

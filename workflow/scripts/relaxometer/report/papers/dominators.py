@@ -17,11 +17,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.figures.names import full_names, short_names
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
     Look,
     annotate,
+    distinct_looks,
     empty_figure,
     emulated_note,
     entitle,
@@ -79,10 +81,11 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     if medians.empty:
         return empty_figure(title, NOTHING_PROVEN)
     figure, axes = new_figure(4.6)
-    for variant, rows in medians.groupby("variant", sort=False):
-        style = LOOKS.get(str(variant), OTHER).line
+    looks = _looks(medians)
+    for (variant, name), rows in medians.groupby(["variant", "name"], sort=False):
+        style = looks[str(variant)].line
         in_front = 2 if (rows["device_kind"] == "cpu").all() else 3
-        axes.plot(rows["size"], rows["time_ms"], markersize=5, label=variant, zorder=in_front, **style)
+        axes.plot(rows["size"], rows["time_ms"], markersize=5, label=name, zorder=in_front, **style)
     kind = _kernel_kind(medians)
     axes.set(xscale="log", yscale="log", xlabel="Vertices")
     axes.set_ylabel(f"Median time of a search [ms{emulated_note(kind)}]")
@@ -105,9 +108,17 @@ def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFram
     times = times[emulated] if emulated.any() else times
     runs = times.groupby(["graph", "source"])["variant"].transform("nunique")
     times = times[runs == times.groupby("graph")["variant"].transform("nunique")]
-    key = ["variant", "graph", "kernel", "device_kind", "device"]
+    key = ["variant", "graph", "kernel", "device_kind", "device", "class", "rival"]
     medians = times.groupby(key, sort=False)["time_ms"].median().reset_index()
-    return medians.assign(size=medians["graph"].map(sizes)).sort_values("size", kind="stable")
+    medians = medians.assign(size=medians["graph"].map(sizes), name=short_names(medians))
+    return medians.sort_values("size", kind="stable")
+
+
+def _looks(medians: pd.DataFrame) -> dict[str, Look]:
+    """Return the look of each variant and rival, by name."""
+    contestants = medians[["variant", "rival"]].drop_duplicates()
+    rivals = contestants[contestants["rival"]].itertuples(index=False, name=None)
+    return {name: LOOKS.get(name, OTHER) for name in contestants["variant"]} | distinct_looks(rivals)
 
 
 def crossing(medians: pd.DataFrame) -> int | None:
@@ -175,7 +186,7 @@ def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
     """Compare the fastest kernel with the fastest CPU program on each batch."""
     fastest = winners(timings[timings["graph"].isin(names)]).dropna()
     return "".join(
-        f"; {row.graph}: {row.kernel} is {row.gain:.3g} times as fast as {row.program} on one core"
+        f"; {row.graph}: {row.kernel} is {row.gain:.3g} times as fast as {row.program}"
         for row in fastest.itertuples()
     )
 
@@ -187,14 +198,16 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With the columns ``graph, kernel, kernel_ms, program, program_ms`` and ``gain``, the program's time
-        over the kernel's; missing where one side has no time. Graphs on which a CPU is fastest come first.
+        over the kernel's; missing where one side has no time. Names tell cores and rivals. Graphs on which a
+        CPU is fastest come first.
     """
     graphs = timings.loc[timings["problem"] == "dominators", "graph"].unique()
     medians = median_times(timings[timings["device_kind"] != EMULATED], dict.fromkeys(graphs, 0))
+    medians = medians.assign(full_name=full_names(medians))
     table = pd.DataFrame({"graph": graphs})
     for kind, who in (("cuda", "kernel"), ("cpu", "program")):
         rows = medians[medians["device_kind"] == kind].sort_values("time_ms", kind="stable")
-        best = rows.drop_duplicates("graph")[["graph", "variant", "time_ms"]]
+        best = rows.drop_duplicates("graph")[["graph", "full_name", "time_ms"]]
         table = table.merge(best.set_axis(["graph", who, f"{who}_ms"], axis=1), on="graph", how="left")
     gain = table["program_ms"] / table["kernel_ms"]
     return table.assign(gain=gain).sort_values("gain", kind="stable", ignore_index=True)
@@ -209,7 +222,7 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Graph": table["graph"],
             "Fastest kernel": table["kernel"].fillna(""),
             "GPU [ms]": table["kernel_ms"].map(rounded),
-            "Fastest on one core": table["program"].fillna(""),
+            "Fastest CPU program": table["program"].fillna(""),
             "CPU [ms]": table["program_ms"].map(rounded),
             "CPU / GPU": table["gain"].map(rounded),
             "Faster": np.where(table["gain"].isna(), "", faster),
@@ -219,8 +232,13 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 def _bars(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
     """Draw one bar per variant with its rate at the end; mark the rates that include transfers."""
-    colours = [LOOKS.get(str(kernel), OTHER).colour for kernel in rates["kernel"]]
-    axes.barh(rates["variant"], rates["rate"], color=colours, height=0.65)
+    looks = _looks(rates)
+    for row in rates.to_dict("records"):
+        # A variant's colour is that of its kernel, of which there may be several variants.
+        colour = looks[row["variant"]].colour if row["rival"] else LOOKS.get(row["kernel"], OTHER).colour
+        hatch = "////" if row["rival"] else ""
+        face = "white" if row["rival"] else colour
+        axes.barh(row["name"], row["rate"], height=0.65, facecolor=face, edgecolor=colour, hatch=hatch)
     axes.set_xscale("log")
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.12)

@@ -22,10 +22,12 @@ from relaxometer.graphs.describe import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.graphs import draw_tails
+from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
     Look,
+    distinct_looks,
     empty_figure,
     emulated_note,
     entitle,
@@ -35,6 +37,7 @@ from relaxometer.report.figures.style import (
     plain_log,
 )
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
+from relaxometer.results.gather import PROVEN
 from relaxometer.results.graph500_result import edges_per_second
 from relaxometer.results.samples import (
     EMULATED,
@@ -128,7 +131,8 @@ def computing_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> 
 
 def _rates(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return one row per run and source: the median rate over its repetitions, in 10^9 edges per second."""
-    finished = proven(timings, timings).query("status == 'ok'")
+    finished = proven(timings, timings)
+    finished = finished[finished["status"].isin(PROVEN)]
     directed = {graph["name"]: bool(graph.get("directed")) for graph in graphs}
     parts = [
         rows.assign(gteps=edges_per_second(rows, directed=directed[str(name)]) / 1e9)
@@ -146,13 +150,14 @@ def _draw_over_scale(
     """Draw the median of a column with its 95% interval over size; return the largest per graph."""
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
-    for variant, of_variant in rows.groupby("variant", sort=False):
+    looks = distinct_looks(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
+    for (variant, name), of_variant in rows.groupby(["variant", short_names(rows)], sort=False):
         points = []
         for graph in sorted(set(of_variant["graph"]), key=lambda name: sizes[name]):
             median, low, high = bootstrap_median(of_variant.loc[of_variant["graph"] == graph, value])
             points.append((sizes[graph], median, low, high))
-            best[graph] = max(best.get(graph, ("", 0.0)), (str(variant), median), key=lambda pair: pair[1])
-        _error_line(axes, points, look(str(variant)), str(variant))
+            best[graph] = max(best.get(graph, ("", 0.0)), (str(name), median), key=lambda pair: pair[1])
+        _error_line(axes, points, looks[str(variant)], str(name))
     axes.set(xscale="log", yscale="log", xlabel="Vertices")
     axes.set_xticks(sorted(set(sizes.values())))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"2^{np.log2(size):.0f}"))

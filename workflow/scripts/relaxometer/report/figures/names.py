@@ -1,0 +1,45 @@
+"""How figures and tables name variants, rivals, what they run on, and numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+CLASSES = {"gpu": "GPU", "emulated": "emulated", "cpu-1": "1 core", "cpu-all": "all cores", "cpu": "CPU"}
+"""Name of each class; the last is that of old results, which do not say how many cores."""
+
+MAX_VERSION = 20
+"""Characters of a version in a name."""
+
+
+def short_names(rows: pd.DataFrame) -> pd.Series:
+    """Return the name of each row's variant or rival, for tables with a column of classes."""
+    return rows["variant"] + np.where(rows["rival"], " (rival)", "")
+
+
+def full_names(rows: pd.DataFrame) -> pd.Series:
+    """Return names such as "dijkstra-cpu (1 core)" and "scipy 1.17.1 (rival, 1 core)".
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With the columns ``variant``, ``class``, ``rival`` and, if known, ``version``.
+    """
+    versions = rows["version"] if "version" in rows else pd.Series("", index=rows.index)
+    columns = rows["variant"], rows["class"], rows["rival"], versions
+    names = [_full_name(*row) for row in zip(*columns, strict=True)]
+    return pd.Series(names, index=rows.index, dtype=object)
+
+
+def _full_name(variant: str, kind: str, rival: bool, version: object) -> str:
+    machine = CLASSES.get(kind, "")
+    if rival:
+        known = shown_version(version)
+        number = known if len(known) <= MAX_VERSION else f"{known[: MAX_VERSION - 1]}…"
+        return f"{variant} {number}".rstrip() + f" ({', '.join(filter(None, ('rival', machine)))})"
+    return f"{variant} ({machine})" if kind.startswith("cpu") else variant
+
+
+def shown_version(version: object) -> str:
+    """Return a version as text; nothing if it is not known."""
+    return "" if pd.isna(version) or version == "unknown" else str(version)  # type: ignore[call-overload]

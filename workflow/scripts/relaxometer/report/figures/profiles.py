@@ -1,0 +1,176 @@
+"""Performance profiles: on how many graphs each variant and rival is close to the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+from matplotlib.transforms import ScaledTranslation, Transform
+
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.figures.names import full_names
+from relaxometer.report.figures.style import (
+    Look,
+    distinct_looks,
+    empty_figure,
+    entitle,
+    new_figure,
+    plain_log,
+)
+from relaxometer.report.figures.summary import CLOSE, label
+from relaxometer.report.targets import graphs_of, swept
+from relaxometer.results.races import relative_times
+from relaxometer.results.samples import share_at_or_under
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
+Floats = npt.NDArray[np.float64]
+
+MIN_GRAPHS = 3
+"""Fewer graphs make no profile."""
+
+ROW_INCHES = 0.21
+"""Height of a name in the legend."""
+
+MIN_FACTOR = 2.0
+"""The axis reaches at least this factor."""
+
+DODGE_POINTS = 0.9
+"""Lines that coincide are drawn this far apart."""
+
+MAX_DODGE_POINTS = 8.0
+"""The first and the last of many lines are drawn this far apart."""
+
+
+def performance_profiles(timings: pd.DataFrame) -> Figure:
+    """Draw the share of graphs on which each variant and rival is within a factor of the best.
+
+    A panel per problem with at least `MIN_GRAPHS` graphs, in real time only. A run that did not prove an
+    answer for every search is within no factor.
+
+    References
+    ----------
+    Dolan and More, "Benchmarking Optimization Software with Performance Profiles", Mathematical Programming
+    91, 2002.
+    """
+    title = "Performance profile: share of graphs within a factor of the best time"
+    profiles = dict(_profiles(timings))
+    if not profiles:
+        return empty_figure(
+            title, f"No problem has {MIN_GRAPHS} graphs and two programs that finished in real time."
+        )
+    heights = [max(2.6, ROW_INCHES * rows["variant"].nunique() + 1.0) for rows in profiles.values()]
+    figure, panels = new_figure(sum(heights) + 0.8, rows=len(profiles), squeeze=False, height_ratios=heights)
+    looks = distinct_looks(timings[["variant", "rival"]].itertuples(index=False, name=None))
+    for axes, (problem, rows) in zip(panels[:, 0], profiles.items(), strict=True):
+        _draw_profile(axes, rows, looks)
+        axes.set_title(f"{label(problem)}: {rows['graph'].nunique()} graphs", loc="left", fontsize=9.5)
+    entitle(figure, title, _finding(profiles))
+    return figure
+
+
+def _profiles(timings: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each problem that has a profile, with the relative times of its finishers and their names."""
+    times = relative_times(timings)
+    versions = timings.get("parameter_version", pd.Series(dtype=object)).groupby(timings["variant"]).first()
+    named = times.assign(version=times["variant"].map(versions))
+    for problem, rows in named.assign(name=full_names(named)).groupby("problem", sort=False):
+        if rows["graph"].nunique() >= MIN_GRAPHS and rows["variant"].nunique() > 1:
+            yield str(problem), rows
+
+
+def _draw_profile(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> None:
+    """Draw a step line per variant and rival, those with the most area below them first in the legend."""
+    graphs = rows["graph"].nunique()
+    farthest = max(MIN_FACTOR, 1.15 * rows["ratio"].max())
+    curves = {name: profile(of_name["ratio"], graphs, farthest) for name, of_name in rows.groupby("name")}
+    variants = rows.groupby("name")["variant"].first()
+    order = sorted(curves, key=lambda name: -_area(*curves[name]))
+    for place, name in enumerate(order):
+        factors, shares = curves[name]
+        axes.plot(
+            factors,
+            shares,
+            drawstyle="steps-post",
+            markevery=slice(1, -1),  # at the steps
+            markersize=5.5,
+            label=name,
+            transform=axes.transData + _dodge(axes, place, len(order)),
+            **looks[variants[name]].line,
+        )
+    axes.set(xscale="log", xlim=(1 / 1.03, farthest), ylim=(-0.04, 1.06), ylabel="Share of the graphs")
+    axes.set_xlabel("Time within this factor of the best of the graph")
+    plain_log(axes.xaxis, "{x:,g}", subs=(1, 2, 5) if farthest < CLOSE else (1,))
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=3.4, fontsize=8.5)
+
+
+def profile(ratios: pd.Series, graphs: int, farthest: float) -> tuple[Floats, Floats]:
+    """Return the factors at which a profile rises from 0, up to `farthest`, and its share from each on.
+
+    Parameters
+    ----------
+    ratios : Series of float
+        Time over the best, for the graphs that were finished.
+    graphs : int
+        All graphs; those that are missing in `ratios` are within no factor.
+    farthest : float
+    """
+    steps = np.unique(ratios)
+    shares = share_at_or_under(ratios, steps) * len(ratios) / graphs
+    return np.r_[steps[0], steps, farthest], np.r_[0, shares, shares[-1]]
+
+
+def _area(factors: Floats, shares: Floats) -> float:
+    """Return the area below a profile, with factors on a logarithmic axis."""
+    return float(np.sum(np.diff(np.log(factors)) * shares[:-1]))
+
+
+def _dodge(axes: Axes, place: int, lines: int) -> Transform:
+    """Return the shift by which the line at a place stays apart from those that coincide with it."""
+    points = min(DODGE_POINTS, MAX_DODGE_POINTS / lines) * ((lines - 1) / 2 - place)
+    return ScaledTranslation(0, points / 72, axes.figure.dpi_scale_trans)
+
+
+def _finding(profiles: Mapping[str, pd.DataFrame]) -> str:
+    """Name who is the best on the most graphs of each problem."""
+    said = ["Real time only. Log scale; higher is better. Lines that coincide are drawn side by side"]
+    for problem, rows in profiles.items():
+        wins = rows[rows["ratio"] == 1].groupby("name", sort=False).size()
+        best = " and ".join(wins.index[wins == wins.max()])
+        said.append(
+            f"{label(problem)}: best on most graphs: {best}, {wins.max()} of {rows['graph'].nunique()}"
+        )
+    if any(rows["rival"].any() for rows in profiles.values()):
+        said[0] += ". Open markers: rivals, the programs of others"
+    return "\n".join(said)
+
+
+def _has_profile(plan: Plan) -> bool:
+    """Whether some problem has enough graphs, and two programs to compare."""
+    hidden = swept(plan)
+    shown = [run for run in plan.runs.values() if run.variant not in hidden]
+    return any(
+        len(graphs_of(plan, problem)) >= MIN_GRAPHS
+        and len({run.variant for run in shown if run.problem == problem}) > 1
+        for problem in {run.problem for run in shown}
+    )
+
+
+EXHIBITS = (
+    Exhibit(
+        "performance-profile",
+        lambda inputs: performance_profiles(inputs.searches(without=inputs.params["swept"])),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("performance-profile", "1. Summary", labels={"table": "performance profile (figure)"}),),
+        wanted=_has_profile,
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

@@ -1,0 +1,142 @@
+"""Who wins where: the best variant against the best rival on each graph."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.figures.names import CLASSES, shown_version
+from relaxometer.report.figures.summary import label, rounded
+from relaxometer.report.targets import swept
+from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
+from relaxometer.results.samples import with_class
+
+COLUMNS = (
+    "Problem",
+    "Graph",
+    "Our best",
+    "Our class",
+    "Ours [ms]",
+    "Our preparation [ms]",
+    "Best rival",
+    "Its class",
+    "Rival [ms]",
+    "Its preparation [ms]",
+    "Rival / ours",
+    "95% interval",
+    "Sources",
+    "Faster",
+)
+
+NO_RIVAL = "No rival was in this run."
+NO_DIFFERENCE = "no difference shown"
+
+
+def winners_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return :func:`relaxometer.results.races.winners` as text, one row per race that a rival was to run.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        The lines of ``summary.csv``: they tell why a side has no time.
+    timings : DataFrame
+    """
+    lines = with_class(summary)
+    races = lines.loc[lines["rival"], RACE].drop_duplicates()
+    compared = races.merge(winners(timings), on=RACE, how="left")
+    rows = [_row(race, lines) for race in compared.to_dict("records")]
+    nothing = {**dict.fromkeys(COLUMNS, ""), "Problem": NO_RIVAL}
+    return pd.DataFrame(rows or [nothing], columns=list(COLUMNS))
+
+
+def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
+    """Return a row of the table from one of :func:`relaxometer.results.races.winners`."""
+    of_race = lines[(lines["problem"] == race["problem"]) & (lines["graph"] == race["graph"])]
+    interval = f"{race['ratio_low']:.3g} to {race['ratio_high']:.3g}" if race["ratio_low"] > 0 else ""
+    return {
+        "Problem": label(race["problem"]),
+        "Graph": race["graph"],
+        **dict(zip(COLUMNS[2:6], _side(race, OURS), strict=True)),
+        **dict(zip(COLUMNS[6:10], _side(race, RIVAL), strict=True)),
+        "Rival / ours": rounded(race["ratio"]),
+        "95% interval": interval,
+        "Sources": f"{race['sources']:.0f}" if race["sources"] > 0 else "",
+        "Faster": _verdict(race, of_race),
+    }
+
+
+def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
+    """Return name, class, median time and preparation of the best of a side; empty if nobody finished."""
+    if pd.isna(race[side]):
+        return "", "", "", ""
+    version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
+    name = f"{race[side]} {version}".rstrip()
+    times = (rounded(race[f"{side}{column}"]) for column in ("_ms", "_prepare_ms"))
+    return name, CLASSES[race[f"{side}_class"]], *times
+
+
+def _verdict(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> str:
+    """Say who is faster, by what factor, or why nobody is said to be."""
+    if race["winner"] == OURS:
+        return f"ours, {race['ratio']:.3g} times as fast"
+    if race["winner"] == RIVAL:
+        return f"the rival, {1 / race['ratio']:.3g} times as fast"
+    if race["winner"] == NEITHER:
+        return NO_DIFFERENCE
+    missing = [_missing(lines[lines["rival"] == (side == RIVAL)], side) for side in (OURS, RIVAL)]
+    sides = [text for side, text in zip((OURS, RIVAL), missing, strict=True) if pd.isna(race[side])]
+    return f"not compared: {' and '.join(sides)}"
+
+
+def _missing(lines: pd.DataFrame, side: str) -> str:
+    """Say why nobody of a side finished in real time."""
+    if side == OURS and (lines["class"] == "emulated").all():
+        return "our variants were emulated only" if len(lines) else "no variant of ours was run"
+    reasons = lines[lines["class"] != "emulated"]
+    named = ", ".join(f"{line.variant}: {line.status}" for line in reasons.itertuples())
+    return f"no {'rival' if side == RIVAL else 'variant of ours'} finished ({named})"
+
+
+def in_short(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of :func:`winners_table` with fewer columns, for the landing page."""
+
+    def joined(text: str, more: str) -> pd.Series:
+        return table[text] + table[more].map(lambda one: f" ({one})" if one else "")
+
+    return pd.DataFrame(
+        {
+            **{column: table[column] for column in COLUMNS[:2]},
+            "Our best": joined("Our best", "Our class"),
+            "Time [ms]": table["Ours [ms]"],
+            "Preparation [ms]": table["Our preparation [ms]"],
+            "Best rival": joined("Best rival", "Its class"),
+            "Its time [ms]": table["Rival [ms]"],
+            "Its preparation [ms]": table["Its preparation [ms]"],
+            "Rival / ours": joined("Rival / ours", "95% interval"),
+            "Faster": table["Faster"],
+        }
+    )
+
+
+def _draw(inputs: Inputs) -> dict[str, pd.DataFrame]:
+    hidden, lines = inputs.params["swept"], inputs.table("summary")
+    table = winners_table(lines[~lines["variant"].isin(hidden)], inputs.searches(without=hidden))
+    return {"winners": table, "winners-in-short": in_short(table)}
+
+
+EXHIBITS = (
+    Exhibit(
+        "winners",
+        _draw,
+        lambda *_: {"summary": "results/summary.csv", "timings": TIMINGS},
+        views=(
+            View("winners", "1. Summary", labels={"table": "who wins where"}, suffix="csv"),
+            View("winners-in-short", suffix="csv"),
+        ),
+        wanted=lambda plan: bool(plan.runs),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)
