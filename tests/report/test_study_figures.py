@@ -98,7 +98,7 @@ class TestVerdict:
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
         table = launches(TOWN)
         table.to_parquet(tmp_path / "right.parquet")
-        assert verdict(summary, [tmp_path / "right.parquet"]).startswith("1 variants measured")
+        assert verdict(summary, [tmp_path / "right.parquet"]).startswith("1 runs measured")
         table.loc[4, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
         table.to_parquet(tmp_path / "wrong.parquet")
         head, line = verdict(summary, [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]).splitlines()

@@ -41,7 +41,7 @@ def test_runs_are_proven_gathered_and_drawn(workflow):
     sources = pq.read_table(workflow.path("results/sources/tiny.parquet"))["source"].to_pylist()
     times = pq.read_table(workflow.path("results/runs/distributed/map/times.parquet"))
     assert times["source"].to_pylist() == sources[:2] * 2
-    assert "3 variants measured" in workflow.path(TARGETS[0]).read_text(encoding="utf-8")
+    assert "3 runs measured" in workflow.path(TARGETS[0]).read_text(encoding="utf-8")
     assert "emulated" in workflow.path(TARGETS[1]).read_text(encoding="utf-8")
 
 

@@ -24,7 +24,7 @@ from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME
 from relaxometer.core.yaml_files import read_sections
-from relaxometer.report import catalogue, papers, targets
+from relaxometer.report import catalogue, papers, targets, terminal
 
 update_config(config, with_types(workflow.config_settings.config))
 # False for the second start of `session.finish`, which makes what failed jobs have prevented without need.

@@ -26,6 +26,8 @@ onstart:
     session.begin(workflow, first=IS_FIRST)
     if IS_FIRST:
         atexit.register(session.end)
+        # Of what is registered, the last comes first.
+        atexit.register(terminal.show)
 
 
 onerror:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 import pandas as pd
 
 COLUMNS = 100
 """Longest line."""
 
-REAL, EMULATED = (
-    Path("results/tables/common", f"{name}.csv") for name in ("ranking", "ranking-emulated")
-)
+REAL, EMULATED = (Path("results/tables/common", f"{name}.csv") for name in ("ranking", "ranking-emulated"))
 """The tables of the landing page."""
 
 SHOWN = {
@@ -49,8 +49,8 @@ def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
         lines += ["", f"{problem} on {graph}", *_table(ours)]
         if len(theirs):
             named = ", ".join(_with_proof(row) for row in theirs.to_dict("records"))
-            lines.append(f"    emulated, so without a time that counts: {named}")
-    return "\n".join(line if len(line) <= COLUMNS else f"{line[: COLUMNS - 1]}…" for line in lines)
+            lines += _wrapped(f"emulated, so their times do not count: {named}")
+    return "\n".join(lines)
 
 
 def _table(rows: pd.DataFrame) -> Iterator[str]:
@@ -67,15 +67,20 @@ def _table(rows: pd.DataFrame) -> Iterator[str]:
                 text.ljust(width) if name in LEFT else text.rjust(width) for name, text, width in places
             )
     for row in rows[rows["Median [ms]"] == ""].to_dict("records"):
-        yield f"    {row['Variant']}: {row['Status']} ({row['Reason']})"
+        yield from _wrapped(f"{row['Variant']}: {row['Status']} ({row['Reason']})")
 
 
-def _with_proof(row: dict[str, str]) -> str:
+def _wrapped(text: str) -> list[str]:
+    """Return a sentence in indented lines."""
+    return wrap(text, COLUMNS, initial_indent="    ", subsequent_indent="    ")
+
+
+def _with_proof(row: Mapping[Any, str]) -> str:
     return row["Variant"] if row["Status"] == "ok" else f"{row['Variant']} ({row['Status']})"
 
 
 def show() -> None:
-    """Print the race of the run that has just ended, where the report is made, and nothing if there is none."""
+    """Print the race of the run that has just ended, if it made one, and what to do next."""
     if not (REAL.is_file() and EMULATED.is_file()):
         return
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))

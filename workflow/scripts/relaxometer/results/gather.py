@@ -190,6 +190,7 @@ def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] 
     if failed:
         head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
     else:
-        head = f"{len(table)} variants measured, every answer proven right"
+        proven = int(table["status"].isin(PROVEN).sum())
+        head = f"{proven} runs measured, every answer proven right"
         head += f"; not finished: {named}" if bad else ""
     return "\n".join([head, *lines, ""])
