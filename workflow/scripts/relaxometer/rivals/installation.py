@@ -135,8 +135,10 @@ def _environment(rival: Rival) -> Path:
             if needed.strip():
                 pip = [sys.executable, "-m", "pip", "--python", str(python)] if pip_outside else []
                 pip = pip or [str(python), "-m", "pip"]
-                options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
-                _run([*pip, "install", *options, "--only-binary=:all:", "-r", str(requirements)], rival)
+                # The lock is complete; a dependency with extras would have no hash for pip.
+                options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--no-input"]
+                options += ["--quiet", "--disable-pip-version-check", "-r", str(requirements)]
+                _run([*pip, "install", *options], rival)
             ready.touch()
     return python
 
