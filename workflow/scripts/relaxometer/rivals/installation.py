@@ -65,7 +65,7 @@ def install(rival: Rival, command: str | None = None) -> Installed:
     if definition.class_ == "gpu" and not _has_gpu():
         raise Absent("it needs an NVIDIA GPU")
     if command:
-        return _given(shlex.split(command))
+        return _given(command)
     needs = definition.needs
     if needs and needs.program and not shutil.which(needs.program):
         raise Absent(f"no program {needs.program}: {needs.how}")
@@ -111,12 +111,18 @@ def _has_gpu() -> bool:
     return any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/dxg").exists()
 
 
-def _given(command: list[str]) -> Installed:
-    """Return the user's own command, with its program's whole path."""
-    program = shutil.which(command[0]) if command else None
+def _given(command: str) -> Installed:
+    """Return the user's own command, with whole paths: the adapter has another working directory."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Absent(f"`command` is {quoted(command)}, which is not a command: {error}") from None
+    program = shutil.which(words[0]) if words else None
     if program is None:
-        raise Absent(f"no program {quoted(' '.join(command))}, which `command` names")
-    return Installed([str(Path(program).absolute()), *command[1:]])
+        raise Absent(f"no program {quoted(command)}, which `command` names")
+    is_path = os.path.exists  # never raises
+    arguments = [str(Path(word).absolute()) if is_path(word) else word for word in words[1:]]
+    return Installed([str(Path(program).absolute()), *arguments], {"PYTHONPATH": str(HELPERS)})
 
 
 def _environment(rival: Rival) -> Path:
