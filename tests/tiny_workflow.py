@@ -46,6 +46,18 @@ def write_tiny_map(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def without_rivals(config: dict) -> dict:
+    """Return an overlay that leaves out the default rivals too, which come from the network."""
+    default = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    sections = {}
+    for problem, section in default.items():
+        if isinstance(section, dict) and "rivals" in section:
+            own = config.get(problem, {})
+            rivals = dict.fromkeys(section["rivals"], False) | own.get("rivals", {})
+            sections[problem] = own | {"rivals": rivals}
+    return config | sections
+
+
 class Workflow:
     """A copy of the workflow in a folder of its own."""
 
@@ -79,8 +91,9 @@ class Workflow:
                 link.symlink_to(cache)
 
     def configure(self, config: dict) -> None:
-        """Write the overlay that every run takes."""
-        (self.folder / "tiny.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+        """Write the overlay that every run takes, without the default rivals."""
+        text = yaml.safe_dump(without_rivals(config))
+        (self.folder / "tiny.yaml").write_text(text, encoding="utf-8")
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of a run."""

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from relaxometer.distributed.launch import obstacle
+from tiny_workflow import without_rivals
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +40,7 @@ def folder(tmp_path):
 
 
 def all_runs(folder, overlay, *arguments):
-    (folder / "tiny.yaml").write_text(yaml.safe_dump(overlay))
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
     command = [sys.executable, "-m", "relaxometer.cli.all_runs", "tiny.yaml", *arguments]
     environment = {"PYTHONPATH": str(ROOT / "workflow/scripts"), "PATH": "/usr/bin:/bin"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -25,6 +25,7 @@ from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal
+from relaxometer.rivals.installation import state_of_files
 
 update_config(config, with_types(workflow.config_settings.config))
 # False for the second start of `session.finish`, which makes what failed jobs have prevented without need.
@@ -147,5 +148,7 @@ def rival_inputs(wildcards):
 
 
 def rival_code(wildcards):
-    """Hash of the code that runs and proves a rival, and of its own files."""
-    return code_hash("measure.rival") + PLAN.rivals[run_of(wildcards).solver].code
+    """Hash of the code that runs and proves a rival and of its own files, and the state of its program."""
+    run = run_of(wildcards)
+    own = PLAN.rivals[run.solver].code + state_of_files(run.command)
+    return code_hash("measure.rival") + own

@@ -200,5 +200,6 @@ def cause_of_death(exit_code: int | None) -> str:
     if exit_code is None:
         return "closed its connection"
     if exit_code < 0:
-        return f"died of {signal.Signals(-exit_code).name}"
+        known = {one.value: one.name for one in signal.Signals}
+        return f"died of {known.get(-exit_code, f'signal {-exit_code}')}"
     return f"exited with code {exit_code} before it had finished"

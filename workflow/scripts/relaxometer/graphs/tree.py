@@ -61,6 +61,7 @@ def _follow_arcs(
             if (
                 weight
                 and predecessor[head] == NO_PREDECESSOR
+                and distance[head] != UNREACHED
                 and np.int64(distance[tail]) + weight == np.int64(distance[head])
             ):
                 predecessor[head] = tail

@@ -253,7 +253,8 @@ class _Job:
 
     def finish(self) -> Measurement:
         """Return the results."""
-        self._result.context |= {**environment(), "run": self._run.model_dump()}
+        found = {"before": {}, **self._result.context}  # unknown of a contestant that never began
+        self._result.context = {**found, **environment(), "run": self._run.model_dump()}
         return self._result
 
     def _prepare(self) -> None:

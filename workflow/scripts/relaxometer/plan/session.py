@@ -32,6 +32,9 @@ SECOND = "second_start"
 INSTALLATIONS = Path("results/rivals")
 """Where it says how each rival is started."""
 
+RUNS = Path("results/runs")
+"""Where each measurement has its folder."""
+
 VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_verdict.txt"))
 """Their first lines are the last lines of a run."""
 
@@ -133,7 +136,7 @@ def finish(workflow: Any) -> None:
 def end() -> None:
     """Print the errors of failed jobs again, then what the verdicts say; forget which rivals are absent."""
     shutil.rmtree(WITHDRAWN, ignore_errors=True)
-    forget_absent(INSTALLATIONS)
+    forget_absent(INSTALLATIONS, RUNS)
     if ERRORS.is_file():
         print(ERRORS.read_text(encoding="utf-8"), end="", file=sys.stderr)
     for verdict in filter(Path.is_file, VERDICTS):

@@ -67,4 +67,10 @@ def results(plan: Plan) -> list[str]:
     found += [f"pages/batches/{batch}.html" for batch in plan.batches]
     if plan.distributed or plan.lost_distributed:
         found += ["distributed.csv", "distributed_verdict.txt", "distributed_verdict.accepted"]
-    return [f"results/{name}" for name in found]
+    return [f"results/{name}" for name in found] + _tries(plan)
+
+
+def _tries(plan: Plan) -> list[str]:
+    """Return the files that a run in which a rival was absent leaves out, so that it is tried again."""
+    rivals = (run for run in plan.runs.values() if hasattr(run, "kind"))
+    return [f"{folder(run)}/certificates.parquet" for run in rivals]

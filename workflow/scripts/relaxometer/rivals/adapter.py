@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import select
 import signal
 import subprocess
-import threading
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 from relaxometer.core.errors import quoted
 from relaxometer.core.supervision import cause_of_death, die_with_parent
@@ -23,11 +25,19 @@ MAX_LINE = 1000
 KEPT_STDERR = 1 << 13
 """Bytes of the end of stderr that are kept; the rest is read and forgotten."""
 
+CHUNK = 1 << 16
+"""Bytes that are read at a time."""
+
 GRACE_S = 5.0
-"""Time to exit after ``end``."""
+"""Time to exit after ``end``, or after closing a pipe."""
+
+LONGEST_WAIT_MS = 1e8
+"""The longest wait that the system takes; a longer one is made of several."""
 
 FAILURES = frozenset({"skipped", "oom", "error"})
 """Words by which an adapter says that it gives up."""
+
+_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux's prctl
 
 
 class AdapterFailed(Exception):  # noqa: N818 - a status
@@ -39,7 +49,10 @@ class AdapterFailed(Exception):  # noqa: N818 - a status
 
 
 class Adapter:
-    """A started adapter; at the end of the ``with`` block it is told to end, and killed if it does not.
+    """A started adapter.
+
+    At the end of the ``with`` block it is told to end. It is killed if it does not, or if it failed before;
+    so are all processes that it started, also those in a session of their own.
 
     Parameters
     ----------
@@ -50,6 +63,8 @@ class Adapter:
         Its working directory.
     max_file_bytes : int
         Limit on the size of each file that it writes.
+    one_core : bool
+        Whether all its threads share one core.
 
     Raises
     ------
@@ -58,62 +73,68 @@ class Adapter:
     """
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], folder: Path, max_file_bytes: int
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        max_file_bytes: int,
+        *,
+        one_core: bool = False,
     ) -> None:
+        self._before = _children()
+        _adopt_orphans(True)
         try:
             self._process = subprocess.Popen(
                 command,
+                bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=dict(environment),
                 cwd=folder,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=partial(_restrict, max_file_bytes, one_core),
             )
-        except OSError as error:
-            raise AdapterFailed("error", f"{quoted(command[0])} cannot be run: {error.strerror}") from None
-        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
-        self._input, self._output = _pipe(self._process.stdin), _pipe(self._process.stdout)
-        os.set_blocking(self._output.fileno(), False)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            _adopt_orphans(False)
+            why = getattr(error, "strerror", None) or error
+            raise AdapterFailed("error", f"{quoted(command[0])} cannot be run: {why}") from None
+        self._streams = self._process.stdin, self._process.stdout, self._process.stderr
+        self._input, self._output, self._errors = (stream.fileno() for stream in self._streams if stream)
+        os.set_blocking(self._errors, False)
         self._poll = select.poll()
         self._poll.register(self._output, select.POLLIN)
-        self._received = b""
-        self._stderr = b""
-        self._drain = threading.Thread(target=self._read_stderr, daemon=True)
-        self._drain.start()
+        self._poll.register(self._errors, select.POLLIN)
+        self._received = self._stderr = b""
+        self._failed = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            with suppress(OSError):
-                self.tell("end")
-                self._input.close()
-            with suppress(subprocess.TimeoutExpired):
+        if kind is None and not self._failed:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                self._tell("end")
                 self._process.wait(GRACE_S)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._drain.join(GRACE_S)
-
-    @property
-    def stderr(self) -> str:
-        """The end of what the adapter wrote to stderr."""
-        return self._stderr.decode("utf-8", "replace")
-
-    def tell(self, line: str) -> None:
-        """Send a message."""
-        self._input.write(line.encode() + b"\n")
-        self._input.flush()
+        self._kill()
+        for stream in filter(None, self._streams):
+            stream.close()
+        if self._failed and self._stderr:
+            print(*map(printable, self._last_lines()), sep="\n", file=sys.stderr)
 
     def ask(self, request: str, answer: str, seconds: float) -> list[str]:
-        """Send a message and return the words that follow `answer` in the reply."""
+        """Send a message and return the words that follow `answer` in the reply.
+
+        A reply that is there before the message was sent is a failure, since it would take no time.
+        """
+        self._read(0)
+        if self._received:
+            line = self._received.partition(b"\n")[0].decode("utf-8", "replace")
+            raise self._failure("error", f"wrote {quoted(line)} to stdout unasked; only replies belong there")
         try:
-            self.tell(request)
+            self._tell(request)
         except OSError:
-            self._fail()
+            raise self._death() from None
         return self.expect(answer, seconds)
 
     def expect(self, answer: str, seconds: float) -> list[str]:
@@ -121,44 +142,100 @@ class Adapter:
         line = self._line(time.monotonic() + seconds)
         word, _, rest = line.partition(" ")
         if word in FAILURES:
-            raise AdapterFailed(word, rest or "no reason given")
+            raise self._failure(word, printable(rest) or "no reason given")
         if word != answer:
-            raise AdapterFailed(
+            raise self._failure(
                 "error", f"wrote {quoted(line)} to stdout, expected {answer!r}; only messages belong there"
             )
         return rest.split()
 
+    def _tell(self, line: str) -> None:
+        os.write(self._input, line.encode() + b"\n")
+
     def _line(self, deadline: float) -> str:
-        while b"\n" not in self._received:
-            if len(self._received) > MAX_LINE:
-                raise AdapterFailed("error", f"wrote a line of more than {MAX_LINE} characters to stdout")
+        """Return the next line of stdout."""
+        while b"\n" not in self._received and len(self._received) <= MAX_LINE:
             wait_ms = (deadline - time.monotonic()) * 1e3
-            if wait_ms <= 0 or not self._poll.poll(wait_ms):
-                raise AdapterFailed("timeout", "")
-            received = self._output.read(1 << 16)
-            if not received:
-                self._fail()
-            self._received += received
+            if wait_ms <= 0:
+                raise self._failure("timeout", "")
+            self._read(min(wait_ms, LONGEST_WAIT_MS))
         line, _, self._received = self._received.partition(b"\n")
         if len(line) > MAX_LINE:
-            raise AdapterFailed("error", f"wrote a line of more than {MAX_LINE} characters to stdout")
+            raise self._failure("error", f"wrote a line of more than {MAX_LINE} characters to stdout")
         return line.decode("utf-8", "replace")
 
-    def _fail(self) -> None:
-        """Raise what became of the process, which has closed a pipe."""
+    def _read(self, wait_ms: float) -> None:
+        """Wait for output and take a piece of it; of stderr, the end is kept."""
+        for stream, _ in self._poll.poll(wait_ms):
+            piece = os.read(stream, CHUNK)
+            if stream == self._errors:
+                self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
+                if not piece:
+                    self._poll.unregister(stream)
+            elif piece:
+                self._received += piece
+            else:
+                raise self._death()
+
+    def _failure(self, status: str, reason: str) -> AdapterFailed:
+        self._failed = True
+        return AdapterFailed(status, reason)
+
+    def _death(self) -> AdapterFailed:
+        """Return what became of the process, which has closed a pipe."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_S)
-        self._drain.join(GRACE_S)
-        last = self.stderr.strip().rpartition("\n")[2]
-        said = f"; its last line: {quoted(last)}" if last else ""
-        raise AdapterFailed("error", cause_of_death(self._process.returncode) + said)
+        cause = cause_of_death(self._process.returncode)
+        self._kill()
+        last = self._last_lines()[-1:]
+        return self._failure("error", cause + "".join(f"; its last line: {quoted(line)}" for line in last))
 
-    def _read_stderr(self) -> None:
-        stream = _pipe(self._process.stderr)
-        while received := os.read(stream.fileno(), 1 << 16):
-            self._stderr = (self._stderr + received)[-KEPT_STDERR:]
+    def _last_lines(self) -> list[str]:
+        """Return the end of what the adapter wrote to stderr."""
+        return self._stderr.decode("utf-8", "replace").strip().splitlines()
+
+    def _kill(self) -> None:
+        """Kill the process and all that it started, and read what they still said."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        while orphans := _children() - self._before:  # their children become ours, too
+            for pid in orphans:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+        _adopt_orphans(False)
+        with suppress(BlockingIOError):
+            while piece := os.read(self._errors, CHUNK):
+                self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
 
 
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
-    return stream
+def printable(text: str) -> str:
+    """Return foreign text with its control characters escaped, since they could change a terminal."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def _restrict(max_file_bytes: int, one_core: bool) -> None:
+    """Set the limits of a process that is about to become an adapter."""
+    die_with_parent()
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limit = max_file_bytes if hard == resource.RLIM_INFINITY else min(max_file_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    if one_core and sys.platform == "linux":
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def _adopt_orphans(on: bool) -> None:
+    """Let descendants whose parent has ended become children of this process, or no longer."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, int(on))
+
+
+def _children() -> set[int]:
+    """Return the children of this process; none where the system does not list them."""
+    children: set[int] = set()
+    with suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            children.update(map(int, (task / "children").read_text(encoding="ascii").split()))
+    return children

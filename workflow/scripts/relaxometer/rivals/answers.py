@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ NONE = 2**32 - 1
 """Stands in all columns for "not reached" and "none"."""
 
 EXACT = {"<f4": 2**24, "<f8": 2**53}
-"""Floats count every integer up to this one."""
+"""A float of this size may be the next integer, rounded."""
 
 
 class Unfit(Exception):  # noqa: N818 - a status
@@ -27,12 +29,6 @@ class Unfit(Exception):  # noqa: N818 - a status
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
-
-
-def clear(folder: Path) -> None:
-    """Delete what lies in a folder of answers, so that no old one can be taken for a new one."""
-    for path in folder.iterdir():
-        path.unlink()
 
 
 def read_answer(
@@ -50,50 +46,64 @@ def read_answer(
     Returns
     -------
     columns : dict of str to ndarray of shape (n_vertices,), uint32
-        `NONE` where the rival has infinity, a negative number or the largest one of its type.
+        `NONE` where the rival has infinity, a negative number or the largest one of its type. Integers may
+        also be `NONE` themselves.
     overflowed : bool
-        Whether some value is finite but does not fit 32 bits; it is read as `NONE`.
+        Whether some value of the first column is finite but does not fit 32 bits; it is read as `NONE`.
 
     Raises
     ------
     Unfit
-        If a file is missing, has another size, or holds what is no such value. A float32 that may be rounded
-        makes the status ``skipped``.
+        If a file is missing, has another size, or holds a value that is not an integer. A float that may be
+        rounded makes the status ``skipped``.
     """
-    columns, overflowed = {}, False
+    columns, overflowed = {}, []
     for name in given:
         columns[name], wide = _read_column(folder, name, n_vertices)
-        overflowed |= wide
-    return columns, overflowed
+        overflowed.append(wide)
+    return columns, any(overflowed[:1])
 
 
 def _read_column(folder: Path, name: str, n_vertices: int) -> tuple[npt.NDArray[np.uint32], bool]:
-    found = sorted(path for path in folder.iterdir() if path.stem == name)
-    if len(found) != 1 or found[0].suffix[1:] not in TYPES:
-        there = ", ".join(quoted(path.name) for path in found) or "none"
-        raise Unfit("invalid", f"expected one file {name}.f64, .u32, ... of its answer, found: {there}")
-    path = found[0]
-    dtype = TYPES[path.suffix[1:]]
-    expected = n_vertices * np.dtype(dtype).itemsize
-    if path.stat().st_size != expected:
-        raise Unfit("invalid", f"{path.name} has {path.stat().st_size:,} bytes, expected {expected:,}")
-    values = np.fromfile(path, dtype)
+    try:
+        found = sorted(path for path in folder.iterdir() if path.stem == name)
+        if len(found) != 1 or found[0].suffix[1:] not in TYPES:
+            there = ", ".join(quoted(path.name) for path in found[:3]) or "none"
+            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+            expected = f"{name}.{{{','.join(TYPES)}}}"
+            raise Unfit("invalid", f"expected one answer file {expected}, found: {there}{more}")
+        dtype = TYPES[found[0].suffix[1:]]
+        values = np.frombuffer(_bytes_of(found[0], n_vertices * np.dtype(dtype).itemsize), dtype)
+    except OSError as error:
+        raise Unfit("invalid", f"its answer cannot be read: {error.strerror}") from None
     return _converted(values, name, dtype)
+
+
+def _bytes_of(path: Path, expected: int) -> bytes:
+    """Return the content of a regular file of the expected size, whatever its writer does meanwhile."""
+    if path.is_symlink() or not path.is_file():
+        raise Unfit("invalid", f"{path.name} is not a regular file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        content = file.read(expected) if stat.S_ISREG(facts.st_mode) and facts.st_size == expected else b""
+    if len(content) != expected or facts.st_size != expected:
+        raise Unfit("invalid", f"{path.name} has {facts.st_size:,} bytes, expected {expected:,}")
+    return content
 
 
 def _converted(values: npt.NDArray[Any], name: str, dtype: str) -> tuple[npt.NDArray[np.uint32], bool]:
     """Return a column as uint32, and whether a value is too large for it."""
     if values.dtype.kind == "f":
         if np.isnan(values).any():
-            raise Unfit("invalid", f"{name} holds NaN at vertex {int(np.isnan(values).argmax())}")
+            raise Unfit("invalid", f"{name} is NaN at vertex {int(np.isnan(values).argmax())}")
         none = np.isinf(values) | (values < 0) | (values == np.finfo(values.dtype).max)
         broken = ~none & (values != np.floor(values))
         if broken.any():
             raise Unfit("invalid", f"{name} is {values[broken.argmax()]} at vertex {int(broken.argmax())}")
-        if bool((values[~none] > EXACT[dtype]).any()):
-            raise Unfit(
-                "skipped", f"a {name} above {EXACT[dtype]:,}, up to which float{8 * values.itemsize} is exact"
-            )
+        if bool((values[~none] >= EXACT[dtype]).any()):
+            kind = f"float{8 * values.itemsize}"
+            raise Unfit("skipped", f"{name} reaches {EXACT[dtype]:,}, from where {kind} rounds integers")
     else:
         none = (values < 0) | (values == np.iinfo(values.dtype).max) | (values == NONE)
     wide = ~none & (values >= NONE)

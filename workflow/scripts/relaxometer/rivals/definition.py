@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import NAME, Name, Section, validated
+from relaxometer.core.validation import NAME, Name, Section, nearest, validated
 from relaxometer.core.yaml_files import read_sections
+from relaxometer.problems.problem import load_problem, problem_names
 
 OURS = Path(__file__).parents[3] / "rivals"
 """The rivals that ship."""
@@ -22,6 +23,9 @@ HELPERS = OURS / "helpers"
 
 FILE = "rival.yaml"
 REQUIREMENTS = "requirements.txt"
+
+RESERVED = frozenset({"rival", "command", "threads", "tune", "graphs", "timing"})
+"""Keys of a configuration's entry, which no parameter of an adapter can be called."""
 
 Scalar = bool | int | float | str
 Kind = Literal["cpu-1", "cpu-all", "gpu"]
@@ -48,8 +52,8 @@ class Solves(Section):
     Parameters
     ----------
     answers : list of str
-        Columns of the answer that it gives. With none its times cannot be proven: they are listed, never
-        ranked.
+        Columns of the answer that it gives: the problem's first one, and any others. With none its times
+        cannot be proven: they are listed, never ranked.
     takes : {"graph", "batch", "either"}
     """
 
@@ -125,6 +129,11 @@ class Rival:
     name : str
     folder : Path
     definition : Definition
+
+    Raises
+    ------
+    UserError
+        If the ``rival.yaml`` is not valid, or there is no adapter.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -134,6 +143,10 @@ class Rival:
         adapter = self.definition.adapter
         if adapter and not (folder / adapter).is_file():
             raise UserError(f"{path}: adapter: {folder / adapter} is not a file")
+        for name in RESERVED & self.definition.parameters.keys():
+            raise UserError(f"{path}: parameters.{name}: rename it; a configuration has another key {name}")
+        for name, solves in self.definition.problems.items():
+            _check_answers(name, solves, f"{path}: problems.{name}")
 
     @property
     def files(self) -> list[Path]:
@@ -149,6 +162,22 @@ class Rival:
         for path in self.files:
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()[:16]
+
+
+def _check_answers(problem: str, solves: Solves, where: str) -> None:
+    """Raise UserError unless the columns that a rival gives can be proven, or are none."""
+    if problem not in problem_names():
+        near = nearest(problem, problem_names())
+        hint = f"did you mean {near!r}?" if near else "`kernels` in the configuration adds problems"
+        raise UserError(f"{where}: unknown problem; {hint}")
+    known = load_problem(problem)
+    can_complete = known.complete is not None and solves.takes == "graph"
+    needed = list(known.columns)[: 1 if can_complete else None]
+    if solves.answers and not set(needed) <= set(solves.answers) <= known.columns.keys():
+        optional = [column for column in known.columns if column not in needed]
+        expected = " and ".join(needed) + "".join(f" and, if it has it, {column}" for column in optional)
+        given = quoted(", ".join(solves.answers))
+        raise UserError(f"{where}.answers: {given} is invalid; expected {expected}, or an empty list")
 
 
 def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Rival]:
@@ -171,9 +200,9 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
     for root in [OURS, *map(Path, folders)]:
         inside = sorted(path.parent for path in root.glob(f"*/{FILE}")) if root.is_dir() else []
         if not inside and root != OURS:
-            raise UserError(
-                f"{origin}: rivals: {quoted(root)} holds no rivals; a rival is a folder with a {FILE} in it"
-            )
+            is_rival = (root / FILE).is_file()
+            hint = "name the folder above it" if is_rival else f"each is a folder with a {FILE}"
+            raise UserError(f"{origin}: rivals: {quoted(root)} holds no folders of rivals; {hint}")
         for folder in inside:
             if folder.name in found:
                 other = found[folder.name].folder

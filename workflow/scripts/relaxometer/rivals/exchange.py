@@ -7,69 +7,128 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy.sparse as sp
 
 from relaxometer.core.files import replacing, write_json
 from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.batch import content_hash as hash_of_batch
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.graph import content_hash as hash_of_graph
+from relaxometer.rivals.answers import TYPES
 
 PIECE = 1 << 20
 """Arcs that are turned into text at a time."""
 
+MAX_GAP = 2**31 - 1
+"""Largest id and weight in GAP's serialized form."""
+
 
 def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
-    """Write a graph's raw arrays, and the files of some `FORMATS`, unless they are there; return `folder`."""
-    stamp = folder / "graph.json"
-    version = str(graph.metadata.get("content_sha256", graph.n_arcs))
-    if not (stamp.is_file() and json.loads(stamp.read_text(encoding="utf-8")).get("version") == version):
-        shutil.rmtree(folder, ignore_errors=True)
-        write_raw(graph, folder, version)
-    for ending in formats:
-        path = folder / f"graph.{ending}"
-        if isinstance(graph, Graph) and not path.is_file():
-            write_format(graph, path)
+    """Write a graph's raw arrays and the files of some `FORMATS` into a folder of their own; return it.
+
+    Files that are as this function left them stay; ``{folder}.json`` says how it left them. So whatever an
+    adapter does to the files costs no other.
+
+    Parameters
+    ----------
+    graph : Graph or Batch
+    folder : Path
+    formats : sequence of str
+        Those with an :func:`obstacle` are left out.
+    """
+    stamp = folder.with_suffix(".json")
+    version = hash_of_graph(graph) if isinstance(graph, Graph) else hash_of_batch(graph)
+    left = _read_stamp(stamp)
+    states = left["files"] if left.get("version") == version else {}
+    writers = dict(_writers(graph, formats))
+    _remove_others(folder, {*writers, *states})
+    for name, write in writers.items():
+        path = folder / name
+        if _state(path) is None or states.get(name) != _state(path):
+            with replacing(path) as temporary:
+                write(temporary)
+            states[name] = _state(path)
+    write_json({"version": version, "files": states}, stamp)
     return folder
 
 
-def write_raw(graph: Graph | Batch, folder: Path, version: str = "") -> None:
-    """Write a graph as ``offsets.i64``, ``targets.u32``, ``weights.u32`` and ``graph.json``.
+def obstacle(graph: Graph | Batch, ending: str) -> str:
+    """Return why a graph cannot be written in one of the `FORMATS`; empty if it can."""
+    if isinstance(graph, Batch):
+        return f".{ending} holds one graph, no batch"
+    largest = int(graph.weights.max(initial=0)) if ending == "wsg" else 0
+    if ending in ("sg", "wsg") and max(graph.n_vertices, largest) > MAX_GAP:
+        return f".{ending} holds vertices and weights up to {MAX_GAP:,}"
+    return ""
+
+
+def _read_stamp(path: Path) -> dict[str, Any]:
+    try:
+        stamp = json.loads(path.read_text(encoding="utf-8"))
+        return stamp if isinstance(stamp.get("files"), dict) else {}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _state(path: Path) -> list[int] | None:
+    """Return what every change of a regular file changes; None if there is no such file."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    facts = path.stat()
+    return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
+
+
+def _remove_others(folder: Path, names: set[str]) -> None:
+    """Remove whatever an adapter left in the folder, which would help it the next time."""
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        return
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name not in names or path.is_symlink():
+            path.unlink()
+
+
+def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str, Callable[[Path], object]]]:
+    """Yield the files of a graph by name, and what writes each."""
+    for name, array in _arrays(graph).items():
+        yield name, array.tofile
+    yield "graph.json", partial(write_json, _facts(graph))
+    for ending in formats:
+        if isinstance(graph, Graph) and not obstacle(graph, ending):
+            yield f"graph.{ending}", partial(FORMATS[ending], graph)
+
+
+def _arrays(graph: Graph | Batch) -> dict[str, npt.NDArray[Any]]:
+    """Return the raw arrays of a graph by the names of their files.
 
     A batch has no weights. Its ``first_vertex.i64``, of one element more than it has graphs, says where the
     vertices of each graph begin, and ``entries.u32`` which of them is the entry; targets count within their
     graph.
     """
-    arrays: dict[str, npt.NDArray[np.generic]] = {
-        "offsets.i64": graph.offsets.astype("<i8", copy=False),
-        "targets.u32": graph.targets.astype("<u4", copy=False),
-    }
-    counts: dict[str, object] = {
-        "name": graph.name,
-        "vertices": graph.n_vertices,
-        "arcs": graph.n_arcs,
-        "version": version,
-    }
+    arrays: dict[str, npt.NDArray[Any]] = {"offsets.i64": graph.offsets, "targets.u32": graph.targets}
     if isinstance(graph, Graph):
-        arrays["weights.u32"] = graph.weights.astype("<u4", copy=False)
-        counts["directed"] = bool(graph.metadata.get("directed", True))
+        arrays["weights.u32"] = graph.weights
     else:
-        arrays["first_vertex.i64"] = graph.first_vertex.astype("<i8", copy=False)
-        arrays["entries.u32"] = graph.entries.astype("<u4", copy=False)
-        counts["graphs"] = len(graph)
-    for name, array in arrays.items():
-        with replacing(folder / name) as temporary:
-            array.tofile(temporary)
-    write_json(counts, folder / "graph.json")
+        arrays |= {"first_vertex.i64": graph.first_vertex, "entries.u32": graph.entries}
+    return {name: array.astype(TYPES[name[-3:]], copy=False) for name, array in arrays.items()}
 
 
-def write_format(graph: Graph, path: Path) -> None:
-    """Write a graph in the format that the ending of `path` names; see :data:`FORMATS`."""
-    with replacing(path) as temporary:
-        FORMATS[path.suffix[1:]](graph, temporary)
+def _facts(graph: Graph | Batch) -> dict[str, object]:
+    """Return the content of ``graph.json``."""
+    facts: dict[str, object] = {"name": graph.name, "vertices": graph.n_vertices, "arcs": graph.n_arcs}
+    if isinstance(graph, Graph):
+        return facts | {"directed": bool(graph.metadata.get("directed", True))}
+    return facts | {"graphs": len(graph)}
 
 
 def _write_gr(graph: Graph, path: Path) -> None:
@@ -100,31 +159,36 @@ def _write_arcs(graph: Graph, path: Path, head: str, begin: str) -> None:
 
 
 def _write_sg(graph: Graph, path: Path) -> None:
-    _write_gap(graph, path, np.ascontiguousarray(graph.targets.astype("<i4")))
+    _write_gap(graph, path, lambda heads, _: heads)
 
 
 def _write_wsg(graph: Graph, path: Path) -> None:
-    pairs = np.column_stack([graph.targets.astype("<i4"), graph.weights.astype("<i4")])
-    _write_gap(graph, path, pairs)
+    _write_gap(graph, path, lambda heads, arcs: np.column_stack([heads, graph.weights[arcs].astype("<i4")]))
 
 
-def _write_gap(graph: Graph, path: Path, neighbours: npt.NDArray[np.generic]) -> None:
-    """Write GAP's serialized form: a directed graph with both its arcs and their reverse.
+def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.NDArray[Any]]) -> None:
+    """Write GAP's serialized form.
 
-    One byte that says whether it is directed, the numbers of arcs and vertices, then offsets and neighbours
-    of the arcs and of the reversed arcs. Vertices and weights are signed integers of 32 bits.
+    It is one byte that says whether the graph is directed, the numbers of arcs and of vertices, then offsets
+    and neighbours of the arcs. Those of the reversed arcs follow, unless they are the same: then the graph is
+    undirected, and both arcs of each edge count. Vertices and weights are signed integers of 32 bits.
+
+    Parameters
+    ----------
+    neighbours : callable
+        ``neighbours(heads, arcs)`` returns what is written of arcs: ids of shape (n_arcs,), or rows of id and
+        weight.
     """
-    order = np.lexsort((graph.tails, graph.targets))
-    reverse = neighbours[order].copy()
-    heads = reverse[:, 0] if reverse.ndim == 2 else reverse
-    heads[...] = graph.tails[order]
-    incoming = np.bincount(graph.targets, minlength=graph.n_vertices)
-    offsets = np.concatenate([[0], np.cumsum(incoming)])
+    arcs = np.arange(graph.n_arcs)
+    reverse = sp.csr_array((arcs, graph.targets, graph.offsets), shape=(graph.n_vertices,) * 2).tocsc()
+    forth = graph.offsets, neighbours(graph.targets.astype("<i4"), arcs)
+    back = reverse.indptr, neighbours(reverse.indices.astype("<i4"), reverse.data)
+    is_directed = not all(map(np.array_equal, forth, back))
     with path.open("wb") as file:
-        np.array([True]).tofile(file)
+        np.array([is_directed]).tofile(file)
         np.array([graph.n_arcs, graph.n_vertices], "<i8").tofile(file)
-        for bounds, ends in ((graph.offsets, neighbours), (offsets, reverse)):
-            bounds.astype("<i8").tofile(file)
+        for offsets, ends in (forth, back)[: 1 + is_directed]:
+            offsets.astype("<i8").tofile(file)
             ends.tofile(file)
 
 

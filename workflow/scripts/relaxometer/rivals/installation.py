@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -65,13 +65,13 @@ def install(rival: Rival, command: str | None = None) -> Installed:
     if definition.class_ == "gpu" and not _has_gpu():
         raise Absent("it needs an NVIDIA GPU")
     if command:
-        return _given(shlex.split(command))
+        return _given(command)
     needs = definition.needs
     if needs and needs.program and not shutil.which(needs.program):
         raise Absent(f"no program {needs.program}: {needs.how}")
     if definition.adapter == "adapter.py":
-        python = _environment(rival)
-        return Installed([str(python), str(rival.folder / definition.adapter)], {"PYTHONPATH": str(HELPERS)})
+        adapter = (rival.folder / definition.adapter).absolute()
+        return Installed([str(_environment(rival)), str(adapter)], {"PYTHONPATH": str(HELPERS)})
     if definition.adapter == "adapter.cpp":
         return Installed([str(_compiled(rival))])
     raise Absent(f"no program: build it as {definition.url} says, and let `command` start it")
@@ -83,6 +83,16 @@ def installation(rival: Rival, command: str | None = None) -> Installed | str:
         return install(rival, command)
     except Absent as why:
         return str(why)
+
+
+def state_of_files(command: str | None) -> str:
+    """Return a text that changes with the program of a command, or with a file that it names."""
+    with suppress(ValueError):
+        words = shlex.split(command or "")
+        paths = [shutil.which(word) if not number else word for number, word in enumerate(words)]
+        files = [Path(path) for path in paths if path and os.path.isfile(path)]  # noqa: PTH113 (never raises)
+        return " ".join(f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
+    return ""
 
 
 def write_installation(found: Installed | str, path: Path) -> None:
@@ -99,11 +109,23 @@ def read_installation(path: Path) -> Installed | str:
         raise UserError(f"{path}: not readable ({quoted(error)}); delete it and run again") from None
 
 
-def forget_absent(folder: Path) -> None:
-    """Delete the files of :func:`write_installation` on absent rivals; the next run tries them again."""
+def forget_absent(folder: Path, runs: Path) -> None:
+    """Make the next run try absent rivals again.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the files of :func:`write_installation`; those of absent rivals are deleted.
+    runs : Path
+        Folder of the results. A run of an absent rival loses its file of certificates, which is empty. The
+        rule `all` wants that file; for a missing installation alone Snakemake would make nothing again.
+    """
     for path in folder.glob("*.json"):
         if '"absent"' in path.read_text(encoding="utf-8"):
             path.unlink()
+    for context in runs.glob("*/*/*/context.json"):
+        if '"absent"' in context.read_text(encoding="utf-8"):
+            context.with_name("certificates.parquet").unlink(missing_ok=True)
 
 
 def _has_gpu() -> bool:
@@ -111,12 +133,18 @@ def _has_gpu() -> bool:
     return any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/dxg").exists()
 
 
-def _given(command: list[str]) -> Installed:
-    """Return the user's own command, with its program's whole path."""
-    program = shutil.which(command[0]) if command else None
+def _given(command: str) -> Installed:
+    """Return the user's own command, with whole paths: the adapter has another working directory."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Absent(f"`command` is {quoted(command)}, which is not a command: {error}") from None
+    program = shutil.which(words[0]) if words else None
     if program is None:
-        raise Absent(f"no program {quoted(' '.join(command))}, which `command` names")
-    return Installed([str(Path(program).absolute()), *command[1:]])
+        raise Absent(f"no program {quoted(command)}, which `command` names")
+    is_path = os.path.exists  # never raises
+    arguments = [str(Path(word).absolute()) if is_path(word) else word for word in words[1:]]
+    return Installed([str(Path(program).absolute()), *arguments], {"PYTHONPATH": str(HELPERS)})
 
 
 def _environment(rival: Rival) -> Path:

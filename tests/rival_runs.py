@@ -1,0 +1,96 @@
+"""Runs of small rivals, each an adapter that this interpreter starts: no installation, no network."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from relaxometer.graphs.graph import Graph
+from relaxometer.measure.measurement import Measurement
+from relaxometer.measure.rival import measure_rival
+from relaxometer.plan.models import RivalRun, Timing
+from relaxometer.rivals.definition import HELPERS, Rival
+from relaxometer.rivals.exchange import export
+from relaxometer.rivals.installation import Installed
+from sample_graphs import sample_graphs
+
+GRID = sample_graphs()["grid"]
+SOURCES = (0, 100, 300, 500)
+ADAPTERS = Path(__file__).parent / "rivals/adapters"
+
+BEGINNING = """import os, sys, threading, time
+import numpy as np
+from rival import *
+from honest import *
+from raw import *
+"""
+
+DEFINITION = {
+    "title": "a rival",
+    "url": "https://example.org",
+    "licence": "MIT",
+    "citation": "nobody",
+    "class": "cpu-1",
+    "adapter": "adapter.py",
+    "problems": {"sssp": {"answers": ["distance", "predecessor"]}},
+}
+
+
+def make_rival(folder: Path, code: str = "", **changes: Any) -> Rival:
+    """Write a rival's folder and read it; `changes` are to the keys of its definition."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "adapter.py").write_text(BEGINNING + code, encoding="utf-8")
+    (folder / "rival.yaml").write_text(yaml.safe_dump(DEFINITION | changes), encoding="utf-8")
+    return Rival(folder)
+
+
+def race(
+    folder: Path,
+    code: str,
+    *,
+    graph: Graph = GRID,
+    sources: Sequence[int] = SOURCES,
+    installed: Installed | str | None = None,
+    given: dict[str, Any] | None = None,
+    tune: dict[str, list[Any]] | None = None,
+    threads: int | None = None,
+    problem: str = "sssp",
+    timing: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Measurement:
+    """Measure a rival with this code of its adapter, on each source once.
+
+    `given` are the parameters of the run; `changes` are those of :func:`make_rival`.
+    """
+    rival = make_rival(folder / "rival", code, **changes)
+    path = f"{HELPERS}:{ADAPTERS}"
+    start = installed or Installed([sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": path})
+    exchange = export(graph, folder / "exchange" / graph.name, rival.definition.formats)
+    run = RivalRun(
+        problem=problem,
+        graph=graph.name,
+        variant="rival",
+        solver="rival",
+        parameters=given or {},
+        timing=Timing(**{"repetitions": 1, "warmup": 1, "timeout_s": 30, **(timing or {})}),
+        kind=rival.definition.class_,
+        threads=threads,
+        tune=tune or {},
+    )
+    return measure_rival(run, rival, start, graph, exchange, np.array(sources), "host")
+
+
+def outcomes(result: Measurement) -> list[tuple[str, str]]:
+    """Return status and reason of each row."""
+    return [(row["status"], row["reason"]) for row in result.runs]
+
+
+def only(result: Measurement) -> tuple[str, str]:
+    """Return the status and reason that all rows share."""
+    (outcome,) = set(outcomes(result))
+    return outcome

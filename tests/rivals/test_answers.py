@@ -1,0 +1,251 @@
+"""What goes to a rival and what comes back: files of graphs, columns of answers, trees from distances."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import dijkstra
+
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.readers.dimacs import read_gr
+from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.graphs.tree import shortest_path_tree
+from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.rivals.answers import EXACT, NONE, TYPES, Unfit, read_answer
+from relaxometer.rivals.exchange import export, obstacle
+from sample_graphs import sample_graphs
+
+
+@st.composite
+def graphs(draw):
+    """Small graphs with zero weights, parallel arcs, self-loops and unreachable parts."""
+    n = draw(st.integers(1, 12))
+    vertex = st.integers(0, n - 1)
+    arcs = draw(st.lists(st.tuples(vertex, vertex, st.sampled_from([0, 0, 0, 1, 2, 5])), max_size=40))
+    tails, heads, weights = zip(*arcs, strict=True) if arcs else ([], [], [])
+    return Graph.from_arcs("random", n, tails, heads, weights, keep_self_loops=True, keep_parallel=True)
+
+
+def scipy_distances(graph, source, hops=False):
+    """Distances by SciPy, which takes one arc of several between two vertices: here the lightest."""
+    merged = Graph.from_arcs("merged", graph.n_vertices, graph.tails, graph.targets, graph.weights)
+    found = dijkstra(merged.to_scipy(), indices=source, unweighted=hops)
+    return np.where(np.isinf(found), UNREACHED, found).astype(np.uint32)
+
+
+# Trees
+
+
+@given(graph=graphs(), data=st.data())
+def test_distances_become_a_proof(host_device, graph, data):
+    source = data.draw(st.integers(0, graph.n_vertices - 1))
+    distance = scipy_distances(graph, source)
+    check = SsspCertifier(ResidentGraph.upload(host_device, graph)).check
+    assert check(source, distance, shortest_path_tree(graph, source, distance)).holds
+
+    vertex = data.draw(st.integers(0, graph.n_vertices - 1))
+    other = data.draw(st.sampled_from([0, 1, 2, 3, 4, 5, 7, 100, 2**31, 2**32 - 2, 2**32 - 1]))
+    assume(other != distance[vertex])
+    distance[vertex] = other
+    assert not check(source, distance, shortest_path_tree(graph, source, distance)).holds
+
+
+@given(graph=graphs(), data=st.data())
+def test_levels_become_a_proof(host_device, graph, data):
+    source = data.draw(st.integers(0, graph.n_vertices - 1))
+    level = scipy_distances(graph, source, hops=True)
+    check = BfsCertifier(ResidentGraph.upload(host_device, graph)).check
+    assert check(source, level, shortest_path_tree(graph, source, level, hops=True)).holds
+
+    vertex = data.draw(st.integers(0, graph.n_vertices - 1))
+    other = data.draw(st.sampled_from([0, 1, 2, 3, 4, 5, 2**32 - 2, 2**32 - 1]))
+    assume(other != level[vertex])
+    level[vertex] = other
+    assert not check(source, level, shortest_path_tree(graph, source, level, hops=True)).holds
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=str)
+def test_trees_of_all_sample_graphs(host_device, graph):
+    distance = scipy_distances(graph, 0)
+    tree = shortest_path_tree(graph, 0, distance)
+    assert SsspCertifier(ResidentGraph.upload(host_device, graph)).check(0, distance, tree).holds
+
+
+def test_an_unreached_vertex_has_no_predecessor_whatever_its_arcs():
+    """An arc that would lead to a distance of 2**32 - 1, which means unreached."""
+    graph = Graph.from_arcs("far", 3, [0, 1], [1, 2], [2**32 - 2, 1])
+    distance = np.array([0, 2**32 - 2, UNREACHED], np.uint32)
+    assert shortest_path_tree(graph, 0, distance).tolist() == [0, 0, NO_PREDECESSOR]
+
+
+# Columns
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data())
+def test_columns_survive_every_type(tmp_path_factory, kind, data):
+    dtype = np.dtype(TYPES[kind])
+    is_float = dtype.kind == "f"
+    largest = EXACT[TYPES[kind]] - 1 if is_float else np.iinfo(dtype).max - 1
+    values = data.draw(st.lists(st.integers(0, min(largest, NONE - 1)) | st.none(), min_size=1, max_size=50))
+    markers = [np.inf, -1, np.finfo(dtype).max] if is_float else [np.iinfo(dtype).max]
+    markers += [-1, -(2**31)] if dtype.kind == "i" else []
+    written = [data.draw(st.sampled_from(markers)) if value is None else value for value in values]
+    folder = tmp_path_factory.mktemp("answer")
+    np.array(written, dtype).tofile(folder / f"distance.{kind}")
+    columns, overflowed = read_answer(folder, ["distance"], len(values))
+    assert columns["distance"].tolist() == [NONE if value is None else value for value in values]
+    assert columns["distance"].dtype == np.uint32
+    assert not overflowed
+
+
+@pytest.mark.parametrize("kind", ["u64", "i64", "f64"])
+def test_a_finite_value_beyond_32_bits_is_an_overflow_of_the_first_column(tmp_path, kind):
+    np.array([0, 2**32, 7], TYPES[kind]).tofile(tmp_path / f"distance.{kind}")
+    np.array([0, 0, 1], "<u4").tofile(tmp_path / "predecessor.u32")
+    columns, overflowed = read_answer(tmp_path, ["distance", "predecessor"], 3)
+    assert columns["distance"].tolist() == [0, NONE, 7]
+    assert overflowed
+    assert not read_answer(tmp_path, ["predecessor", "distance"], 3)[1]
+
+
+@pytest.mark.parametrize(("kind", "first"), [("f32", 2**24), ("f64", 2**53)])
+def test_floats_are_taken_below_the_first_that_may_be_rounded(tmp_path, kind, first):
+    path = tmp_path / f"distance.{kind}"
+    np.array([first - 1], TYPES[kind]).tofile(path)
+    assert read_answer(tmp_path, ["distance"], 1)[0]["distance"][0] == min(first - 1, NONE)
+    np.array([first + 1], TYPES[kind]).tofile(path)  # is `first` in this type
+    with pytest.raises(Unfit, match=f"from where float{kind[1:]} rounds integers") as caught:
+        read_answer(tmp_path, ["distance"], 1)
+    assert caught.value.status == "skipped"
+
+
+# Files of graphs
+
+
+def read_gap(path):
+    """Read GAP's serialized form, as its `ReadSerializedGraph` does.
+
+    Returns
+    -------
+    directed : bool
+    out, back : list of (tail, head) or (tail, head, weight)
+        The arcs, and the reversed arcs with the vertex they enter first; None if undirected.
+    """
+    content = path.read_bytes()
+    place = 0
+
+    def take(dtype, count):
+        nonlocal place
+        values = np.frombuffer(content, dtype, count, place)
+        place += values.nbytes
+        return values
+
+    width = 2 if path.suffix == ".wsg" else 1
+    (directed,) = take(np.uint8, 1)
+    n_edges, n_nodes = take("<i8", 2)
+    assert directed in (0, 1)
+
+    def arcs():
+        offsets = take("<i8", n_nodes + 1)
+        ends = take("<i4", n_edges * width).reshape(n_edges, width)
+        assert (offsets[0], offsets[-1]) == (0, n_edges)
+        tails = np.repeat(np.arange(n_nodes), np.diff(offsets))
+        return [(tail, *end) for tail, end in zip(tails.tolist(), ends.tolist(), strict=True)]
+
+    out = arcs()
+    back = arcs() if directed else None
+    assert place == len(content)
+    return bool(directed), out, back
+
+
+def arcs_of(graph, *, weights=True):
+    columns = [graph.tails, graph.targets, graph.weights][: 3 if weights else 2]
+    return [tuple(arc) for arc in np.column_stack(columns).tolist()]
+
+
+@given(graph=graphs() | st.sampled_from(list(sample_graphs().values())))
+def test_files_read_back_as_the_same_graph(tmp_path_factory, graph):
+    folder = export(graph, tmp_path_factory.mktemp("exchange") / "graph", ["gr", "mtx", "sg"])
+    assert np.array_equal(np.fromfile(folder / "offsets.i64", "<i8"), graph.offsets)
+    assert np.array_equal(np.fromfile(folder / "targets.u32", "<u4"), graph.targets)
+    assert np.array_equal(np.fromfile(folder / "weights.u32", "<u4"), graph.weights)
+    facts = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+    assert (facts["vertices"], facts["arcs"]) == (graph.n_vertices, graph.n_arcs)
+
+    n_vertices, *columns = read_gr(folder / "graph.gr")
+    assert n_vertices == graph.n_vertices
+    assert [tuple(arc) for arc in np.column_stack(columns).tolist()] == arcs_of(graph)
+
+    for weights in (False, True):
+        ending = "wsg" if weights else "sg"
+        if obstacle(graph, ending):
+            continue
+        export(graph, folder, [ending])
+        directed, out, back = read_gap(folder / f"graph.{ending}")
+        assert out == arcs_of(graph, weights=weights)
+        reverse = sorted((head, tail, *weight) for tail, head, *weight in out)
+        assert directed == (reverse != sorted(out))
+        if directed:
+            assert sorted(back) == reverse
+            assert [arc[:2] for arc in back] == [arc[:2] for arc in reverse]
+
+
+@pytest.mark.parametrize("name", ["grid", "zero-weights", "two-islands", "one-way"])
+def test_matrix_market_files_read_back_as_the_same_graph(tmp_path, name):
+    graph = sample_graphs()[name]
+    folder = export(graph, tmp_path / "graph", ["mtx"])
+    path = folder / "graph.mtx"
+    values = {"weights": {"distribution": "values"}}
+    read = build_graph(name, Dataset(format="matrix-market", path=str(path), parameters=values), files=[path])
+    assert arcs_of(read) == arcs_of(graph)
+    assert read.n_vertices == graph.n_vertices
+
+
+def test_what_gap_cannot_hold_is_left_out(tmp_path):
+    heavy = Graph.from_arcs("heavy", 2, [0], [1], [2**31])
+    assert obstacle(heavy, "sg") == ""
+    assert obstacle(heavy, "wsg") == ".wsg holds vertices and weights up to 2,147,483,647"
+    folder = export(heavy, tmp_path / "heavy", ["sg", "wsg", "gr"])
+    assert (folder / "graph.sg").exists()
+    assert (folder / "graph.gr").exists()
+    assert not (folder / "graph.wsg").exists()
+
+
+def test_a_batch_has_its_arrays_and_no_other_files(tmp_path):
+    batch = Batch.from_graphs("two", [("a", 2, [0, 1], [1, 0], 0), ("b", 3, [0, 0], [1, 2], 0)])
+    folder = export(batch, tmp_path / "two", ["gr"])
+    assert np.fromfile(folder / "first_vertex.i64", "<i8").tolist() == [0, 2, 5]
+    assert np.fromfile(folder / "entries.u32", "<u4").tolist() == [0, 0]
+    assert np.fromfile(folder / "targets.u32", "<u4").tolist() == batch.targets.tolist()
+    assert json.loads((folder / "graph.json").read_text(encoding="utf-8"))["graphs"] == 2
+    assert not (folder / "weights.u32").exists()
+    assert obstacle(batch, "gr") == ".gr holds one graph, no batch"
+
+
+def test_files_are_written_once_and_follow_the_graph(tmp_path):
+    folder = tmp_path / "grid"
+    grid, other = sample_graphs()["grid"], sample_graphs()["detour"]
+
+    def dates():
+        return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+    export(grid, folder, ["gr"])
+    first = dates()
+    export(grid, folder, [])
+    export(grid, folder, ["gr"])
+    assert dates() == first
+    export(grid, folder, ["sg"])
+    assert {name: date for name, date in dates().items() if name != "graph.sg"} == first
+    export(other, folder, [])
+    assert not (folder / "graph.gr").exists()  # it was of the other graph
+    assert np.fromfile(folder / "targets.u32", "<u4").tolist() == other.targets.tolist()
+    (tmp_path / "grid.json").write_text("not JSON", encoding="utf-8")
+    export(grid, folder, [])
+    assert np.fromfile(folder / "targets.u32", "<u4").tolist() == grid.targets.tolist()

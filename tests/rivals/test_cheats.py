@@ -1,0 +1,472 @@
+"""Rivals that cheat: each is caught, and its rows say how.
+
+The adapters derive from `adapters/honest.py`, so that only the cheat is to be seen here.
+"""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from relaxometer.rivals.exchange import export
+from rival_runs import GRID, SOURCES, only, outcomes, race
+from sample_graphs import sample_graphs
+
+MS = 20
+"""Time of a search of `Slow`, from which the adapters that cheat the clocks derive."""
+
+
+def test_an_honest_rival_is_proven_and_timed_by_its_own_clock(tmp_path):
+    result = race(tmp_path, "serve(Slow)", timing={"repetitions": 2})
+    assert only(result) == ("ok", "")
+    assert [row["holds"] for row in result.certificates] == [True] * 2 * len(SOURCES)
+    assert all(MS <= row["time_ms"] < row["clock_ms"] for row in result.runs)
+
+
+def invalid(result):
+    """Return the reasons of the rows after the first, which all are invalid."""
+    _, *rest = outcomes(result)
+    assert {status for status, _ in rest} == {"invalid"}
+    return [reason for _, reason in rest]
+
+
+def test_an_answer_left_from_the_source_before(tmp_path):
+    code = """
+class Cheat(Honest):
+    found = None
+
+    def solve(self, source):
+        self.left = self.found
+        super().solve(source)
+        self.found = super().answer()
+
+    def answer(self):
+        return self.left or self.found
+
+serve(Cheat)
+"""
+    result = race(tmp_path, code)
+    assert outcomes(result)[0] == ("ok", "")  # as the source of the warm-up
+    assert all(reason.startswith("rule source broken") for reason in invalid(result))
+
+
+def test_an_answer_for_another_source(tmp_path):
+    code = """
+class Cheat(Honest):
+    def solve(self, source):
+        super().solve(source + 1)
+
+serve(Cheat)
+"""
+    status, reason = outcomes(race(tmp_path, code))[0]
+    assert status == "invalid"
+    assert reason.startswith("rule source broken 1 times, first at vertex 0")
+
+
+def test_no_work_at_all(tmp_path):
+    code = """
+class Cheat(Honest):
+    def solve(self, source):
+        self.distance = self.predecessor = [0] * self.n
+
+serve(Cheat)
+"""
+    assert all("rule predecessor broken" in reason for reason in invalid(race(tmp_path, code)))
+
+
+def test_no_work_and_the_file_of_the_last_answer_untouched(tmp_path):
+    code = """
+class Cheat(Honest):
+    count = 0
+
+    def answer(self):
+        self.count += 1
+        return super().answer() if self.count <= 3 else {}
+
+serve(Cheat)
+"""
+    first, *rest = outcomes(race(tmp_path, code))
+    assert first == ("ok", "")  # once after the warm-up, twice after the search
+    expected = "expected one answer file distance.{u32,i32,u64,i64,f32,f64}, found: none"
+    assert set(rest) == {("invalid", expected)}
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+def test_one_distance_is_off_by_one(tmp_path, off):
+    code = f"""
+class Cheat(Honest):
+    def solve(self, source):
+        super().solve(source)
+        self.distance[-1] += {off}
+
+serve(Cheat)
+"""
+    last = GRID.n_vertices - 1
+    assert all(f"first at vertex {last}" in reason for reason in invalid(race(tmp_path, code)))
+
+
+def test_a_cycle_of_predecessors_in_place_of_a_path(tmp_path):
+    code = """
+class Cheat(Honest):
+    def solve(self, source):
+        super().solve(source)
+        self.predecessor[-1], self.predecessor[-2] = self.n - 2, self.n - 1
+
+serve(Cheat)
+"""
+    assert all("rule predecessor broken" in reason for reason in invalid(race(tmp_path, code)))
+
+
+@pytest.mark.parametrize("cycle", [(7, 8), (30, 31, 32), tuple(range(3, 38))])
+def test_a_cycle_of_predecessors_along_arcs_of_weight_0(tmp_path, cycle):
+    """Each vertex has a tight arc from its predecessor, yet no path leads there from the source."""
+    code = f"""
+class Cheat(Honest):
+    def solve(self, source):
+        super().solve(source)
+        cycle = {cycle}
+        for vertex, after in zip(cycle, cycle[1:] + cycle[:1]):
+            self.predecessor[vertex] = after if abs(vertex - after) == 1 else vertex + 1
+
+        for vertex in cycle[-1:]:
+            self.predecessor[vertex] = vertex - 1
+
+serve(Cheat)
+"""
+    result = race(tmp_path, code, graph=sample_graphs()["zero-weights"], sources=(0, 0))
+    assert all(reason.startswith("rule tree broken") for reason in invalid(result))
+
+
+def test_a_second_answer_does_not_mend_the_first(tmp_path):
+    """The first writing is proven, since the second one has had more time."""
+    code = """
+class Cheat(Honest):
+    hurried = True
+
+    def answer(self):
+        self.hurried = not self.hurried
+        wrong = np.zeros(self.n, np.uint32)
+        return super().answer() if self.hurried else {"distance": wrong, "predecessor": wrong}
+
+serve(Cheat)
+"""
+    rows = outcomes(race(tmp_path, code, timing={"warmup": 0}))
+    assert {status for status, _ in rows} == {"invalid"}
+
+
+# Clocks
+
+
+def disputed(result, at_least_ms=MS):
+    """Return the reason of the rows, which are disputed and have the time that a search really took."""
+    status, reason = only(result)
+    assert status == "disputed", reason
+    assert all(row["holds"] for row in result.certificates)
+    assert all(row["time_ms"] >= at_least_ms for row in result.runs)
+    return reason
+
+
+def test_half_the_time_is_reported(tmp_path):
+    code = 'talk(Slow, done="done 10\\n")'
+    result = race(tmp_path, code)
+    assert disputed(result).startswith("it says 10 ms where our clock says 2")
+    assert all(row["time_ms"] == row["clock_ms"] for row in result.runs)
+
+
+def test_half_the_time_is_reported_for_a_third_of_the_searches(tmp_path):
+    code = """
+class Cheat(Slow):
+    count = 0
+
+def done(mine, source):
+    mine.count += 1
+    return f"done {10 if mine.count % 3 == 0 else 20}\\n"
+
+talk(Cheat, done=done)
+"""
+    reason = disputed(race(tmp_path, code, timing={"repetitions": 3}))
+    assert reason.startswith("it says ")
+    assert "ms where our clock says 2" in reason
+
+
+def test_more_time_is_reported_than_our_clock_saw(tmp_path):
+    result = race(tmp_path, 'talk(Slow, done="done 80\\n")')
+    assert disputed(result).startswith("it says 80 ms, more than the 2")
+
+
+def test_slow_answers_to_ping_excuse_nothing(tmp_path):
+    code = 'talk(Slow, done="done 10\\n", pong=lambda *_: time.sleep(0.01) or "pong\\n")'
+    assert disputed(race(tmp_path, code)).startswith("it says 10 ms where our clock says 2")
+
+
+LATE = {
+    "in a thread": """
+class Cheat(Slow):
+    def solve(self, source):
+        self.thread = threading.Thread(target=super().solve, args=[source])
+        self.thread.start()
+
+    def answer(self):
+        self.thread.join()
+        return super().answer()
+
+serve(Cheat)
+""",
+    "when the answer is given": """
+class Cheat(Slow):
+    def solve(self, source):
+        self.source = source
+
+    def answer(self):
+        if self.source is not None:
+            super().solve(self.source)
+        self.source = None
+        return super().answer()
+
+serve(Cheat)
+""",
+    "whenever the answer is given": """
+class Cheat(Slow):
+    def solve(self, source):
+        self.source = source
+
+    def answer(self):
+        super().solve(self.source)
+        return super().answer()
+
+serve(Cheat)
+""",
+    "in a thread, and waits as long the second time": """
+class Cheat(Slow):
+    def solve(self, source):
+        self.thread = threading.Thread(target=super().solve, args=[source])
+        self.thread.start()
+
+    def answer(self):
+        time.sleep(0 if self.thread.is_alive() else 0.02)
+        self.thread.join()
+        return super().answer()
+
+serve(Cheat)
+""",
+}
+
+
+@pytest.mark.parametrize("how", LATE)
+def test_done_is_sent_before_the_work_is_done(tmp_path, how):
+    """The work is done later: in a thread, ..."""
+    reason = disputed(race(tmp_path, LATE[how], timing={"repetitions": 2}))
+    assert reason.startswith("it said `done` after ")
+    assert "ms and then worked on for " in reason
+
+
+def test_replies_are_sent_ahead(tmp_path):
+    code = """
+def given(mine, folder):
+    write_answer(mine.answer(), folder)
+    return "given\\npong\\npong\\ndone 1\\n"
+
+talk(Slow, given=given)
+"""
+    reason = "wrote 'pong' to stdout unasked; only replies belong there"
+    assert only(race(tmp_path, code, timing={"warmup": 1})) == ("error", reason)
+
+
+def test_answers_are_remembered(tmp_path):
+    """The second search from a source takes no time: it is not one."""
+    code = """
+class Cheat(Slow):
+    known = {}
+
+    def solve(self, source):
+        if source not in self.known:
+            super().solve(source)
+            self.known[source] = super().answer()
+        self.found = self.known[source]
+
+    def answer(self):
+        return self.found
+
+serve(Cheat)
+"""
+    result = race(tmp_path, code, timing={"repetitions": 3, "warmup": 0})
+    reason = disputed(result)
+    assert "ms for a search that had taken 2" in reason
+
+
+def test_less_time_is_reported_for_preparing(tmp_path):
+    code = 'talk(ready=lambda *_: time.sleep(0.1) or "ready 0\\n")'
+    (*rows,) = race(tmp_path, code).runs
+    assert {row["status"] for row in rows} == {"ok"}
+    assert all(row["prepare_ms"] >= 100 for row in rows)
+
+
+def test_what_is_prepared_unseen_shows_in_the_context(tmp_path):
+    code = """
+class Cheat(Honest):
+    is_ready = False
+
+    def solve(self, source):
+        time.sleep(0 if self.is_ready else 0.1)
+        self.is_ready = True
+        super().solve(source)
+
+time.sleep(0.2)
+serve(Cheat)
+"""
+    context = race(tmp_path, code).context
+    assert context["start_ms"] >= 200
+    assert context["first_search_ms"] >= 100
+
+
+# Ends
+
+
+HANGS = {
+    "loading": "def __init__(self, graph, problem, parameters):",
+    "preparing": "def prepare(self):",
+    "solving": "def solve(self, source):",
+    "giving": "def answer(self):",
+}
+
+HANGING = """
+import subprocess
+class Cheat(Honest):
+    {method}
+        child = [sys.executable, "-c", "import time; time.sleep(600)"]
+        own_session = subprocess.Popen(child, start_new_session=True)
+        pids = [os.getpid(), subprocess.Popen(child).pid, own_session.pid]
+        open(os.environ["PIDS"], "w").write(" ".join(map(str, pids)))
+        {then}
+
+serve(Cheat)
+"""
+
+
+def gone(pid):
+    """Whether a process has ended; one that nobody has asked for its exit code counts as there."""
+    return not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("where", HANGS)
+def test_a_hang_is_a_timeout_and_leaves_no_process(tmp_path, monkeypatch, where):
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    code = HANGING.format(method=HANGS[where], then="time.sleep(600)")
+    begin = time.monotonic()
+    result = race(tmp_path, code, timing={"timeout_s": 1.5})
+    assert only(result) == ("timeout", "not finished within timeout_s = 1.5")
+    assert time.monotonic() - begin < 10
+    pids = (tmp_path / "pids").read_text().split()
+    assert len(pids) == 3
+    assert all(map(gone, pids))
+
+
+def test_a_rival_that_ends_well_leaves_no_process_either(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    code = HANGING.format(method="def prepare(self):", then="")
+    assert only(race(tmp_path, code)) == ("ok", "")
+    assert all(map(gone, (tmp_path / "pids").read_text().split()))
+
+
+CRASHES = {
+    "died of SIGSEGV": "import ctypes; ctypes.string_at(0)",
+    "died of SIGKILL": "os.kill(os.getpid(), 9)",
+    "died of signal 50": "os.kill(os.getpid(), 50)",
+    "exited with code 0 before it had finished": "os._exit(0)",
+    "exited with code 7 before it had finished; its last line: 'goodbye'": (
+        "print('hello\\ngoodbye', file=sys.stderr, flush=True); os._exit(7)"
+    ),
+    "ZeroDivisionError: division by zero": "1 / 0",
+}
+
+
+@pytest.mark.parametrize("reason", CRASHES)
+def test_a_crash_in_the_third_search(tmp_path, reason):
+    code = f"""
+class Cheat(Honest):
+    count = 0
+
+    def solve(self, source):
+        self.count += 1
+        if self.count == 3:
+            {CRASHES[reason]}
+        super().solve(source)
+
+serve(Cheat)
+"""
+    result = race(tmp_path, code, timing={"warmup": 0})
+    assert outcomes(result) == [("ok", "")] * 2 + [("error", reason)] * 2
+    assert [row["holds"] for row in result.certificates] == [True] * 2
+
+
+# Output, and the files of others
+
+
+@pytest.mark.parametrize("word", ["loaded", "ready", "done", "given", "pong"])
+def test_output_is_mixed_into_the_protocol(tmp_path, word):
+    code = f'talk({word}=lambda *_: "Iteration 1: 42 vertices\\n{word} 1\\n")'
+    reason = f"wrote 'Iteration 1: 42 vertices' to stdout, expected {word!r}; only messages belong there"
+    assert only(race(tmp_path, code)) == ("error", reason)
+
+
+def test_output_of_a_library_is_harmless(tmp_path, capfd):
+    code = """
+class Chatty(Honest):
+    def solve(self, source):
+        print("Python")
+        os.write(1, b"C\\n")
+        os.system("echo a program")
+        super().solve(source)
+
+serve(Chatty)
+"""
+    assert only(race(tmp_path, code)) == ("ok", "")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_files_of_the_graph_are_changed(tmp_path):
+    """Its own answers are wrong then; the next rival reads what it should."""
+    code = """
+def spoil(folder):
+    np.memmap(folder / "weights.u32", np.uint32)[:] += 1
+    os.unlink(folder / "targets.u32")
+    os.symlink(folder / "offsets.i64", folder / "targets.u32")
+    (folder / "answers").mkdir()
+    (folder / "answers.u32").touch()
+
+class Cheat(Honest):
+    def __init__(self, graph, problem, parameters):
+        super().__init__(Graph(graph.folder), problem, parameters)
+        spoil(graph.folder)
+
+serve(Cheat)
+"""
+    race(tmp_path, code)
+    folder = tmp_path / "exchange/grid"
+    assert (folder / "answers.u32").exists()
+    export(GRID, folder, [])
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "graph.json",
+        "offsets.i64",
+        "targets.u32",
+        "weights.u32",
+    ]
+    assert only(race(tmp_path, "serve(Honest)")) == ("ok", "")
+
+
+def test_the_folder_of_answers_is_a_link_to_files_of_others(tmp_path):
+    """Nothing behind the link is read or deleted."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.tex").touch()
+    code = f"""
+def given(mine, folder):
+    folder.rmdir()
+    folder.symlink_to({str(precious)!r})
+    write_answer(mine.answer(), folder)
+    return "given\\n"
+
+talk(given=given)
+"""
+    race(tmp_path, code)
+    assert (precious / "thesis.tex").exists()

@@ -1,0 +1,182 @@
+"""Definitions of rivals and entries of configurations: flaws are one line; parameters are tuned."""
+
+import pytest
+import yaml
+
+from relaxometer.core.errors import UserError
+from relaxometer.plan.plan import Plan
+from relaxometer.rivals.definition import OURS, Rival, find_rivals
+from rival_runs import DEFINITION, SOURCES, make_rival, only, race
+from tiny_workflow import ROOT
+
+# Parameters
+
+TUNED = """
+class Tuned(Honest):
+    def solve(self, source):
+        assert not (self.parameters["delta"] == "9" and source >= 0), "no such delta"
+        super().solve(source)
+        time.sleep(abs(int(self.parameters["delta"]) - 3) / 100)
+
+serve(Tuned)
+"""
+TUNE = {"delta": [1, 9, 2, 3, 5], "other": [True, 0.5]}
+PARAMETERS = {name: {"default": 1, "about": "nothing"} for name in ("delta", "other")}
+
+
+def test_the_best_combination_is_chosen_and_recorded(tmp_path):
+    result = race(tmp_path, TUNED, tune=TUNE, parameters=PARAMETERS)
+    assert only(result) == ("ok", "")
+    assert result.context["parameters"]["delta"] == 3
+    assert result.context["parameters"]["other"] in (True, 0.5)
+
+
+def test_the_first_combination_is_shown_if_all_fail(tmp_path):
+    result = race(tmp_path, TUNED, tune={"delta": [9, 9.0]}, parameters=PARAMETERS)
+    assert only(result) == ("error", "AssertionError: no such delta")
+
+
+def test_tuning_has_limits(tmp_path):
+    with pytest.raises(UserError, match="tune has 100 combinations of values, at most 64"):
+        race(tmp_path, TUNED, tune={"delta": [*range(10)], "other": [*range(10)]}, parameters=PARAMETERS)
+
+
+def test_a_rival_is_tuned_on_other_sources_than_it_is_timed_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOG", str(tmp_path / "log"))
+    code = """
+class Spy(Honest):
+    def solve(self, source):
+        print(os.getpid(), source, file=open(os.environ["LOG"], "a"))
+        super().solve(source)
+
+serve(Spy)
+"""
+    race(tmp_path, code, tune={"delta": [1, 2]}, parameters=PARAMETERS, timing={"warmup": 0})
+    searches = {}
+    for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines():
+        pid, source = line.split()
+        searches.setdefault(pid, []).append(int(source))
+    first, second, timed = searches.values()
+    assert first == second
+    assert len(first) == 4
+    assert first[:2] == first[2:]
+    assert not set(first) & set(SOURCES)
+    assert timed == list(SOURCES)
+
+
+def test_parameters_reach_the_adapter_as_words(tmp_path):
+    code = """
+class Spy(Honest):
+    @property
+    def facts(self):
+        return {f"seen_{name}": value for name, value in self.parameters.items()}
+
+serve(Spy)
+"""
+    result = race(tmp_path, code, parameters=PARAMETERS, given={"other": False})
+    found = result.context["parameters"]
+    assert {name: found[f"seen_{name}"] for name in ("delta", "other", "threads")} == {
+        "delta": "1",
+        "other": "false",
+        "threads": "1",
+    }
+
+
+# Definitions
+
+ANSWERS = "distance and, if it has it, predecessor, or an empty list"
+
+FLAWS = {
+    "rival.yaml: licence: missing, and has no default": {"licence": None},
+    "rival.yaml: class: 'cpu' is invalid: should be 'cpu-1', 'cpu-all' or 'gpu'; did you mean 'cpu-1'?": {
+        "class": "cpu"
+    },
+    "rival.yaml: adapter: 'main.py' is invalid: should be 'adapter.py' or 'adapter.cpp'": {
+        "adapter": "main.py"
+    },
+    "adapter.cpp is not a file": {"adapter": "adapter.cpp"},
+    "rival.yaml: problems: {} is invalid": {"problems": {}},
+    "rival.yaml: problems.ssps: unknown problem; did you mean 'sssp'?": {
+        "problems": {"ssps": {"answers": []}}
+    },
+    f"rival.yaml: problems.sssp.answers: 'predecessor' is invalid; expected {ANSWERS}": {
+        "problems": {"sssp": {"answers": ["predecessor"]}}
+    },
+    "rival.yaml: problems.bfs.answers: 'level, parent' is invalid; expected level": {
+        "problems": {"bfs": {"answers": ["level", "parent"]}}
+    },
+    "rival.yaml: problems.dominators.answers: 'dominator' is invalid; expected idom, or an empty list": {
+        "problems": {"dominators": {"answers": ["dominator"], "takes": "either"}}
+    },
+    "rival.yaml: parameters.tune: rename it; a configuration has another key tune": {
+        "parameters": {"tune": {"default": 1, "about": ""}}
+    },
+    "rival.yaml: formats.0: 'gml' is invalid": {"formats": ["gml"]},
+}
+
+
+@pytest.mark.parametrize("message", FLAWS)
+def test_a_flaw_of_a_definition_is_one_line(tmp_path, message):
+    with pytest.raises(UserError) as error:
+        changed_rival(tmp_path / "rival", FLAWS[message])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def changed_rival(folder, changes):
+    """Write a rival whose definition lacks the keys that are changed to None."""
+    make_rival(folder)
+    content = {key: value for key, value in (DEFINITION | changes).items() if value is not None}
+    (folder / "rival.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return Rival(folder)
+
+
+def test_folders_of_rivals_that_are_none(tmp_path):
+    make_rival(tmp_path / "good/mine")
+    make_rival(tmp_path / "same/mine")
+    make_rival(tmp_path / "taken/scipy")
+    make_rival(tmp_path / "named/My_Rival")
+    (tmp_path / "empty").mkdir()
+    for folders, message in (
+        (["missing"], "missing' holds no folders of rivals; each is a folder with a rival.yaml"),
+        (["empty"], "empty' holds no folders of rivals; each is a folder with a rival.yaml"),
+        (["good/mine"], "good/mine' holds no folders of rivals; name the folder above it"),
+        (["good", "same"], "two are called 'mine': "),
+        (["taken"], f"two are called 'scipy': {OURS / 'scipy'}"),
+        (["named"], "named/My_Rival: rename it; a rival's name has the form [a-z0-9][a-z0-9-]*"),
+    ):
+        with pytest.raises(UserError) as error:
+            find_rivals([str(tmp_path / folder) for folder in folders], "my.yaml")
+        assert message in str(error.value)
+    assert find_rivals([str(tmp_path / "good")])["mine"].folder == tmp_path / "good/mine"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            {"mine": {"dleta": 3}},
+            "sssp.rivals.mine: unknown parameter of mine 'dleta'; did you mean 'delta'?",
+        ),
+        ({"mine": {"tune": {"dleta": [3]}}}, "unknown parameter of mine 'dleta'; did you mean 'delta'?"),
+        (
+            {"mine": {"tune": {"delta": 3}}},
+            "rivals.mine.tune.delta: 3 is invalid: should be a valid list",
+        ),
+        ({"mine": {"tune": {"delta": []}}}, "sssp.rivals.mine.tune.delta: [] is invalid"),
+        ({"mien": {}}, "sssp.rivals.mien: unknown rival for sssp 'mien'; did you mean 'mine'?"),
+        ({"near-far": {"rival": "mine"}}, "sssp.rivals.near-far: a variant is called 'near-far' too"),
+        ({"mine": {"threads": 0}}, "sssp.rivals.mine.threads: 0 is invalid"),
+    ],
+)
+def test_a_flaw_of_an_entry_is_one_line(tmp_path, entry, message):
+    make_rival(tmp_path / "rivals/mine", parameters=PARAMETERS)
+    dataset = {"format": "dimacs", "path": "tiny.gr", "license": "CC0-1.0", "weight_unit": "metres"}
+    config = {
+        "rivals": [str(tmp_path / "rivals")],
+        "datasets": {"tiny": dataset},
+        "sssp": {"graphs": ["tiny"], "variants": {"near-far": {}}, "rivals": entry},
+    }
+    with pytest.raises(UserError) as error:
+        Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
+    assert message in str(error.value)

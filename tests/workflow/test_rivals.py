@@ -1,0 +1,177 @@
+"""A user's own rivals in a run of the workflow: each is one line of the summary, whatever it does."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from relaxometer.problems.variants import solver_names
+from tiny_workflow import ROOT, TINY, Workflow, environment, run_once
+
+PLAIN = Path(__file__).parents[1] / "own_rivals/plain"
+RIVALS = {
+    "plain": {},
+    "program": {"command": "python3 my_programs/search.py"},
+    "not-here": {},
+    "cheat": {},
+    "hanging": {"timing": {"timeout_s": 3}},
+}
+STATUSES = {
+    "dijkstra-cpu": "ok",
+    "plain": "ok",
+    "program": "ok",
+    "not-here": "absent",
+    "cheat": "invalid",
+    "hanging": "timeout",
+}
+CONFIG = {
+    **TINY,
+    "timing": {"sources": 8, "repetitions": 1, "warmup": 1},
+    "rivals": ["my_rivals"],
+    "sssp": {
+        "graphs": ["tiny"],
+        "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}},
+        "rivals": RIVALS,
+    },
+    "report": {"papers": [], "maps": []},
+}
+
+
+def write_rivals(folder):
+    """Five rivals: the plain one, one that `command` starts, and three with something wrong."""
+    definition = yaml.safe_load((PLAIN / "rival.yaml").read_text(encoding="utf-8"))
+    adapter = (PLAIN / "adapter.py").read_text(encoding="utf-8")
+    lacking = {"needs": {"program": "no-such-program", "how": "build it"}}
+    for name, changes, old, new in (
+        ("plain", {}, "", ""),
+        ("program", {"adapter": None}, "", ""),
+        ("not-here", lacking, "", ""),
+        ("cheat", {}, "return distance, predecessor", "distance[-1] += 1\n    return distance, predecessor"),
+        ("hanging", {}, "while heap:", "while True:\n        pass\n    while heap:"),
+    ):
+        path = folder / "my_rivals" / name
+        path.mkdir(parents=True)
+        (path / "rival.yaml").write_text(yaml.safe_dump(definition | changes), encoding="utf-8")
+        assert old in adapter
+        (path / "adapter.py").write_text(adapter.replace(old, new) if old else adapter, encoding="utf-8")
+    (folder / "my_programs").mkdir()
+    (folder / "my_rivals/program/adapter.py").rename(folder / "my_programs/search.py")
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory):
+    """A copy in which `all` has been run once, and has failed because of the cheat."""
+
+    def run(workflow):
+        write_rivals(workflow.folder)
+        workflow.configure(CONFIG)
+        done = workflow.run("--", "all", check=False)
+        workflow.path("stderr.txt").write_text(done.stderr, encoding="utf-8")
+        assert done.returncode != 0
+
+    return run_once(tmp_path_factory, "rivals", run)
+
+
+@pytest.fixture
+def again(raced, tmp_path):
+    shutil.copytree(raced.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    return Workflow.at(tmp_path)
+
+
+def measurements(workflow):
+    """Return the measurements that the next run would make."""
+    jobs = workflow.jobs_to_run()
+    return {job for job in jobs if job[0] in ("run_variant", "run_rival")}
+
+
+def summary(workflow):
+    return pd.read_csv(workflow.path("results/summary.csv")).set_index("variant")
+
+
+@pytest.mark.slow
+def test_each_rival_is_one_line_and_the_report_is_complete(raced):
+    table = summary(raced)
+    assert table["status"].to_dict() == STATUSES
+    assert table["reason"].fillna("").to_dict() == {
+        "dijkstra-cpu": "",
+        "plain": "",
+        "program": "",
+        "not-here": "no program no-such-program: build it",
+        "cheat": table.loc["cheat", "reason"],
+        "hanging": "not finished within timeout_s = 3",
+    }
+    assert table.loc["cheat", "reason"].endswith("rule predecessor broken 1 times, first at vertex 107")
+    good = [name for name, status in STATUSES.items() if status == "ok"]
+    assert (table.loc[good, "certified"] == 1).all()
+    assert table["median_ms"].dropna().index.tolist() == good
+    assert table["class"].eq("cpu-1").all()
+    assert table.loc["plain", "version"] == sys.version.split()[0]
+
+    ranking = pd.read_csv(raced.path("results/tables/common/ranking.csv")).set_index("Variant")
+    assert set(ranking.index[ranking["Rank"].notna()]) == set(good)
+    figure = raced.path("results/figures/common/median-times.svg").read_text(encoding="utf-8")
+    assert all(name in figure for name in good)
+    raced.run("--report", "report.zip")
+
+    last = raced.path("stderr.txt").read_text(encoding="utf-8").splitlines()[-1]
+    assert last == (
+        "error: 2 of 6 measurements are not ok: sssp cheat on tiny (invalid), sssp hanging on tiny (timeout)"
+    )
+    assert raced.path("results/verdict.txt").read_text(encoding="utf-8").splitlines()[0] == last
+
+
+@pytest.mark.slow
+def test_the_next_run_tries_the_absent_one_again(again):
+    assert measurements(again) == {("run_rival", "not-here")}
+    rival = again.path("my_rivals/not-here/rival.yaml")
+    programs = again.path("bin")
+    programs.mkdir()
+    (programs / "no-such-program").write_text("#!/bin/sh\n", encoding="utf-8")
+    (programs / "no-such-program").chmod(0o755)
+    before = rival.stat().st_mtime_ns
+    command = again.command("--", "all")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(command, cwd=again.folder, env=environment() | {"PATH": path}, capture_output=True)
+    assert rival.stat().st_mtime_ns == before
+    assert summary(again)["status"].to_dict() == STATUSES | {"not-here": "ok"}
+    assert measurements(again) == set()
+
+
+@pytest.mark.slow
+def test_an_edit_of_an_adapter_reruns_its_rival(again):
+    adapter = again.path("my_rivals/plain/adapter.py")
+    adapter.write_text(adapter.read_text(encoding="utf-8") + "# the end\n", encoding="utf-8")
+    assert measurements(again) == {("run_rival", "not-here"), ("run_rival", "plain")}
+
+
+@pytest.mark.slow
+def test_an_edit_of_a_program_reruns_the_rival_that_it_is(again):
+    program = again.path("my_programs/search.py")
+    program.write_text(program.read_text(encoding="utf-8") + "# the end\n", encoding="utf-8")
+    assert measurements(again) == {("run_rival", "not-here"), ("run_rival", "program")}
+
+
+@pytest.mark.slow
+def test_a_program_that_is_not_there_is_tried_again_too(again):
+    rivals = RIVALS | {"program": {"command": "./search"}}
+    again.configure(CONFIG | {"sssp": CONFIG["sssp"] | {"rivals": rivals}})
+    again.run("--", "all", check=False)
+    assert summary(again).loc["program", "reason"] == "no program './search', which `command` names"
+    assert measurements(again) == {("run_rival", "not-here"), ("run_rival", "program")}
+
+
+@pytest.mark.slow
+def test_all_runs_does_rivals_too(again):
+    shutil.rmtree(again.path("results/runs"))
+    command = [sys.executable, "-m", "relaxometer.cli.all_runs", "tiny.yaml"]
+    paths = environment() | {"PYTHONPATH": str(ROOT / "workflow/scripts")}
+    done = subprocess.run(command, cwd=again.folder, env=paths, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = dict(line.split(" s ")[1].split(": ") for line in done.stdout.splitlines())
+    expected = {f"sssp tiny {name}": status for name, status in STATUSES.items()}
+    assert said == expected | {"sssp tiny hanging": "timeout"}

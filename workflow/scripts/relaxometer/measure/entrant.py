@@ -1,0 +1,244 @@
+"""Starts a rival's adapter, tunes it, and talks with it under a time limit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.measure.measurement import MAX_REASON, Failed
+from relaxometer.plan.models import RivalRun
+from relaxometer.rivals.adapter import Adapter, AdapterFailed
+from relaxometer.rivals.definition import Rival
+from relaxometer.rivals.exchange import obstacle
+from relaxometer.rivals.installation import Installed
+
+THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
+"""Libraries that take their number of threads from a variable ``{library}_NUM_THREADS``."""
+
+OWN = {"PYTHONPATH", "PYTHONHOME"}
+"""Variables of our own environment that an adapter must not see."""
+
+MAX_COMBINATIONS = 64
+"""Limit on the combinations of values that are tried to tune a rival."""
+
+TUNED_ON = 2
+"""Sources on which a rival is tuned."""
+
+SPARE_BYTES = 1 << 26
+"""Size that a file of the adapter may have beyond an answer: caches of compiled code."""
+
+EXCUSED_MS = 1.0
+EXCUSED_SHARE = 0.05
+"""By how much our clock may exceed an adapter's own word on its preparation."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Milliseconds that loading and preparing took, and what the adapter tells of itself."""
+
+    load_ms: float
+    prepare_ms: float
+    facts: dict[str, str]
+
+
+class Running:
+    """An adapter at work; each method raises :class:`Failed` with what became of it.
+
+    Attributes
+    ----------
+    first_search_ms : float, optional
+        By our clock: libraries that prepare with the first search show it.
+    """
+
+    def __init__(self, adapter: Adapter, timeout_s: float) -> None:
+        self._adapter, self._timeout_s = adapter, timeout_s
+        self.first_search_ms: float | None = None
+        self.extend()
+
+    def extend(self) -> None:
+        """Give it its whole time limit again, from now."""
+        self._deadline = time.monotonic() + self._timeout_s
+
+    def load(self) -> Loaded:
+        """Wait until the graph is loaded and prepared.
+
+        Preparing takes what the adapter says, or what our clock says if that is clearly more.
+        """
+        with _failing(self._timeout_s):
+            loaded = self._adapter.expect("loaded", self._rest())
+            begin = time.perf_counter()
+            ready = self._adapter.expect("ready", self._rest())
+        ours = (time.perf_counter() - begin) * 1e3
+        theirs = _milliseconds(ready, "ready")
+        slow = ours > theirs + EXCUSED_MS + EXCUSED_SHARE * ours
+        facts = dict(word.split("=", 1) for word in ready[1:] if re.match("[a-z][a-z0-9_]*=", word))
+        return Loaded(_milliseconds(loaded, "loaded"), ours if slow else theirs, facts)
+
+    def ping(self) -> float:
+        """Return the milliseconds that a message takes there and back."""
+        return self._ask("ping", "pong")[1]
+
+    def solve(self, source: int | None) -> tuple[float, float]:
+        """Have a search made; return its milliseconds by the adapter's clock, and by ours."""
+        words, ours = self._ask("solve" if source is None else f"solve {source}", "done")
+        self.first_search_ms = self.first_search_ms or ours
+        return _milliseconds(words, "done"), ours
+
+    def give(self, folder: Path) -> float:
+        """Have the last answer written; return how many milliseconds that took."""
+        return self._ask(f"give {folder}", "given")[1]
+
+    def _ask(self, request: str, answer: str) -> tuple[list[str], float]:
+        """Return the words of a reply, and the milliseconds that it took."""
+        with _failing(self._timeout_s):
+            begin = time.perf_counter()
+            words = self._adapter.ask(request, answer, self._rest())
+            return words, (time.perf_counter() - begin) * 1e3
+
+    def _rest(self) -> float:
+        return self._deadline - time.monotonic()
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A rival and what it runs on.
+
+    Parameters
+    ----------
+    run : RivalRun
+    rival : Rival
+    installed : Installed or str
+        How to start the adapter, or why it is absent.
+    graph : Graph or Batch
+    exchange : Path
+        The folder of the graph's raw arrays.
+    """
+
+    run: RivalRun
+    rival: Rival
+    installed: Installed | str
+    graph: Graph | Batch
+    exchange: Path
+
+    def check(self) -> None:
+        """Raise Failed if the adapter cannot be started, or not on this graph."""
+        if isinstance(self.installed, str):
+            raise Failed("absent", self.installed)
+        for ending in self.rival.definition.formats:
+            if why := obstacle(self.graph, ending):
+                raise Failed("skipped", why)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that it may use."""
+        if self.run.kind == "cpu-1":
+            return 1
+        return self.run.threads or len(os.sched_getaffinity(0))
+
+    def options(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters of the adapter, and its number of threads."""
+        defaults = {name: one.default for name, one in self.rival.definition.parameters.items()}
+        return {**defaults, **parameters, "threads": self.threads}
+
+    @property
+    def thread_variables(self) -> dict[str, str]:
+        """The variables that tell libraries their threads and where to keep them."""
+        variables = {f"{library}_NUM_THREADS": str(self.threads) for library in THREADS}
+        if self.threads > 1:
+            variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
+        return variables
+
+    @contextmanager
+    def start(self, parameters: Mapping[str, Any], folder: Path) -> Iterator[Running]:
+        """Start the adapter in its working directory, and end it with the block."""
+        assert isinstance(self.installed, Installed)
+        options = [f"{name}={_word(value)}" for name, value in self.options(parameters).items()]
+        command = [*self.installed.command, str(self.exchange.absolute()), self.run.problem, *options]
+        environment = {name: value for name, value in os.environ.items() if name not in OWN}
+        environment |= self.thread_variables | self.installed.environment
+        limit = SPARE_BYTES + 8 * self.graph.n_vertices
+        timeout_s = self.run.timing.timeout_s
+        with _failing(timeout_s):
+            adapter = Adapter(command, environment, folder, limit, one_core=self.run.kind == "cpu-1")
+        with adapter:
+            yield Running(adapter, timeout_s)
+
+    def tuned(self, sources: np.ndarray | None, folder: Path) -> dict[str, Any]:
+        """Return the parameters of the run, those of its `tune` with the values that make it fastest.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_sources,), integers, or None
+            Those of the timed searches; it is tuned on others. None if searches have no source.
+        folder : Path
+            The adapter's working directory.
+        """
+        tune, given = self.run.tune, self.run.parameters
+        if not tune:
+            return given
+        combinations = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
+        if len(combinations) > MAX_COMBINATIONS:
+            raise UserError(
+                f"{self.run.problem}.rivals.{self.run.variant}: tune has {len(combinations)} combinations "
+                f"of values, at most {MAX_COMBINATIONS}"
+            )
+        others: list[int | None] = [None] if sources is None else self._others(sources)
+        times = [self._time({**given, **values}, others, folder) for values in combinations]
+        return {**given, **combinations[times.index(min(times))]}
+
+    def _others(self, sources: np.ndarray) -> list[int | None]:
+        """Return vertices that have arcs and are no timed source, if there are any."""
+        others = np.setdiff1d(np.flatnonzero(self.graph.degrees), sources)
+        spread = others[:: max(1, len(others) // TUNED_ON)][:TUNED_ON]
+        return (spread if len(spread) else sources[:1]).tolist()
+
+    def _time(self, parameters: Mapping[str, Any], sources: list[int | None], folder: Path) -> float:
+        """Return the time of a search from each source with these parameters; infinite if one fails."""
+        try:
+            with self.start(parameters, folder) as running:
+                running.load()
+                for source in sources:  # warms up
+                    running.solve(source)
+                return sum(running.solve(source)[0] for source in sources)
+        except Failed:
+            return float("inf")
+
+
+@contextmanager
+def _failing(timeout_s: float) -> Iterator[None]:
+    """Turn what became of an adapter into the status of the rows."""
+    try:
+        yield
+    except AdapterFailed as error:
+        late = f"not finished within timeout_s = {timeout_s:g}"
+        reason = late if error.status == "timeout" else error.reason
+        raise Failed(error.status, reason[:MAX_REASON]) from error
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _milliseconds(words: list[str], message: str) -> float:
+    """Return the time that a message carries."""
+    try:
+        value = float(words[0])
+    except (IndexError, ValueError):
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise Failed(
+            "error", f"wrote {quoted(' '.join([message, *words]))}, expected `{message} MILLISECONDS`"
+        )
+    return value
