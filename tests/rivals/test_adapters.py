@@ -19,7 +19,7 @@ from relaxometer.measure.measurement import Measurement
 from relaxometer.measure.rival import measure_rival
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival, find_rivals
-from relaxometer.rivals.exchange import write_raw
+from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import Absent, install, installation
 from sample_graphs import sample_graphs
 
@@ -74,7 +74,7 @@ def measured(
         installed = install(rival)
     except Absent as why:
         pytest.skip(f"{rival.name}: {why}")
-    write_raw(graph, folder)
+    export(graph, folder, ())
     run = RivalRun(
         problem=problem,
         graph=graph.name,
@@ -204,14 +204,14 @@ def test_a_cycle_of_predecessors_has_no_levels(helper: ModuleType) -> None:
 
 def test_a_batch_comes_apart_and_a_graph_is_its_own_part(helper: ModuleType, tmp_path: Path) -> None:
     batch = Batch.from_graphs("two", [("a", 2, [0], [1], 0), ("b", 3, [0, 0, 1], [1, 2, 2], 0)])
-    write_raw(batch, tmp_path / "two")
+    export(batch, tmp_path / "two", ())
     parts = [
         (n, tails.tolist(), heads.tolist(), entry)
         for n, tails, heads, entry in helper.Graph(tmp_path / "two").parts()
     ]
     assert parts == [(2, [0], [1], 0), (3, [0, 0, 1], [1, 2, 2], 0)]
     graph = sample_graphs()["two-islands"]
-    write_raw(graph, tmp_path / "one")
+    export(graph, tmp_path / "one", ())
     [(n, tails, heads, entry)] = helper.Graph(tmp_path / "one").parts()
     assert (n, entry) == (6, None)
     assert tails.tolist() == graph.tails.tolist()

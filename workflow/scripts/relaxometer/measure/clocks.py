@@ -47,15 +47,17 @@ class Sample:
         Time of the search in milliseconds by our clock and by the rival's.
     way : float
         Time of a message there and back.
-    give, again : float
-        Time to write the answer, and to write it a second time.
+    whole : float
+        Time by our clock until the answer had been written.
+    again : float
+        Time to write it a second time.
     """
 
     source: int | None
     ours: float
     theirs: float
     way: float
-    give: float
+    whole: float
     again: float
 
 
@@ -100,11 +102,11 @@ class Clocks:
 
     def judge(self, result: Measurement) -> None:
         """Mark the rows of a rival whose times are not believed as disputed, and give them ours."""
-        for doubt in self._doubts():
-            if odd := self._odd(doubt):
-                break
-        else:
+        founded = [(doubt, odd) for doubt in self._doubts() if (odd := self._odd(doubt))]
+        if not founded:
             return
+        # Several may hold; then the longest times count.
+        doubt, odd = max(founded, key=lambda one: sum(map(one[0].took, self.samples)))
         reason = self._worded(doubt, odd)
         searched = [row for row in result.runs if row.get("clock_ms") is not None]
         for row, sample in zip(searched, self.samples, strict=False):
@@ -128,7 +130,7 @@ class Clocks:
             _Doubt(
                 "it said `done` after {ours:.3g} ms and then worked on for {late:.3g} ms",
                 self._late,
-                lambda one: one.ours + one.give,
+                lambda one: one.whole,
             ),
             _Doubt(
                 "it took {ours:.3g} ms for a search that had taken {first:.3g} ms before",
@@ -164,7 +166,7 @@ class Clocks:
         whole search there each time, or waits, takes longer than converting an answer does.
         """
         writing = min(sample.again, self.convert_ms)
-        late = sample.give - writing
+        late = sample.whole - sample.ours - writing
         return late if late > max(NOISE_MS, LATE_TOLERANCE * sample.ours, 0.5 * writing) else 0.0
 
     def _remembered(self, sample: Sample) -> float | None:

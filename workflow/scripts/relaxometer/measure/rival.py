@@ -131,16 +131,18 @@ class _Contestant:
         running = self._running
         running.ping()  # wakes the process
         self._ways.append(running.ping())
+        begin = time.perf_counter()
         theirs, ours = running.solve(source)
         found = Found(time_ms=theirs, download_ms=0, phases=None, overflowed=False, clock_ms=ours)
         if not self._given:
             return found.model_copy(update={"proven": False}), {}
         with self._new_folder() as folder:
             give = running.give(folder)
+            whole = _ms_since(begin)
             columns, overflowed = self._read(folder)
         with self._new_folder() as folder:
             again = running.give(folder)
-        self._clocks.add(Sample(source, ours, theirs, self._ways[-1], give, again))
+        self._clocks.add(Sample(source, ours, theirs, self._ways[-1], whole, again))
         return (
             found.model_copy(update={"download_ms": give, "overflowed": overflowed}),
             self._completed(columns, source),
