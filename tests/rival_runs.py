@@ -75,20 +75,34 @@ def race(
     rival = make_rival(folder / "rival", code, **changes)
     path = f"{HELPERS}:{ADAPTERS}"
     start = installed or Installed([sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": path})
-    exchange = export(graph, folder / "exchange" / graph.name, rival.definition.formats)
-    run = RivalRun(
-        problem=problem,
+    run = {"parameters": given or {}, "threads": threads, "tune": tune or {}, "problem": problem}
+    exchange = folder / "exchange" / graph.name
+    return run_on(graph, rival, start, exchange, sources=sources, timing=timing, believed=believed, **run)
+
+
+def run_on(
+    graph: Graph,
+    rival: Rival,
+    installed: Installed | str,
+    exchange: Path,
+    *,
+    sources: Sequence[int] = (0,),
+    timing: dict[str, Any] | None = None,
+    believed: bool = True,
+    **run: Any,
+) -> Measurement:
+    """Measure a rival on a graph, whose arrays are written to `exchange`; `run` has keys of `RivalRun`."""
+    made = RivalRun(
         graph=graph.name,
         variant="rival",
         solver="rival",
-        parameters=given or {},
         timing=Timing(**{"repetitions": 1, "warmup": 1, "timeout_s": 30, **(timing or {})}),
         kind=rival.definition.class_,
-        threads=threads,
-        tune=tune or {},
+        **{"problem": "sssp", "parameters": {}, **run},
     )
+    export(graph, exchange, rival.definition.formats)
     with patch.multiple(clocks, MESSAGE_MS=1e6, NOISE_MS=1e6) if believed else nullcontext():
-        return measure_rival(run, rival, start, graph, exchange, np.array(sources), "host")
+        return measure_rival(made, rival, installed, graph, exchange, np.array(sources), "host")
 
 
 def outcomes(result: Measurement) -> list[tuple[str, str]]:
