@@ -16,9 +16,9 @@ from relaxometer.graphs.batch import (
     content_hash,
     describe,
     read_batch,
-    reverse_post_order,
     write_batch,
 )
+from relaxometer.graphs.post_order import reverse_post_order
 
 FILES = ["graphs.parquet", "vertices.parquet", "arcs.parquet", "batch.json"]
 

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.csr import csr_of_arcs, offsets_of
 from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
-from relaxometer.graphs.graph import OFFSETS, Csr
+from relaxometer.graphs.graph import OFFSETS, Csr, offsets_of
 
 Arcs = tuple[str, int, npt.ArrayLike, npt.ArrayLike, int]
 """A graph as it comes from a reader: name, number of vertices, tails, heads, entry."""
@@ -139,6 +137,8 @@ class Batch(Csr):
             If an entry or an end of an arc is not a vertex of its graph.
         """
         names = np.array([graph[0] for graph in graphs], dtype=object)
+        from relaxometer.graphs.post_order import reverse_post_order  # loads Numba
+
         sizes = np.array([graph[1] for graph in graphs], dtype=np.int64)
         tails, graph_of_arc = _joined([graph[2] for graph in graphs])
         heads, _ = _joined([graph[3] for graph in graphs])
@@ -171,55 +171,6 @@ class Batch(Csr):
             self.targets[arcs],
             self.metadata,
         )
-
-
-@njit(cache=True)
-def reverse_post_order(
-    first_vertex: npt.NDArray[np.int64],
-    entries: npt.NDArray[np.int64],
-    offsets: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.uint32],
-) -> npt.NDArray[np.int64]:
-    """Rank the vertices of every graph in reverse post-order of a depth-first search from its entry.
-
-    Parameters
-    ----------
-    first_vertex : ndarray of shape (n_graphs + 1,), int64
-    entries : ndarray of shape (n_graphs,), integers
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    targets : ndarray of shape (n_arcs,), uint32
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,), int64
-        New id of each vertex within its graph; -1 if the search does not reach it.
-    """
-    rank = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    next_arc = offsets[:-1].copy()
-    seen = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    path = np.empty(len(offsets), dtype=np.int64)
-    for graph in range(len(entries)):
-        first = first_vertex[graph]
-        path[0] = first + entries[graph]
-        seen[path[0]] = True
-        depth, finished = 1, 0
-        while depth:
-            vertex = path[depth - 1]
-            if next_arc[vertex] < offsets[vertex + 1]:
-                head = first + np.int64(targets[next_arc[vertex]])
-                next_arc[vertex] += 1
-                if not seen[head]:
-                    seen[head] = True
-                    path[depth] = head
-                    depth += 1
-            else:
-                rank[vertex] = finished
-                finished += 1
-                depth -= 1
-        for vertex in range(first, first_vertex[graph + 1]):
-            if seen[vertex]:
-                rank[vertex] = finished - 1 - rank[vertex]
-    return rank
 
 
 def _renumbered(
@@ -268,6 +219,8 @@ def _csr(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
     """Return offsets and targets without parallel arcs; tails count in the batch, heads within a graph."""
     ends = tails.astype(np.uint32), heads.astype(np.uint32)
+    from relaxometer.graphs.csr import csr_of_arcs  # loads Numba
+
     offsets, targets, _ = csr_of_arcs(n_vertices, *ends, np.zeros_like(ends[0]), keep_self_loops=True)
     return offsets, targets
 

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import get_num_threads, njit, prange
 
+from relaxometer.graphs.graph import offsets_of
+
 Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
 
@@ -61,13 +63,6 @@ def csr_of_arcs(
     targets, loads = np.empty(offsets[-1], dtype=np.uint32), np.empty(offsets[-1], dtype=np.uint32)
     _unpack(arcs, starts, shift, offsets, targets, loads)
     return offsets, targets, loads
-
-
-def offsets_of(lengths: npt.NDArray[np.int64]) -> Offsets:
-    """Return the starts of consecutive rows of these lengths, and the end of the last."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
 
 
 @njit(cache=True)

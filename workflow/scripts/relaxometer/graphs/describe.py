@@ -9,8 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.graphs.batch import Batch
-from relaxometer.graphs.csr import offsets_of
-from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.graph import Graph, offsets_of
 
 WARP = 32
 """hybrid-bfs expands vertices of at least this degree with a warp; its figure 11 counts those above."""

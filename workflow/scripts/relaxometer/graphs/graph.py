@@ -36,6 +36,13 @@ HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one piece."""
 
 
+def offsets_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the starts of consecutive rows of these lengths, and the end of the last."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 class Csr:
     """Sizes and tails of arcs in compressed sparse rows."""
 

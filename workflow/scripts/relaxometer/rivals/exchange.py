@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import scipy.sparse as sp
 
 from relaxometer.core.files import replacing, write_json
@@ -144,6 +143,8 @@ def _write_mtx(graph: Graph, path: Path) -> None:
 
 
 def _write_arcs(graph: Graph, path: Path, head: str, begin: str) -> None:
+    import pandas as pd  # here, since every timed job imports this module
+
     tails = graph.tails
     with path.open("w", encoding="ascii", newline="\n") as file:
         file.write(head)

@@ -5,25 +5,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
-from relaxometer.graphs.tree import shortest_path_tree
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from relaxometer.problems.problem import Problem, Solver
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
+
+def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str, Any]:
+    from relaxometer.graphs.tree import shortest_path_tree  # loads Numba
+
+    return {"predecessor": shortest_path_tree(graph, source, columns["level"], hops=True)}
+
+
 PROBLEM = Problem(
-    {"level": np.uint32, "predecessor": np.uint32},
-    tuple(RULES),
-    BfsCertifier,
-    complete=lambda graph, source, columns: {
-        "predecessor": shortest_path_tree(graph, source, columns["level"], hops=True)
-    },
+    {"level": np.uint32, "predecessor": np.uint32}, tuple(RULES), BfsCertifier, complete=_complete
 )
 
 

@@ -5,25 +5,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED
-from relaxometer.graphs.tree import shortest_path_tree
+from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.problem import Problem, Solver
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 
 __all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
 
+
+def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str, Any]:
+    from relaxometer.graphs.tree import shortest_path_tree  # loads Numba
+
+    return {"predecessor": shortest_path_tree(graph, source, columns["distance"])}
+
+
 PROBLEM = Problem(
-    {"distance": np.uint32, "predecessor": np.uint32},
-    tuple(RULES),
-    SsspCertifier,
-    complete=lambda graph, source, columns: {
-        "predecessor": shortest_path_tree(graph, source, columns["distance"])
-    },
+    {"distance": np.uint32, "predecessor": np.uint32}, tuple(RULES), SsspCertifier, complete=_complete
 )
 
 
