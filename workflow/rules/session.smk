@@ -4,6 +4,7 @@
 # The nodes of a cluster often have no internet.
 localrules:
     download_file,
+    install_rival,
 
 
 # Two timed jobs on one GPU would disturb each other. `--resources gpu=2` overrides this; other resources on the
