@@ -6,7 +6,6 @@ The adapters derive from `adapters/honest.py`, so that only the cheat is to be s
 import time
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -166,15 +165,14 @@ def disputed(result, at_least_ms=MS):
     status, reason = only(result)
     assert status == "disputed", reason
     assert all(row["holds"] for row in result.certificates)
-    # Of a single search on a loaded machine, a part may have been done before we asked for the answer.
-    assert median(row["time_ms"] for row in result.runs) >= at_least_ms
+    assert all(row["time_ms"] >= at_least_ms for row in result.runs)
     return reason
 
 
 def test_half_the_time_is_reported(tmp_path):
     code = 'talk(Slow, done="done 10\\n")'
     result = watched_race(tmp_path, code)
-    assert disputed(result).startswith("it says 10 ms where our clock says 2")
+    assert disputed(result).startswith("it says 10 ms where our clock says ")
     assert all(row["time_ms"] == row["clock_ms"] for row in result.runs)
 
 
@@ -191,17 +189,17 @@ talk(Cheat, done=done)
 """
     reason = disputed(watched_race(tmp_path, code, timing={"repetitions": 3}))
     assert reason.startswith("it says ")
-    assert "ms where our clock says 2" in reason
+    assert "ms where our clock says " in reason
 
 
 def test_more_time_is_reported_than_our_clock_saw(tmp_path):
-    result = watched_race(tmp_path, 'talk(Slow, done="done 80\\n")')
-    assert disputed(result).startswith("it says 80 ms, more than the 2")
+    result = watched_race(tmp_path, 'talk(Slow, done="done 300\\n")')
+    assert disputed(result).startswith("it says 300 ms, more than the ")
 
 
 def test_slow_answers_to_ping_excuse_nothing(tmp_path):
     code = 'talk(Slow, done="done 10\\n", pong=lambda *_: time.sleep(0.01) or "pong\\n")'
-    assert disputed(watched_race(tmp_path, code)).startswith("it says 10 ms where our clock says 2")
+    assert disputed(watched_race(tmp_path, code)).startswith("it says 10 ms where our clock says ")
 
 
 LATE = {
@@ -265,6 +263,27 @@ def test_done_is_sent_before_the_work_is_done(tmp_path, how):
     assert "ms and then worked on for " in reason
 
 
+def test_a_lie_does_not_hide_late_work(tmp_path):
+    """Our clock says 5 ms where the rival's says 1; the search, as on a GPU, took 20 more."""
+    code = """
+class Cheat(Honest):
+    def solve(self, source):
+        super().solve(source)
+        self.gpu = threading.Thread(target=time.sleep, args=[0.025])
+        self.gpu.start()
+        time.sleep(0.005)
+
+    def answer(self):
+        self.gpu.join()
+        return super().answer()
+
+talk(Cheat, done="done 1\\n")
+"""
+    reason = disputed(watched_race(tmp_path, code, timing={"repetitions": 2}))
+    assert reason.startswith("it says 1 ms where our clock says ")
+    assert "; it said `done` after " in reason
+
+
 def test_replies_are_sent_ahead(tmp_path):
     code = """
 def given(mine, folder):
@@ -296,14 +315,14 @@ serve(Cheat)
 """
     result = watched_race(tmp_path, code, timing={"repetitions": 3, "warmup": 0})
     reason = disputed(result)
-    assert "ms for a search that had taken 2" in reason
+    assert "ms for a search that had taken " in reason
 
 
 def test_less_time_is_reported_for_preparing(tmp_path):
     code = 'talk(ready=lambda *_: time.sleep(0.1) or "ready 0\\n")'
     (*rows,) = race(tmp_path, code).runs
     assert {row["status"] for row in rows} == {"ok"}
-    assert all(row["prepare_ms"] >= 100 for row in rows)
+    assert all(row["prepare_ms"] > 90 for row in rows)
 
 
 def test_what_is_prepared_unseen_shows_in_the_context(tmp_path):

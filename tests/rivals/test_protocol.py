@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from faults import largest_file
+from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.measure import measurement
 from relaxometer.measure.measurement import write_measurement
 from relaxometer.problems.records import OVERFLOW
 from relaxometer.results.gather import gather, summarise
@@ -328,7 +330,8 @@ serve(Single)
 """
     graph = Graph.from_arcs("path", 3, [0, 1], [1, 2], [2**24 - 2, weight])
     reason = "" if status == "ok" else "distance reaches 16,777,216, from where float32 rounds integers"
-    assert only(race(tmp_path, code, graph=graph, sources=(0,))) == (status, reason)
+    result = race(tmp_path, code, graph=graph, sources=(0,), timing={"repetitions": 4})
+    assert only(result) == (status, reason)
 
 
 def test_lengths_beyond_32_bits_are_an_overflow(tmp_path):
@@ -412,3 +415,49 @@ def test_a_rival_of_all_cores_has_all_or_what_the_configuration_says(tmp_path, t
     assert found["threads"] == int(found["omp"]) == (threads or CORES)
     assert found["cores"] == str(CORES)
     assert found["bind"] == ("None" if found["threads"] == 1 else "close")
+
+
+def test_answers_beyond_the_limit_are_proven_in_between(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurement, "MAX_UNPROVEN_BYTES", 12 * N)
+    result = race(tmp_path, "serve(Honest)", timing={"repetitions": 3})
+    assert only(result) == ("ok", "")
+    assert [row["holds"] for row in result.certificates] == [True] * 12
+
+
+def test_a_rival_for_batches_solves_without_a_source(tmp_path):
+    """It is tuned without one, too; what it takes over the vertices of all graphs is one answer."""
+    code = """
+class Dominators(Rival):
+    def __init__(self, graph, problem, parameters):
+        self.first, self.entries = graph.first_vertex, graph.entries
+
+    def solve(self, source):
+        assert source is None
+
+    def answer(self):
+        return {"idom": np.zeros(self.first[-1], np.uint32)}
+
+serve(Dominators)
+"""
+    batch = Batch.from_graphs("stars", [("a", 3, [0, 0], [1, 2], 0), ("b", 2, [0], [1], 0)])
+    result = race(
+        tmp_path,
+        code,
+        graph=batch,
+        sources=(0,),
+        problem="dominators",
+        problems={"dominators": {"answers": ["idom"], "takes": "batch"}},
+        parameters={"delta": {"default": 1, "about": "nothing"}},
+        tune={"delta": [1, 2]},
+        timing={"repetitions": 4},
+    )
+    assert only(result) == ("ok", "")
+
+
+def test_a_format_that_cannot_hold_the_graph_skips_the_rival(tmp_path):
+    graph = Graph.from_arcs("heavy", 2, [0], [1], [2**31])
+    reason = ".wsg holds vertices and weights up to 2,147,483,647"
+    assert only(race(tmp_path, "serve(Honest)", graph=graph, sources=(0,), formats=["wsg"])) == (
+        "skipped",
+        reason,
+    )

@@ -20,11 +20,17 @@ CLOCK_TOLERANCE = 0.05
 LATE_TOLERANCE = 0.25
 """Share of a search for which an adapter may work on after `done`."""
 
-NOISE_MS = 1.0
-"""Difference that shows nothing, since no machine is quite at rest."""
+NOISE_MS = 0.5
+"""Difference that shows nothing, since no machine is quite at rest; of a few searches, a larger one."""
 
-CONVERT_NS = 150
+MANY = 8
+"""With this many searches, a difference is noise up to 2 `NOISE_MS`."""
+
+CONVERT_NS = 100
 """Time to convert and write a value of an answer: a loop in Python over a library's result."""
+
+CONVERT_MS = 1.0
+"""The same for an answer, whatever its size."""
 
 CONVERT_PART_US = 20
 """The same for a graph of a batch."""
@@ -37,28 +43,51 @@ TOLERATED = 0.05
 
 
 @dataclass(frozen=True)
+class Span:
+    """Time from a message to its reply by our clock, in milliseconds.
+
+    Parameters
+    ----------
+    ms : float
+    waited : float
+        The part in which other programs kept this process or the adapter waiting for a core.
+    """
+
+    ms: float
+    waited: float
+
+    @property
+    def busy(self) -> float:
+        """The time without the waits."""
+        return max(0.0, self.ms - self.waited)
+
+
+@dataclass(frozen=True)
 class Sample:
     """One search by both clocks.
 
     Parameters
     ----------
     source : int or None
-    ours, theirs : float
-        Time of the search in milliseconds by our clock and by the rival's.
+    theirs : float
+        Milliseconds by the rival's clock.
+    search : Span
+        The search by ours.
+    given_ms : float
+        Milliseconds from the request of the search until its answer was written.
     way : float
-        Time of a message there and back.
-    whole : float
-        Time by our clock until the answer had been written.
-    again : float
-        Time to write it a second time.
+        Milliseconds of a message there and back.
+    give, again : Span
+        Writing the answer, and writing it a second time.
     """
 
     source: int | None
-    ours: float
     theirs: float
+    search: Span
+    given_ms: float
     way: float
-    whole: float
-    again: float
+    give: Span
+    again: Span
 
 
 @dataclass(frozen=True)
@@ -102,40 +131,40 @@ class Clocks:
 
     def judge(self, result: Measurement) -> None:
         """Mark the rows of a rival whose times are not believed as disputed, and give them ours."""
-        founded = [(doubt, odd) for doubt in self._doubts() if (odd := self._odd(doubt))]
-        if not founded:
+        doubts = self._doubts() if self.samples else []
+        held = [(doubt, odd) for doubt in doubts if (odd := self._odd(doubt))]
+        if not held:
             return
-        # Several may hold; then the longest times count.
-        doubt, odd = max(founded, key=lambda one: sum(map(one[0].took, self.samples)))
-        reason = self._worded(doubt, odd)
+        reason = "; ".join(self._worded(*one) for one in held)
         searched = [row for row in result.runs if row.get("clock_ms") is not None]
         for row, sample in zip(searched, self.samples, strict=False):
             if row["status"] == "ok":
-                row |= {"status": "disputed", "reason": reason, "time_ms": doubt.took(sample)}
+                time_ms = max(doubt.took(sample) for doubt, _ in held)
+                row |= {"status": "disputed", "reason": reason, "time_ms": time_ms}
 
     def _doubts(self) -> list[_Doubt]:
-        way = statistics.median(sample.way for sample in self.samples) if self.samples else 0.0
+        way = statistics.median(sample.way for sample in self.samples)
         slack = MESSAGE_MS + 3 * min(way, MAX_WAY_MS)
         return [
             _Doubt(
                 "it says {theirs:.3g} ms where our clock says {ours:.3g} ms",
-                lambda one: (1 - CLOCK_TOLERANCE) * one.ours - one.theirs - slack,
-                lambda one: one.ours,
+                lambda one: (1 - CLOCK_TOLERANCE) * one.search.busy - one.theirs - slack,
+                lambda one: one.search.ms,
             ),
             _Doubt(
                 "it says {theirs:.3g} ms, more than the {ours:.3g} ms of our clock",
-                lambda one: one.theirs - (1 + CLOCK_TOLERANCE) * one.ours,
-                lambda one: one.ours,
+                lambda one: one.theirs - (1 + CLOCK_TOLERANCE) * one.search.ms,
+                lambda one: one.search.ms,
             ),
             _Doubt(
                 "it said `done` after {ours:.3g} ms and then worked on for {late:.3g} ms",
                 self._late,
-                lambda one: one.whole,
+                lambda one: one.given_ms,
             ),
             _Doubt(
                 "it took {ours:.3g} ms for a search that had taken {first:.3g} ms before",
                 self._remembered,
-                lambda one: max(one.ours, self._first[one.source].ours),
+                lambda one: max(one.search.ms, self._first[one.source].search.ms),
             ),
         ]
 
@@ -146,18 +175,22 @@ class Clocks:
         """
         lacks = [(sample, lack) for sample in self.samples if (lack := doubt.lacks(sample)) is not None]
         odd = sorted((lack for _, lack in lacks if lack > 0))
-        limit = max(NOISE_MS * len(lacks), TOLERATED * sum(sample.ours for sample, _ in lacks))
+        limit = max(self._noise_ms * len(lacks), TOLERATED * sum(sample.search.busy for sample, _ in lacks))
         if 2 * len(odd) > len(lacks) or sum(odd[:-1]) > limit:
             return [sample for sample, lack in lacks if lack > 0]
         return []
 
     def _worded(self, doubt: _Doubt, odd: list[Sample]) -> str:
         return doubt.reason.format(
-            ours=statistics.median(one.ours for one in odd),
+            ours=statistics.median(one.search.ms for one in odd),
             theirs=statistics.median(one.theirs for one in odd),
             late=statistics.median(map(self._late, odd)),
-            first=statistics.median(self._first[one.source].ours for one in odd),
+            first=statistics.median(self._first[one.source].search.ms for one in odd),
         )
+
+    @property
+    def _noise_ms(self) -> float:
+        return NOISE_MS * (1 + MANY / len(self.samples))
 
     def _late(self, sample: Sample) -> float:
         """Return how long an adapter worked on after `done`; 0 if that may be noise.
@@ -165,17 +198,17 @@ class Clocks:
         One that finishes the search when it gives the answer is slower the first time. One that makes the
         whole search there each time, or waits, takes longer than converting an answer does.
         """
-        writing = min(sample.again, self.convert_ms)
-        late = sample.whole - sample.ours - writing
-        return late if late > max(NOISE_MS, LATE_TOLERANCE * sample.ours, 0.5 * writing) else 0.0
+        writing = min(sample.again.busy, self.convert_ms)
+        late = sample.give.busy - writing
+        return late if late > max(self._noise_ms, LATE_TOLERANCE * sample.search.ms, 0.5 * writing) else 0.0
 
     def _remembered(self, sample: Sample) -> float | None:
         """Return by how much the first search from the same source took longer; 0 if not by far."""
-        first = self._first[sample.source]
-        if sample is first:
+        if sample is self._first[sample.source]:
             return None
-        saved = first.ours - sample.ours
-        return saved if sample.ours < REMEMBERS * first.ours and saved > NOISE_MS else 0.0
+        first_ms, now_ms = self._first[sample.source].search.busy, sample.search.ms
+        saved = first_ms - now_ms
+        return saved if now_ms < REMEMBERS * first_ms and saved > self._noise_ms else 0.0
 
 
 def time_to_convert(values: int, parts: int) -> float:
@@ -187,4 +220,4 @@ def time_to_convert(values: int, parts: int) -> float:
     parts : int
         Graphs that they belong to.
     """
-    return NOISE_MS + values * CONVERT_NS / 1e6 + parts * CONVERT_PART_US / 1e3
+    return CONVERT_MS + values * CONVERT_NS / 1e6 + parts * CONVERT_PART_US / 1e3

@@ -6,9 +6,10 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy as np
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
+from relaxometer.measure.clocks import Span
 from relaxometer.measure.measurement import MAX_REASON, Failed
 from relaxometer.plan.models import RivalRun
-from relaxometer.rivals.adapter import Adapter, AdapterFailed
+from relaxometer.rivals.adapter import Adapter, AdapterFailed, printable
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import obstacle
 from relaxometer.rivals.installation import Installed
@@ -76,39 +78,39 @@ class Running:
 
         Preparing takes what the adapter says, or what our clock says if that is clearly more.
         """
-        with _failing(self._timeout_s):
-            loaded = self._adapter.expect("loaded", self._rest())
-            begin = time.perf_counter()
-            ready = self._adapter.expect("ready", self._rest())
-        ours = (time.perf_counter() - begin) * 1e3
+        loaded, _ = self._timed(partial(self._adapter.expect, "loaded"))
+        ready, span = self._timed(partial(self._adapter.expect, "ready"))
         theirs = _milliseconds(ready, "ready")
-        slow = ours > theirs + EXCUSED_MS + EXCUSED_SHARE * ours
-        facts = dict(word.split("=", 1) for word in ready[1:] if re.match("[a-z][a-z0-9_]*=", word))
-        return Loaded(_milliseconds(loaded, "loaded"), ours if slow else theirs, facts)
+        slow = span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms
+        words = (printable(word) for word in ready[1:])
+        facts = dict(word.split("=", 1) for word in words if re.match("[a-z][a-z0-9_]*=", word))
+        return Loaded(_milliseconds(loaded, "loaded"), span.ms if slow else theirs, facts)
 
-    def ping(self) -> float:
-        """Return the milliseconds that a message takes there and back."""
+    def ping(self) -> Span:
+        """Return how long a message takes there and back."""
         return self._ask("ping", "pong")[1]
 
-    def solve(self, source: int | None) -> tuple[float, float]:
-        """Have a search made; return its milliseconds by the adapter's clock, and by ours."""
-        words, ours = self._ask("solve" if source is None else f"solve {source}", "done")
-        self.first_search_ms = self.first_search_ms or ours
-        return _milliseconds(words, "done"), ours
+    def solve(self, source: int | None) -> tuple[float, Span]:
+        """Have a search made; return its milliseconds by the adapter's clock, and its time by ours."""
+        words, span = self._ask("solve" if source is None else f"solve {source}", "done")
+        self.first_search_ms = self.first_search_ms or span.ms
+        return _milliseconds(words, "done"), span
 
-    def give(self, folder: Path) -> float:
-        """Have the last answer written; return how many milliseconds that took."""
+    def give(self, folder: Path) -> Span:
+        """Have the last answer written; return how long that took."""
         return self._ask(f"give {folder}", "given")[1]
 
-    def _ask(self, request: str, answer: str) -> tuple[list[str], float]:
-        """Return the words of a reply, and the milliseconds that it took."""
-        with _failing(self._timeout_s):
-            begin = time.perf_counter()
-            words = self._adapter.ask(request, answer, self._rest())
-            return words, (time.perf_counter() - begin) * 1e3
+    def _ask(self, request: str, answer: str) -> tuple[list[str], Span]:
+        """Return the words of a reply, and how long it took."""
+        return self._timed(partial(self._adapter.ask, request, answer))
 
-    def _rest(self) -> float:
-        return self._deadline - time.monotonic()
+    def _timed(self, wait: Callable[[float], list[str]]) -> tuple[list[str], Span]:
+        """Return what `wait`, called with the seconds that are left, returns, and how long it took."""
+        with _failing(self._timeout_s):
+            before, begin = self._adapter.waits(), time.perf_counter()
+            words = wait(self._deadline - time.monotonic())
+            ms = (time.perf_counter() - begin) * 1e3
+            return words, Span(ms, self._adapter.waits().since(before))
 
 
 @dataclass(frozen=True)

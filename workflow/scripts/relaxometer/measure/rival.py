@@ -18,7 +18,7 @@ from relaxometer.core.environment import cpu_model
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure import measurement
-from relaxometer.measure.clocks import Clocks, Sample, time_to_convert
+from relaxometer.measure.clocks import Clocks, Sample, Span, time_to_convert
 from relaxometer.measure.entrant import Entrant
 from relaxometer.measure.measurement import Begun, Failed, Found, Measurement, Phase, Prepared
 from relaxometer.plan.models import RivalRun, Run
@@ -132,23 +132,20 @@ class _Contestant:
         """
         running = self._running
         running.ping()  # wakes the process
-        self._ways.append(running.ping())
-        begin = time.perf_counter()
-        theirs, ours = running.solve(source)
-        found = Found(time_ms=theirs, download_ms=0, phases=None, overflowed=False, clock_ms=ours)
+        self._ways.append(running.ping().busy)
         if not self._given:
-            return found.model_copy(update={"proven": False}), {}
+            return _found(*running.solve(source), proven=False), {}
         with self._new_folder() as folder:
+            begin = time.perf_counter()
+            theirs, search = running.solve(source)
             give = running.give(folder)
-            whole = _ms_since(begin)
+            given_ms = _ms_since(begin)
             columns, overflowed = self._read(folder)
         with self._new_folder() as folder:
             again = running.give(folder)
-        self._clocks.add(Sample(source, ours, theirs, self._ways[-1], whole, again))
-        return (
-            found.model_copy(update={"download_ms": give, "overflowed": overflowed}),
-            self._completed(columns, source),
-        )
+        self._clocks.add(Sample(source, theirs, search, given_ms, self._ways[-1], give, again))
+        found = _found(theirs, search, download_ms=give.ms, overflowed=overflowed)
+        return found, self._completed(columns, source)
 
     def instrument(self, source: int | None) -> list[Phase] | None:
         """Rivals do not tell their phases."""
@@ -199,6 +196,12 @@ class _Contestant:
                 reason = f"{name} is {columns[name][vertex]} at vertex {vertex}, too large for {values.dtype}"
                 raise Failed("invalid", reason)
         return answer
+
+
+def _found(theirs: float, search: Span, **more: Any) -> Found:
+    """Return what is known of a search."""
+    usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
+    return Found(time_ms=theirs, clock_ms=search.ms, **{**usual, **more})
 
 
 def _ms_since(begin: float) -> float:

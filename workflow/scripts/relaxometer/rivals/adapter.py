@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -46,6 +47,27 @@ class AdapterFailed(Exception):  # noqa: N818 - a status
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Nanoseconds that this thread and the adapter's main thread have waited for a core; 0 if unknown.
+
+    Parameters
+    ----------
+    own, adapter : int
+    threads : int
+        CPU time of the adapter's other threads, for which its main thread may have waited.
+    """
+
+    own: int
+    adapter: int
+    threads: int
+
+    def since(self, before: Waits) -> float:
+        """Return the milliseconds since then that others made both wait."""
+        adapter = self.adapter - before.adapter - (self.threads - before.threads)
+        return (self.own - before.own + max(0, adapter)) / 1e6
 
 
 class Adapter:
@@ -106,7 +128,7 @@ class Adapter:
         self._poll.register(self._output, select.POLLIN)
         self._poll.register(self._errors, select.POLLIN)
         self._received = self._stderr = b""
-        self._failed = False
+        self._failed = self._killed = False
 
     def __enter__(self) -> Self:
         return self
@@ -148,6 +170,15 @@ class Adapter:
                 "error", f"wrote {quoted(line)} to stdout, expected {answer!r}; only messages belong there"
             )
         return rest.split()
+
+    def waits(self) -> Waits:
+        """Return how long this thread and the adapter have waited for a core until now."""
+        main_thread, waited = _scheduled(Path("/proc", str(self._process.pid)))
+        process = main_thread
+        with suppress(OSError):
+            # Linux numbers the clock of another process's CPU time like this.
+            process = time.clock_gettime_ns(~self._process.pid << 3 | 2)
+        return Waits(_scheduled(Path("/proc/thread-self"))[1], waited, process - main_thread)
 
     def _tell(self, line: str) -> None:
         os.write(self._input, line.encode() + b"\n")
@@ -196,6 +227,9 @@ class Adapter:
 
     def _kill(self) -> None:
         """Kill the process and all that it started, and read what they still said."""
+        if self._killed:
+            return
+        self._killed = True
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -209,6 +243,15 @@ class Adapter:
         with suppress(BlockingIOError):
             while piece := os.read(self._errors, CHUNK):
                 self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
+
+
+def _scheduled(process: Path) -> tuple[int, int]:
+    """Return the nanoseconds that a thread has run, and that it has waited for a core; 0 where unknown."""
+    try:
+        ran, waited, _ = (process / "schedstat").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return 0, 0
+    return int(ran), int(waited)
 
 
 def printable(text: str) -> str:
