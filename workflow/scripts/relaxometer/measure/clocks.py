@@ -50,7 +50,7 @@ class Span:
     ----------
     ms : float
     waited : float
-        The part in which other programs kept this process or the adapter waiting for a core.
+        The part in which the adapter's main thread or ours was ready to run but had no core.
     """
 
     ms: float

@@ -6,10 +6,9 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.measure.clocks import Span
 from relaxometer.measure.measurement import MAX_REASON, Failed
 from relaxometer.plan.models import RivalRun
-from relaxometer.rivals.adapter import Adapter, AdapterFailed, printable
+from relaxometer.rivals.adapter import Adapter, AdapterFailed, printable, waited_ms
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import obstacle
 from relaxometer.rivals.installation import Installed
@@ -78,8 +77,8 @@ class Running:
 
         Preparing takes what the adapter says, or what our clock says if that is clearly more.
         """
-        loaded, _ = self._timed(partial(self._adapter.expect, "loaded"))
-        ready, span = self._timed(partial(self._adapter.expect, "ready"))
+        loaded, _ = self._ask("loaded")
+        ready, span = self._ask("ready")
         theirs = _milliseconds(ready, "ready")
         slow = span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms
         words = (printable(word) for word in ready[1:])
@@ -88,29 +87,29 @@ class Running:
 
     def ping(self) -> Span:
         """Return how long a message takes there and back."""
-        return self._ask("ping", "pong")[1]
+        return self._ask("pong", "ping")[1]
 
     def solve(self, source: int | None) -> tuple[float, Span]:
         """Have a search made; return its milliseconds by the adapter's clock, and its time by ours."""
-        words, span = self._ask("solve" if source is None else f"solve {source}", "done")
+        words, span = self._ask("done", "solve" if source is None else f"solve {source}")
         self.first_search_ms = self.first_search_ms or span.ms
         return _milliseconds(words, "done"), span
 
     def give(self, folder: Path) -> Span:
         """Have the last answer written; return how long that took."""
-        return self._ask(f"give {folder}", "given")[1]
+        return self._ask("given", f"give {folder}")[1]
 
-    def _ask(self, request: str, answer: str) -> tuple[list[str], Span]:
-        """Return the words of a reply, and how long it took."""
-        return self._timed(partial(self._adapter.ask, request, answer))
-
-    def _timed(self, wait: Callable[[float], list[str]]) -> tuple[list[str], Span]:
-        """Return what `wait`, called with the seconds that are left, returns, and how long it took."""
+    def _ask(self, answer: str, request: str = "") -> tuple[list[str], Span]:
+        """Send a request, if there is one; return the words of the reply, and how long it took."""
         with _failing(self._timeout_s):
-            before, begin = self._adapter.waits(), time.perf_counter()
-            words = wait(self._deadline - time.monotonic())
+            theirs, begin = self._adapter.waited_ms(), time.perf_counter()
+            if request:
+                self._adapter.tell(request)
+            # Until here, the adapter may have worked on the core that this thread was waiting for.
+            ours = waited_ms()
+            words = self._adapter.expect(answer, self._deadline - time.monotonic())
             ms = (time.perf_counter() - begin) * 1e3
-            return words, Span(ms, self._adapter.waits().since(before))
+            return words, Span(ms, self._adapter.waited_ms() - theirs + waited_ms() - ours)
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ class _Contestant:
             given_ms = _ms_since(begin)
             columns, overflowed = self._read(folder)
         with self._new_folder() as folder:
+            running.ping()  # as before the search, so that it waits for a message
             again = running.give(folder)
         self._clocks.add(Sample(source, theirs, search, given_ms, self._ways[-1], give, again))
         found = _found(theirs, search, download_ms=give.ms, overflowed=overflowed)

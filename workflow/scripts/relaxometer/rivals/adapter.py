@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -47,27 +46,6 @@ class AdapterFailed(Exception):  # noqa: N818 - a status
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
-
-
-@dataclass(frozen=True)
-class Waits:
-    """Nanoseconds that this thread and the adapter's main thread have waited for a core; 0 if unknown.
-
-    Parameters
-    ----------
-    own, adapter : int
-    threads : int
-        CPU time of the adapter's other threads, for which its main thread may have waited.
-    """
-
-    own: int
-    adapter: int
-    threads: int
-
-    def since(self, before: Waits) -> float:
-        """Return the milliseconds since then that others made both wait."""
-        adapter = self.adapter - before.adapter - (self.threads - before.threads)
-        return (self.own - before.own + max(0, adapter)) / 1e6
 
 
 class Adapter:
@@ -144,8 +122,8 @@ class Adapter:
         if self._failed and self._stderr:
             print(*map(printable, self._last_lines()), sep="\n", file=sys.stderr)
 
-    def ask(self, request: str, answer: str, seconds: float) -> list[str]:
-        """Send a message and return the words that follow `answer` in the reply.
+    def tell(self, request: str) -> None:
+        """Send a message.
 
         A reply that is there before the message was sent is a failure, since it would take no time.
         """
@@ -157,10 +135,9 @@ class Adapter:
             self._tell(request)
         except OSError:
             raise self._death() from None
-        return self.expect(answer, seconds)
 
     def expect(self, answer: str, seconds: float) -> list[str]:
-        """Return the words that follow `answer` in the next message."""
+        """Wait for a message and return the words that follow `answer` in it."""
         line = self._line(time.monotonic() + seconds)
         word, _, rest = line.partition(" ")
         if word in FAILURES:
@@ -171,14 +148,9 @@ class Adapter:
             )
         return rest.split()
 
-    def waits(self) -> Waits:
-        """Return how long this thread and the adapter have waited for a core until now."""
-        main_thread, waited = _scheduled(Path("/proc", str(self._process.pid)))
-        process = main_thread
-        with suppress(OSError):
-            # Linux numbers the clock of another process's CPU time like this.
-            process = time.clock_gettime_ns(~self._process.pid << 3 | 2)
-        return Waits(_scheduled(Path("/proc/thread-self"))[1], waited, process - main_thread)
+    def waited_ms(self) -> float:
+        """Return how long its main thread has waited for a core until now; see :func:`waited_ms`."""
+        return waited_ms(str(self._process.pid))
 
     def _tell(self, line: str) -> None:
         os.write(self._input, line.encode() + b"\n")
@@ -245,13 +217,18 @@ class Adapter:
                 self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
 
 
-def _scheduled(process: Path) -> tuple[int, int]:
-    """Return the nanoseconds that a thread has run, and that it has waited for a core; 0 where unknown."""
+def waited_ms(process: str = "thread-self") -> float:
+    """Return how long a thread was ready to run but had no core, in milliseconds.
+
+    Parameters
+    ----------
+    process : str, default="thread-self"
+        Its folder in ``/proc``. Where the system does not tell, the time is 0.
+    """
     try:
-        ran, waited, _ = (process / "schedstat").read_text(encoding="ascii").split()
-    except (OSError, ValueError):
-        return 0, 0
-    return int(ran), int(waited)
+        return int(Path("/proc", process, "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def printable(text: str) -> str:
