@@ -108,7 +108,7 @@ def test_answers_are_proven(name: str, problem: str, tmp_path: Path) -> None:
 
 TOO_HEAVY = {
     ("routingkit", "heavy"): "RoutingKit's distances and weights stay below 2,147,483,647",
-    ("cugraph", "heavy"): "a distance above 16,777,216, up to which float32 is exact",
+    ("cugraph", "heavy"): "distance reaches 16,777,216, from where float32 rounds integers",
 }
 """What a library cannot represent, and how the adapter or the reader of answers says so."""
 

@@ -140,7 +140,7 @@ RIVAL_LINES = sorted(
 
 
 def rival_inputs(wildcards):
-    """What a rival is run on, and how it is started unless the configuration says so."""
+    """The graph and sources of a rival's run, and its installation unless a command starts it."""
     run, inputs = run_of(wildcards), run_inputs(wildcards)
     if not run.command:
         inputs["installed"] = f"results/rivals/{run.solver}.json"

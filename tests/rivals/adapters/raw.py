@@ -26,7 +26,7 @@ def talk(rival=Honest, **replies):
     """Answer messages as `rival.serve` does; a reply, or a function that makes it, may replace the usual one.
 
     The keys are `loaded`, `ready`, `done`, `given` and `pong`. A function gets the rival, and the folder of
-    the answer or the source. What it returns is written as it is; None writes nothing.
+    the answer or the source. Its return value is written unchanged; None writes nothing.
     """
 
     def reply(word, usual, argument=None):

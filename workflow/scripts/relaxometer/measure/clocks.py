@@ -1,4 +1,4 @@
-"""What our clock says of a rival's own: when its times are not believed, and which times count instead."""
+"""Compares a rival's clock with ours: when a time is disputed, and which time replaces it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Reply(BaseModel):
 
     @classmethod
     def read(cls, reply: dict[str, Any]) -> Self:
-        """Return a reply that is what it must be; Failed if it is not."""
+        """Validate a reply; Failed if it does not fit the schema."""
         try:
             return cls.model_validate(reply)
         except ValidationError as error:
@@ -97,7 +97,7 @@ class Begun(Reply):
 
 
 class Prepared(Reply):
-    """What it took to take the graph in, the parameters in force, and the resident graph's fingerprints."""
+    """Times to load and prepare, the parameters in force, and the resident graph's fingerprints."""
 
     upload_ms: Milliseconds
     prepare_ms: Milliseconds
@@ -203,7 +203,7 @@ def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
 
 
 class _Job:
-    """One contestant on one graph: what is asked of it, and the rows that result."""
+    """One contestant on one graph: the requests to it, and the resulting rows."""
 
     def __init__(
         self, opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str

@@ -200,7 +200,7 @@ class _Contestant:
 
 
 def _found(theirs: float, search: Span, **more: Any) -> Found:
-    """Return what is known of a search."""
+    """Return the record of a search."""
     usual = {"download_ms": 0.0, "overflowed": False, "phases": None}
     return Found(time_ms=theirs, clock_ms=search.ms, **{**usual, **more})
 

@@ -64,7 +64,7 @@ class _Phases(Reply):
 
 
 class _Contestant:
-    """The contestant as the job sees it: replies that are what they must be, or a failure."""
+    """The contestant as the job sees it: validated replies, or a failure."""
 
     def __init__(self, child: Child, problem: Problem, n_vertices: int, timeout_s: float) -> None:
         self._child, self._problem, self._n, self._timeout_s = child, problem, n_vertices, timeout_s

@@ -345,7 +345,7 @@ class Run(Section):
 class RivalRun(Run):
     """One job: a rival on a graph; `solver` is its name, `parameters` are those of its adapter as given.
 
-    `kind` says what it runs on: ``cpu-1``, ``cpu-all`` or ``gpu``.
+    `kind` is its class of machine: ``cpu-1``, ``cpu-all`` or ``gpu``.
     """
 
     kind: str

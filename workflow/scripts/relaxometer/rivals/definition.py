@@ -1,4 +1,4 @@
-"""What a rival is: the folder with its ``rival.yaml``, found by name in ours and in those of the user."""
+"""Definitions of rivals: folders with a ``rival.yaml``, of the repository and of the user."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Parameter(Section):
     ----------
     default : bool, int, float, str
     about : str
-        What it does, for the documentation.
+        Its effect, for the documentation.
     """
 
     default: Scalar
@@ -62,7 +62,7 @@ class Solves(Section):
 
 
 class Needs(Section):
-    """What must be there that no package manager of Python installs.
+    """Requirements outside Python's package index.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ class Definition(Section):
     version : str, optional
         If the adapter does not tell it.
     class_ : {"cpu-1", "cpu-all", "gpu"}
-        What it runs on: one core, all cores, a GPU. ``class`` in the file.
+        Class of machine: one core, all cores, a GPU. ``class`` in the file.
     adapter : str, optional
         ``adapter.py`` or ``adapter.cpp``. None: the configuration's `command` starts it.
     problems : dict of str to Solves
     weights : {"uint32", "float32", "float64"}
         Type in which it computes.
     prepares : str, optional
-        What it does before the first search, for the report.
+        Its preparation, described for the report.
     parameters : dict of str to Parameter
     needs : Needs, optional
     flags : list of str
