@@ -27,6 +27,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -90,31 +91,31 @@ class Graph:
 
 
 class Rival:
-    """A library at work on one graph; an adapter derives from it.
+    """Base of adapters: one library on one graph.
 
     Attributes
     ----------
     version : str
     facts : dict
-        What to record, such as parameters that the library chose. It is read after `prepare`.
+        Further facts to record, such as parameters that the library chose; read after `prepare`.
+    solve : callable
+        ``solve(source)`` makes a search; `source` is None if the problem has none. Each adapter defines it as
+        a method, or sets one per problem.
+    answer : callable
+        ``answer()`` returns the columns of the last search's answer, arrays of one value per vertex; defined
+        like `solve`.
     """
 
     version = "unknown"
     facts: dict[str, object] = {}  # noqa: RUF012 - an adapter sets its own
+    solve: Callable[[int | None], None]
+    answer: Callable[[], dict]
 
     def __init__(self, graph: Graph, problem: str, parameters: dict[str, str]):
         """Load the graph into the library's own form."""
 
     def prepare(self) -> None:
-        """Do once for all searches what the library offers to do."""
-
-    def solve(self, source: int | None) -> None:
-        """Search from a source; None if there is none."""
-        raise NotImplementedError
-
-    def answer(self) -> dict:
-        """Return the columns of the last search's answer, arrays of one value per vertex."""
-        raise NotImplementedError
+        """Prepare once for all searches, if the library offers it."""
 
 
 def levels(predecessor, source: int):
