@@ -59,7 +59,7 @@ class Solver(adaptive.Adaptive):
         self._search(self._blocks, self._block, arguments)
         overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
         if phases is not None:
-            rows = device.asnumpy(self._log)[:count]
+            rows = device.asnumpy(self._log[:count])
             # The first phase has no start and so no time.
             phases += logged_phases(np.concatenate([rows[:1], rows]), ("all", "selected"))
         return Answer(Ca, Pa, count, bool(overflow))

@@ -117,7 +117,7 @@ class Solver:
         self._unpack(self._blocks, self._block, (*answer, distance, predecessor))
         _, overflowed, logged = self._graph.device.asnumpy(self._state[:12]).view(np.uint32).tolist()
         if phases is not None:
-            phases += logged_phases(self._graph.device.asnumpy(self._log)[:logged], ("push", "pull"))
+            phases += logged_phases(self._graph.device.asnumpy(self._log[:logged]), ("push", "pull"))
         return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
 
 
