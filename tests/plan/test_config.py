@@ -255,6 +255,51 @@ def test_solvers_are_found_by_their_files():
     assert not any(name.startswith("-") for name in solver_names("sssp"))
 
 
+SWEPT = {"graphblas": {"delta": [1, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("rivals", "variants", "parts"),
+    [
+        (
+            SWEPT | {"graphblas-1": {"rival": "graphblas"}},
+            {},
+            ["sssp.rivals.graphblas-1: the name", "name of sssp.rivals.graphblas with delta = 1; rename"],
+        ),
+        (
+            SWEPT | {"adaptive-20": {"rival": "scipy"}},
+            {"adaptive": {"to_all_us": [20, 40]}},
+            ["sssp.rivals.adaptive-20: ", "name of sssp.variants.adaptive with to_all_us = 20; rename"],
+        ),
+        (
+            SWEPT,
+            {"graphblas-2": {"solver": "adaptive"}},
+            ["sssp.rivals.graphblas with delta = 2: ", "name of sssp.variants.graphblas-2; rename"],
+        ),
+    ],
+)
+def test_a_rival_takes_no_name_of_another_run(rivals, variants, parts):
+    with pytest.raises(UserError) as error:
+        plan(rivals=rivals, variants=variants)
+    assert "\n" not in str(error.value)
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_a_variant_and_a_rival_share_no_name_across_problems():
+    bfs = {"graphs": ["kanto-highways"], "rivals": {"graphblas": {"pull": [4]}}}
+    taken = {"sssp": sssp(**{"graphblas-4": {"solver": "adaptive"}}), "bfs": bfs}
+    with pytest.raises(UserError) as error:
+        Plan(taken, REGISTRY)
+    message = str(error.value)
+    assert "bfs.rivals.graphblas with pull = 4: " in message or "name of bfs.rivals.graphblas" in message
+    assert "sssp.variants.graphblas-4" in message
+    without = taken | {"bfs": bfs | {"graphs": []}}
+    assert {run.variant for run in Plan(without, REGISTRY).runs.values()} == {"graphblas-4"}
+    both = {"rivals": {"graphblas": {}}, "graphs": ["kanto-highways"]}
+    assert len(Plan({"sssp": both, "bfs": both}, REGISTRY).runs) == 2, "two rivals may"
+
+
 def distributed(**series):
     return Plan({"distributed": {"weak": {"ranks": [1, 2, 4], **series}}}, REGISTRY).distributed
 

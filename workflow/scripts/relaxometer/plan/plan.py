@@ -27,7 +27,7 @@ from relaxometer.plan.models import (
     Variant,
     config_model,
 )
-from relaxometer.plan.sweeps import expand
+from relaxometer.plan.sweeps import Point, expand
 from relaxometer.problems import problem, variants
 from relaxometer.rivals.definition import find_rivals
 
@@ -91,6 +91,7 @@ class Plan:
 
     def _all_runs(self) -> dict[tuple[str, str, str], Run]:
         runs: dict[tuple[str, str, str], Run] = {}
+        self._places: dict[tuple[str, str], str] = {}
         for name in problem.problem_names():
             section = self.config.problem(name)
             for run in itertools.chain(self._runs_of(name, section), self._rival_runs(name, section)):
@@ -99,7 +100,32 @@ class Plan:
                     raise UserError(
                         f"{self.origin}: more than {MAX_RUNS:,} runs; take out graphs or variants"
                     )
+        self._check_rivals_names(runs.values())
         return runs
+
+    def _take_name(self, name: str, point: Point) -> None:
+        """Note where a variant or rival of problem `name` gets its name; UserError if it is taken."""
+        if taken := self._places.get((name, point.name)):
+            raise UserError(
+                f"{self.origin}: {point.place}: the name would be {point.name!r}, the name of {taken}; "
+                "rename one or leave one out"
+            )
+        self._places[name, point.name] = point.place
+
+    def _check_rivals_names(self, runs: Iterable[Run]) -> None:
+        """Raise UserError if a rival of one problem has the name of another's variant.
+
+        The workflow tells the jobs of rivals from those of variants by their names.
+        """
+        first: dict[str, Run] = {}
+        for run in runs:
+            other = first.setdefault(run.variant, run)
+            if isinstance(run, RivalRun) is not isinstance(other, RivalRun):
+                place, taken = (self._places[one.problem, one.variant] for one in (run, other))
+                raise UserError(
+                    f"{self.origin}: {place}: the name would be {run.variant!r}, the name of {taken}; a "
+                    "variant and a rival may not share one; rename one or leave one out"
+                )
 
     def _all_distributed_runs(self) -> dict[str, DistributedRun]:
         runs: dict[str, DistributedRun] = {}
@@ -194,7 +220,6 @@ class Plan:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
                 )
-        places: dict[str, str] = {}
         for variant, given in section.variants.items():
             if given is False:
                 continue
@@ -212,12 +237,7 @@ class Plan:
             model = variants.load_solver(name, solver).Parameters
             timing = self._timing(spec.timing, key)
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
-                if point.name in places:
-                    raise UserError(
-                        f"{self.origin}: {point.place}: the variant's name would be {point.name!r}, the "
-                        f"name of {places[point.name]}; rename one or leave one out"
-                    )
-                places[point.name] = point.place
+                self._take_name(name, point)
                 parsed = validated(model, point.parameters, f"{self.origin}: {key}")
                 for graph in spec.graphs or section.graphs:
                     if not self._takes(name, solver, graph):
@@ -247,8 +267,7 @@ class Plan:
             for parameter in [*(spec.model_extra or {}), *spec.tune]:
                 self._one_of(parameter, definition.parameters, key, f"parameter of {rival}")
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
-                if point.name in section.variants:
-                    raise UserError(f"{self.origin}: {point.place}: a variant is called {point.name!r} too")
+                self._take_name(name, point)
                 for graph in spec.graphs or section.graphs:
                     takes = definition.problems[name].takes
                     if takes not in ("either", "batch" if self.datasets[graph].is_batch else "graph"):
