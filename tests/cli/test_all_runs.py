@@ -15,7 +15,7 @@ from tiny_workflow import without_rivals
 ROOT = Path(__file__).parents[2]
 
 OVERLAY = {
-    "timing": {"sources": 3, "repetitions": 2, "warmup": 0},
+    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 0},
     "sssp": {
         "graphs": ["small-grid"],
         "variants": {
@@ -65,7 +65,7 @@ def test_every_run_is_there_and_certified(folder):
 
 def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
     overlay = {
-        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "timing": {"sources": 1, "repetitions": 1, "rounds": 1, "warmup": 0},
         "sssp": {"graphs": []},
         "bfs": {"graphs": []},
         "dominators": {"graphs": ["flow-random-30", "flow-source"], "variants": {"semi-nca": {}}},

@@ -32,7 +32,7 @@ def measured(monkeypatch, failure, *, at):
             return super().solve(source, phases)
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
-    timing = Timing(repetitions=2, warmup=0)
+    timing = Timing(repetitions=2, rounds=1, warmup=0)
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     return measure(run, GRAPH, np.array([0, 1]), "host")
 
@@ -77,7 +77,7 @@ def test_slow_variants_have_fewer_repetitions(monkeypatch):
 
     for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
         monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
-        timing = Timing(repetitions=4, warmup=0, enough_s=0.01 if solver is Slow else 60)
+        timing = Timing(repetitions=4, rounds=1, warmup=0, enough_s=0.01 if solver is Slow else 60)
         run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
         result = measure(run, GRAPH, np.array([0, 1]), "host")
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]

@@ -1,13 +1,16 @@
 """Gather the results of all runs: tables, verdicts, claims and provenance."""
 
 RUN_FOLDERS = [targets.folder(run) for run in PLAN.runs.values()]
+ROUND_FOLDERS = [
+    run.folder(number) for run in PLAN.runs.values() for number in PLAN.rounds(run)
+]
 
 
 rule gather_timings:
     input:
-        runs=expand("{folder}/runs.parquet", folder=RUN_FOLDERS),
-        certificates=expand("{folder}/certificates.parquet", folder=RUN_FOLDERS),
-        contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
+        runs=expand("{folder}/runs.parquet", folder=ROUND_FOLDERS),
+        certificates=expand("{folder}/certificates.parquet", folder=ROUND_FOLDERS),
+        contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         timings="results/timings.parquet",
         certificates="results/certificates.parquet",
@@ -88,7 +91,7 @@ rule judge_answers:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        lost=PLAN.lost_studies,
+        lost={"a study": PLAN.lost_studies, "a further round": PLAN.lost_rounds},
         code=code_hash("results.gather"),
     script:
         "../scripts/judge_answers.py"
@@ -103,7 +106,7 @@ use rule judge_answers as judge_distributed with:
     log:
         "logs/judge_distributed.log",
     params:
-        lost=[],
+        lost={},
         code=code_hash("results.gather"),
 
 
@@ -152,7 +155,7 @@ rule compare_claims:
 
 rule merge_contexts:
     input:
-        expand("{folder}/context.json", folder=RUN_FOLDERS),
+        expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         context=report(
             "results/context.json",

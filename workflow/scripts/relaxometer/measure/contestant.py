@@ -4,7 +4,7 @@
 
 Each request is one word and its argument, a source or null:
 
-- nothing, at the start: ``runs_on``, and ``before``, the state of the device;
+- nothing, at the start: ``runs_on``, ``emulated``, and ``before``, the state of the device;
 - ``prepare``: ``upload_ms``, ``prepare_ms``, the ``resolved`` parameters, and ``graph``, fingerprints of the
   resident graph as uploaded;
 - ``warm_up``: nothing;
@@ -52,7 +52,8 @@ def serve(link: Link, run: Run, graph: Graph | Batch, device: str, folders: Sequ
         link.reply(**_failure(error))
         return
     try:
-        link.reply(runs_on=contestant.runs_on, before=contestant.device.context())
+        kinds = {"runs_on": contestant.runs_on, "emulated": contestant.emulated}
+        link.reply(**kinds, before=contestant.device.context())
         for request in link.requests():
             ((what, argument),) = request.items()
             contestant.answer(link, what, argument)
@@ -82,6 +83,7 @@ class _Contestant:
         self._module = variants.load_solver(run.problem, run.solver)
         self.runs_on = self._module.Solver.runs_on
         self.device = get_device(device)
+        self.emulated = self.runs_on == "device" and self.device.kind == "host"
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""

@@ -36,6 +36,7 @@ def measure_rival(
     exchange: Path,
     sources: np.ndarray,
     device: str,
+    number: int = 1,
 ) -> Measurement:
     """Run a rival from every source; see :func:`relaxometer.measure.measurement.measure`.
 
@@ -51,6 +52,8 @@ def measure_rival(
     sources : ndarray of shape (n_sources,), integers
     device : {"auto", "cuda", "host"}
         Where the answers are proven.
+    number : int
+        The round that this is, from 1.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def measure_rival(
         with ExitStack() as stack:
             yield _Contestant(entrant, problem, sources, clocks, stack)
 
-    result = measurement.measure(opener, run, graph, sources, device)
+    result = measurement.measure(opener, run, graph, sources, device, number)
     if run.kind != "gpu":
         result.context |= {"device_kind": "cpu", "device": cpu_model()}
     elif result.context["device_kind"] != "cuda":  # that of the proof

@@ -38,7 +38,7 @@ FAILURES = frozenset({"skipped", "oom", "error", "usage"})
 """How a contestant may fail by its own account; "usage" is a mistake of the user."""
 
 
-def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str) -> Measurement:
+def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int = 1) -> Measurement:
     """Run a variant from every source; see :func:`relaxometer.measure.measurement.measure`."""
 
     @contextmanager
@@ -46,7 +46,7 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str) ->
         with Child(contestant.serve, run, graph, device, added_folders()) as child:
             yield _Contestant(child, problem, graph.n_vertices, run.timing.timeout_s)
 
-    return measurement.measure(opener, run, graph, sources, device)
+    return measurement.measure(opener, run, graph, sources, device, number)
 
 
 class _Column(Reply):

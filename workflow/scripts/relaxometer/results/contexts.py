@@ -23,16 +23,18 @@ def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Parameters
     ----------
     contexts : sequence of mapping
-        As ``measure`` makes them. Nested keys are joined by dots.
+        As ``measure`` makes them; those of rounds that were not measured are left out. Nested keys are
+        joined by dots.
 
     Returns
     -------
     dict
-        ``common``: the entries that are the same in every run; ``runs``: for each run its
+        ``common``: the entries that are the same in every run; ``runs``: for each round of a run its
         ``problem/graph/variant`` under ``run``, and the other entries. Entries under ``after`` that equal
         those under ``before`` are left out.
     """
-    flat = [_without_unchanged(flatten(context)) for context in contexts]
+    measured = [context for context in contexts if "not_measured" not in context]
+    flat = [_without_unchanged(flatten(context)) for context in measured]
     names = ["/".join(str(one.pop(f"run.{key}")) for key in ("problem", "graph", "variant")) for one in flat]
     first = flat[0] if flat else {}
     common = {key: value for key, value in first.items() if all(other.get(key) == value for other in flat)}
