@@ -84,6 +84,7 @@ rule judge_answers:
         throughput=expand(
             "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
         ),
+        contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         "results/verdict.txt",
     log:
@@ -101,6 +102,7 @@ use rule judge_answers as judge_distributed with:
     input:
         summary="results/distributed.csv",
         throughput=[],
+        contexts=[],
     output:
         "results/distributed_verdict.txt",
     log:

@@ -94,10 +94,11 @@ class Reply(BaseModel):
 
 
 class Begun(Reply):
-    """Where a contestant runs, and the state of the device before."""
+    """Where a contestant runs, and the state of the device before; see `reference.py`."""
 
     runs_on: Literal["device", "cpu"]
     emulated: bool = False
+    reference_ms: float | None = None
     before: dict[str, Any]
 
 
@@ -249,7 +250,7 @@ class _Job:
                 self._make_passes()
                 if self._result.round == 1:
                     self._instrument_all()
-                self._result.context |= self._contestant.state_of_device()
+                self._finish_context(self._contestant.state_of_device())
             except Failed as failure:
                 if failure.status == "usage":
                     raise UserError(failure.reason) from failure
@@ -284,6 +285,7 @@ class _Job:
         begun = self._contestant.begin()
         context = self._result.context
         context["before"] = begun.before
+        context["reference_ms"] = {"before": begun.reference_ms, "after": None}
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
         if begun.emulated:
@@ -293,6 +295,12 @@ class _Job:
         context["parameters"] = prepared.resolved
         self._fixed = {"upload_ms": prepared.upload_ms, "prepare_ms": prepared.prepare_ms}
         self._fingerprints = prepared.graph
+
+    def _finish_context(self, state: dict[str, Any]) -> None:
+        """Add the state of the device after the searches."""
+        context = self._result.context
+        context["reference_ms"]["after"] = state.pop("reference_ms", None)
+        context |= state
 
     def _make_passes(self) -> None:
         timing = self._run.timing

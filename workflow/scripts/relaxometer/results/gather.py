@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
-from relaxometer.results.contexts import read_contexts
+from relaxometer.results.contexts import drift_warnings, read_contexts
 from relaxometer.results.statistics import bootstrap_median
 
 KEY = ["problem", "graph", "variant"]
@@ -163,11 +163,15 @@ def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def verdict(
-    summary: Path, throughput: Sequence[Path] = (), lost: Mapping[str, Sequence[str]] | None = None
+    summary: Path,
+    throughput: Sequence[Path] = (),
+    lost: Mapping[str, Sequence[str]] | None = None,
+    contexts: Sequence[Path] = (),
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
-    The first line begins with "error:" if an answer is wrong or missing because of an error.
+    Lines that begin with "warning:" follow, of races during which the machine's speed changed. The first line
+    begins with "error:" if an answer is wrong or missing because of an error.
 
     Parameters
     ----------
@@ -177,6 +181,8 @@ def verdict(
         Tables of :data:`relaxometer.measure.throughput.TABLE`.
     lost : mapping of str to sequence of str, optional
         Why others that could not be made are missing, by their kind.
+    contexts : sequence of Path
+        ``context.json`` of all rounds.
     """
     table = pd.read_csv(summary, keep_default_na=False)
     outcomes = [
@@ -198,4 +204,4 @@ def verdict(
         proven = int(table["status"].isin(PROVEN).sum())
         head = f"{proven} runs measured, every answer proven right"
         head += f"; not finished: {named}" if bad else ""
-    return "\n".join([head, *lines, ""])
+    return "\n".join([head, *lines, *drift_warnings(read_contexts(contexts)), ""])
