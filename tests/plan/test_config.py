@@ -291,6 +291,10 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"timing": {"warmup": 100_000_000}}, ["timing.warmup: 100000000", "100000"]),
         ({"timing": {"sources": 1000, "repetitions": 1000}}, ["timing: 1,000 sources", "100,000 searches"]),
         (
+            {"timing": {"sources": 60_000, "repetitions": 1}},
+            ["60,000 sources and 1 repetitions in 2 rounds are more than 100,000 searches"],
+        ),
+        (
             {"sssp": sssp(adaptive={"timing": {"repetitions": 99_999}})},
             ["sssp.variants.adaptive.timing: 8 sources and 99,999 repetitions"],
         ),

@@ -382,10 +382,11 @@ class Plan:
     def _check_searches(self, timing: Timing, key: str) -> None:
         """Raise UserError if a run would have too many searches."""
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
-        if sources * timing.repetitions > MAX_SEARCHES:
+        if sources * timing.passes * timing.rounds > MAX_SEARCHES:
             raise UserError(
-                f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions are more "
-                f"than {MAX_SEARCHES:,} searches, all of whose samples a run keeps"
+                f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions in "
+                f"{timing.rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
+                "keeps"
             )
 
     def _takes(self, problem: str, solver: str, graph: str) -> bool:
