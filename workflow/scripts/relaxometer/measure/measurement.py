@@ -98,7 +98,7 @@ class Begun(Reply):
 
     runs_on: Literal["device", "cpu"]
     emulated: bool = False
-    reference_ms: float | None = None
+    reference_ms: Milliseconds | None = None
     before: dict[str, Any]
 
 

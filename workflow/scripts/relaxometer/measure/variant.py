@@ -27,6 +27,7 @@ from relaxometer.measure.measurement import (
     Failed,
     Found,
     Measurement,
+    Milliseconds,
     Phase,
     Prepared,
     Reply,
@@ -63,6 +64,11 @@ class _Phases(Reply):
     phases: list[Phase]
 
 
+class _State(Reply):
+    after: dict[str, Any]
+    reference_ms: Milliseconds | None
+
+
 class _Contestant:
     """The contestant as the job sees it: validated replies, or a failure."""
 
@@ -96,7 +102,7 @@ class _Contestant:
         return _Phases.read(self._ask(instrument=source)).phases
 
     def state_of_device(self) -> dict[str, Any]:
-        return self._ask(context=None)
+        return _State.read(self._ask(context=None)).model_dump()
 
     def _check_columns(self, columns: list[_Column]) -> None:
         """Compare the columns of an answer with those of the problem, before their bytes are read."""
