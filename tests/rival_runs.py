@@ -96,7 +96,7 @@ def run_on(
         graph=graph.name,
         variant="rival",
         solver="rival",
-        timing=Timing(**{"repetitions": 1, "warmup": 1, "timeout_s": 30, **(timing or {})}),
+        timing=Timing(**{"repetitions": 1, "rounds": 1, "warmup": 1, "timeout_s": 30, **(timing or {})}),
         kind=rival.definition.class_,
         **{"problem": "sssp", "parameters": {}, **run},
     )

@@ -27,7 +27,7 @@ TINY = {
             "weight_unit": "metres",
         }
     },
-    "timing": {"sources": 3, "repetitions": 2, "warmup": 1},
+    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 1},
     "sssp": {"graphs": ["tiny"]},
     "bfs": {"graphs": []},
     "report": {"maps": []},

@@ -10,12 +10,13 @@ import pytest
 import yaml
 
 from relaxometer.distributed.launch import obstacle
+from relaxometer.problems.variants import solver_names
 from tiny_workflow import without_rivals
 
 ROOT = Path(__file__).parents[2]
 
 OVERLAY = {
-    "timing": {"sources": 3, "repetitions": 2, "warmup": 0},
+    "timing": {"sources": 3, "repetitions": 2, "rounds": 1, "warmup": 0},
     "sssp": {
         "graphs": ["small-grid"],
         "variants": {
@@ -65,7 +66,7 @@ def test_every_run_is_there_and_certified(folder):
 
 def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):
     overlay = {
-        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
+        "timing": {"sources": 1, "repetitions": 1, "rounds": 1, "warmup": 0},
         "sssp": {"graphs": []},
         "bfs": {"graphs": []},
         "dominators": {"graphs": ["flow-random-30", "flow-source"], "variants": {"semi-nca": {}}},
@@ -80,6 +81,42 @@ def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(fol
         "dominators flow-source semi-nca: ok",
     ]
     assert pq.read_table(folder / "results/updates/flow-random-30.parquet").num_rows == 4
+
+
+def test_each_graph_has_all_rounds_in_mirrored_order(folder):
+    overlay = {
+        **OVERLAY,
+        "timing": {"sources": 1, "repetitions": 1, "rounds": 2, "warmup": 0},
+        "datasets": {**OVERLAY["datasets"], "other": {**OVERLAY["datasets"]["small-grid"], "seed": 2}},
+        "sssp": {
+            "graphs": ["small-grid", "other"],
+            "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}, "tiled": {}},
+        },
+        "bfs": {"graphs": ["small-grid"], "variants": {"top-down": False, "hybrid": False, "hybrid-cpu": {}}},
+        "device": "host",
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    found = [line.split(" s ")[1] for line in done.stdout.splitlines()]
+    assert sorted(found[:5]) + found[5:] == [
+        "bfs small-grid hybrid-cpu round 2: ok",
+        "bfs small-grid hybrid-cpu: ok",
+        "sssp small-grid dijkstra-cpu round 2: ok",
+        "sssp small-grid dijkstra-cpu: ok",
+        "sssp small-grid tiled: ok",
+        "sssp other tiled: ok",
+        "sssp other dijkstra-cpu: ok",
+        "sssp other dijkstra-cpu round 2: ok",
+    ]
+    timed = [one.split(":")[0] for one in found[:5] if "tiled" not in one]
+    assert timed[2:] == [f"{one} round 2" for one in reversed(timed[:2])]
+    second = folder / "results/runs/sssp/other/dijkstra-cpu/rounds/2"
+    shutil.rmtree(second)
+    left = all_runs(folder, overlay, "--missing")
+    assert [line.split(" s ")[1] for line in left.stdout.splitlines()] == [
+        "sssp other dijkstra-cpu round 2: ok"
+    ]
+    assert pq.read_table(second / "runs.parquet")["round"].to_pylist() == [2]
 
 
 def test_runs_with_results_can_be_passed_over(folder):

@@ -68,6 +68,7 @@ datasets:
 timing:
   sources: 8
   repetitions: 2
+  rounds: 2
   warmup: 1
   timeout_s: 600
 sssp:

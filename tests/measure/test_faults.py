@@ -192,7 +192,7 @@ def test_replies_are_not_trusted(monkeypatch):
 
 def test_answers_beyond_the_limit_are_proven_in_between(monkeypatch):
     monkeypatch.setattr(measurement, "MAX_UNPROVEN_BYTES", 12 * N)
-    timing = Timing(repetitions=3, warmup=1)
+    timing = Timing(repetitions=3, rounds=1, warmup=1)
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     result = measure(run, GRAPH, np.array([0, 1]), "host")
     order = [(source, repetition) for repetition in range(3) for source in (0, 1)]

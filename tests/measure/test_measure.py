@@ -17,7 +17,7 @@ ORIGINAL = dijkstra_cpu.Solver
 GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
 
 
-def measured(monkeypatch, failure, *, at):
+def measured(monkeypatch, failure, *, at, rounds=1, number=1):
     """Measure Dijkstra on the CPU with a constructor or a search that raises `failure`."""
 
     class Solver(ORIGINAL):
@@ -32,9 +32,9 @@ def measured(monkeypatch, failure, *, at):
             return super().solve(source, phases)
 
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
-    timing = Timing(repetitions=2, warmup=0)
+    timing = Timing(repetitions=2, rounds=rounds, warmup=0)
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
-    return measure(run, GRAPH, np.array([0, 1]), "host")
+    return measure(run, GRAPH, np.array([0, 1]), "host", number)
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,50 @@ def test_slow_variants_have_fewer_repetitions(monkeypatch):
 
     for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
         monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
-        timing = Timing(repetitions=4, warmup=0, enough_s=0.01 if solver is Slow else 60)
+        timing = Timing(repetitions=4, rounds=1, warmup=0, enough_s=0.01 if solver is Slow else 60)
         run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
         result = measure(run, GRAPH, np.array([0, 1]), "host")
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
         assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
+
+
+@pytest.mark.parametrize(
+    ("solver", "number", "expected"),
+    [
+        ("dijkstra-cpu", 1, [(1, 0), (1, 1)]),
+        ("dijkstra-cpu", 2, [(2, 2), (2, 3)]),
+        ("conventional", 1, [(1, 0), (1, 1), (1, 2)]),
+    ],
+)
+def test_rounds_divide_the_passes_except_on_the_emulated_device(solver, number, expected):
+    timing = Timing(repetitions=3, rounds=2, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", solver=solver, parameters={}, timing=timing)
+    result = measure(run, GRAPH, np.array([7]), "host", number)
+    for rows in (result.runs, result.certificates):
+        assert [(row["round"], row["repetition"]) for row in rows] == expected
+    assert [row["status"] for row in result.runs] == ["ok"] * len(expected)
+    assert result.context["round"] == number
+
+
+def test_only_the_first_round_is_instrumented():
+    run = Run(
+        problem="bfs",
+        graph="g",
+        variant="v",
+        solver="hybrid-cpu",
+        parameters={},
+        timing=Timing(repetitions=2, rounds=2),
+    )
+    first, second = (measure(run, GRAPH, np.array([7]), "host", number) for number in (1, 2))
+    assert first.phases
+    assert not second.phases
+
+
+def test_a_failure_fills_the_rows_of_its_own_round(monkeypatch):
+    result = measured(monkeypatch, ValueError("odd"), at="construction", rounds=2, number=2)
+    assert [(row["round"], row["repetition"], row["source"], row["status"]) for row in result.runs] == [
+        (2, 1, source, "error") for source in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize(("limit", "is_resident"), [(1, False), (10**6, True)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import NAME
 from relaxometer.plan.load import load_plan, with_types
-from relaxometer.plan.models import RivalRun
+from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.sweeps import expand
 from relaxometer.problems.variants import solver_names
@@ -133,6 +133,66 @@ def test_a_variants_own_timing_overrides_the_common_one():
     assert runs["sssp", "kanto-highways", "selection"].timing.sources == 9
 
 
+def processes(device, *, gpu, **timing):
+    config = {
+        "device": device,
+        "timing": {"rounds": 3, **timing},
+        "sssp": {
+            "graphs": ["kanto-highways", "rome99"],
+            "variants": {
+                "tiled": {"graphs": ["rome99"]},
+                "dijkstra-cpu": {},
+                "once": {"solver": "dijkstra-cpu", "graphs": ["rome99"], "timing": {"rounds": 1}},
+            },
+            "rivals": {"cugraph": {"graphs": ["rome99"]}},
+        },
+    }
+    made = Plan(config, REGISTRY, gpu=gpu)
+    return made, [(run.variant, run.graph, number) for run, number in made.processes]
+
+
+A, B = ("dijkstra-cpu", "kanto-highways"), ("dijkstra-cpu", "rome99")
+EMULATED, ONCE, RIVAL = ("tiled", "rome99"), ("once", "rome99"), ("cugraph", "rome99")
+
+
+def test_each_round_is_the_mirror_image_of_the_one_before():
+    _, found = processes("cuda", gpu=True)
+    assert found == [
+        *((*one, 1) for one in (EMULATED, A, B, ONCE, RIVAL)),
+        *((*one, 2) for one in (RIVAL, B, A, EMULATED)),
+        *((*one, 3) for one in (EMULATED, A, B, RIVAL)),
+    ]
+    assert processes("auto", gpu=True)[1] == found
+
+
+@pytest.mark.parametrize(("kind", "gpu"), [("host", True), ("auto", False)])
+def test_emulated_variants_have_one_round(kind, gpu):
+    _, found = processes(kind, gpu=gpu)
+    assert found == [
+        *((*one, 1) for one in (EMULATED, A, B, ONCE, RIVAL)),
+        *((*one, 2) for one in (RIVAL, B, A)),
+        *((*one, 3) for one in (A, B, RIVAL)),
+    ]
+
+
+def test_a_round_that_is_lost_leaves_the_others():
+    made, found = processes("host", gpu=True)
+    again = "repeat_run sssp rome99 dijkstra-cpu 2"
+    made.leave_out({again: "no", "repeat_rival sssp rome99 cugraph 3": "why"})
+    left = [(run.variant, run.graph, number) for run, number in made.processes]
+    assert left == [one for one in found if one not in ((*B, 2), (*RIVAL, 3))]
+    assert (made.lost_rounds, made.lost_runs) == (["no", "why"], [])
+    made, _ = processes("host", gpu=True)
+    made.leave_out({"run_variant sssp rome99 dijkstra-cpu": "x", again: "x"})
+    assert [reason for _, reason in made.lost_runs] == ["x"]
+    assert made.lost_rounds == [], "the line of its run says why"
+
+
+@pytest.mark.parametrize(("repetitions", "rounds", "passes"), [(2, 2, 1), (3, 2, 2), (1, 2, 1), (9, 1, 9)])
+def test_repetitions_are_divided_over_rounds(repetitions, rounds, passes):
+    assert Timing(repetitions=repetitions, rounds=rounds).passes == passes
+
+
 def test_numbers_given_as_text_on_the_command_line_are_numbers():
     given = {"timing": {"repetitions": "9", "sources": ["3", "4"], "enough_s": "null"}, "device": "host"}
     config = Plan(with_types(given), REGISTRY).config
@@ -152,6 +212,7 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
     [
         ({"timming": {}}, ["timming", "timing"]),
         ({"timing": {"repetitons": 3}}, ["timing.repetitons", "repetitions"]),
+        ({"timing": {"rounds": 0}}, ["timing.rounds: 0", "greater than or equal to 1"]),
         ({"timing": {"repetitions": 0}}, ["timing.repetitions", "0"]),
         ({"device": "gpu"}, ["device", "gpu", "cuda"]),
         ({"sssp": {"graphs": ["usa-nyc"]}}, ["sssp.graphs", "'usa-nyc'", "'usa-ny'"]),
@@ -230,6 +291,10 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"timing": {"warmup": 100_000_000}}, ["timing.warmup: 100000000", "100000"]),
         ({"timing": {"sources": 1000, "repetitions": 1000}}, ["timing: 1,000 sources", "100,000 searches"]),
         (
+            {"timing": {"sources": 60_000, "repetitions": 1}},
+            ["60,000 sources and 1 repetitions in 2 rounds are more than 100,000 searches"],
+        ),
+        (
             {"sssp": sssp(adaptive={"timing": {"repetitions": 99_999}})},
             ["sssp.variants.adaptive.timing: 8 sources and 99,999 repetitions"],
         ),
@@ -253,6 +318,51 @@ def test_a_mistake_is_one_line_that_names_key_value_and_what_is_right(config, pa
 def test_solvers_are_found_by_their_files():
     assert "dijkstra-cpu" in solver_names("sssp")
     assert not any(name.startswith("-") for name in solver_names("sssp"))
+
+
+SWEPT = {"graphblas": {"delta": [1, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("rivals", "variants", "parts"),
+    [
+        (
+            SWEPT | {"graphblas-1": {"rival": "graphblas"}},
+            {},
+            ["sssp.rivals.graphblas-1: the name", "name of sssp.rivals.graphblas with delta = 1; rename"],
+        ),
+        (
+            SWEPT | {"adaptive-20": {"rival": "scipy"}},
+            {"adaptive": {"to_all_us": [20, 40]}},
+            ["sssp.rivals.adaptive-20: ", "name of sssp.variants.adaptive with to_all_us = 20; rename"],
+        ),
+        (
+            SWEPT,
+            {"graphblas-2": {"solver": "adaptive"}},
+            ["sssp.rivals.graphblas with delta = 2: ", "name of sssp.variants.graphblas-2; rename"],
+        ),
+    ],
+)
+def test_a_rival_takes_no_name_of_another_run(rivals, variants, parts):
+    with pytest.raises(UserError) as error:
+        plan(rivals=rivals, variants=variants)
+    assert "\n" not in str(error.value)
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_a_variant_and_a_rival_share_no_name_across_problems():
+    bfs = {"graphs": ["kanto-highways"], "rivals": {"graphblas": {"pull": [4]}}}
+    taken = {"sssp": sssp(**{"graphblas-4": {"solver": "adaptive"}}), "bfs": bfs}
+    with pytest.raises(UserError) as error:
+        Plan(taken, REGISTRY)
+    message = str(error.value)
+    assert "bfs.rivals.graphblas with pull = 4: " in message or "name of bfs.rivals.graphblas" in message
+    assert "sssp.variants.graphblas-4" in message
+    without = taken | {"bfs": bfs | {"graphs": []}}
+    assert {run.variant for run in Plan(without, REGISTRY).runs.values()} == {"graphblas-4"}
+    both = {"rivals": {"graphblas": {}}, "graphs": ["kanto-highways"]}
+    assert len(Plan({"sssp": both, "bfs": both}, REGISTRY).runs) == 2, "two rivals may"
 
 
 def distributed(**series):

@@ -3,7 +3,13 @@
 import pytest
 
 from relaxometer.report.provenance import provenance_page
-from relaxometer.results.contexts import data_lines, machine_lines, merge_contexts
+from relaxometer.results.contexts import (
+    data_lines,
+    drift_lines,
+    drift_warnings,
+    machine_lines,
+    merge_contexts,
+)
 
 
 def context(graph, **values):
@@ -49,7 +55,7 @@ def test_a_single_run_is_named():
 
 
 def test_the_page_holds_both_and_escapes_the_configuration():
-    page = provenance_page(merge_contexts([context("town")]), {"device": "<auto>"})
+    page = provenance_page(merge_contexts([context("town")]), {"device": "<auto>"}, drift_lines([]))
     assert "sssp/town/adaptive" in page
     assert "NVIDIA X" in page
     assert "&lt;auto&gt;" in page
@@ -61,10 +67,43 @@ def test_the_page_has_one_column_for_the_parameters_of_all_variants():
         context("town", parameters={"delta": 4, "leash": "none"}),
         context("village", parameters={"tasks": 9}),
     ]
-    page = provenance_page(merge_contexts(runs), {})
+    page = provenance_page(merge_contexts(runs), {}, drift_lines(runs))
     assert page.count("<th>parameters</th>") == 1
     assert "<td>delta 4, leash none</td>" in page
     assert "<td>tasks 9</td>" in page
+
+
+def reference(before, after, **values):
+    return context("town", reference_ms={"before": before, "after": after}, **values)
+
+
+def test_drift_is_between_the_references_of_a_race_on_one_clock():
+    runs = [
+        reference(1.0, 1.02),
+        reference(1.04, None),
+        reference(5.0, 5.5, device_kind="cpu"),
+        reference(None, None, device_kind="host"),
+        context("village"),
+    ]
+    found = drift_lines(runs)
+    assert found.drop(columns="drift").to_numpy().tolist() == [
+        ["sssp", "town", "gpu", 2, 1.0, 1.04],
+        ["sssp", "town", "cpu", 1, 5.0, 5.5],
+    ]
+    assert found["drift"].tolist() == pytest.approx([0.04, 0.1])
+    assert drift_warnings(runs) == [
+        "warning: sssp on town: the cpu drifted by 10% during the race: "
+        "a fixed piece of work took 5 to 5.5 ms"
+    ]
+    page = provenance_page(merge_contexts(runs), {}, found)
+    assert "<td>10.0%</td>" in page
+    assert drift_lines([context("town")]).empty
+    assert "No run is in real time" in provenance_page(merge_contexts(runs), {}, drift_lines([]))
+
+
+def test_a_round_that_was_not_measured_is_left_out():
+    runs = [context("town"), context("town", not_measured="the first round: timeout", round=2)]
+    assert merge_contexts(runs) == merge_contexts(runs[:1])
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from sample_graphs import sample_graphs
 
 RIVALS = find_rivals([])
 MAX_LINES = {".py": 60, ".cpp": 80}
-TIMING = Timing(repetitions=2, warmup=1, timeout_s=120)
+TIMING = Timing(repetitions=2, rounds=1, warmup=1, timeout_s=120)
 
 
 def runs() -> list[Any]:

@@ -166,7 +166,10 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
         ),
         ({"mine": {"tune": {"delta": []}}}, "sssp.rivals.mine.tune.delta: [] is invalid"),
         ({"mien": {}}, "sssp.rivals.mien: unknown rival for sssp 'mien'; did you mean 'mine'?"),
-        ({"near-far": {"rival": "mine"}}, "sssp.rivals.near-far: a variant is called 'near-far' too"),
+        (
+            {"near-far": {"rival": "mine"}},
+            "sssp.rivals.near-far: the name would be 'near-far', the name of sssp.variants.near-far; rename",
+        ),
         ({"mine": {"threads": 0}}, "sssp.rivals.mine.threads: 0 is invalid"),
     ],
 )

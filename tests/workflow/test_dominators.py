@@ -11,7 +11,7 @@ SMALL = {
     "datasets": {
         "few": {"format": "python-cfgs", "parameters": {"modules": ["heapq", "bisect"], "tests": False}}
     },
-    "timing": {"sources": 2, "repetitions": 2, "warmup": 0},
+    "timing": {"sources": 2, "repetitions": 2, "rounds": 1, "warmup": 0},
     "sssp": {"graphs": []},
     "dominators": {
         "graphs": ["flow-source", "flow-random-30", "flow-random-1k", "few"],

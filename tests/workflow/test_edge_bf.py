@@ -16,7 +16,7 @@ LEFT_OUT = dict.fromkeys(("conventional", "selection", "adaptive", "near-far", "
 CONFIG = {
     **TINY,
     "datasets": {"rmat-6": SMALL},
-    "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
     "sssp": {
         "graphs": ["rmat-6"],
         "variants": {

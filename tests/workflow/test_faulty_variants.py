@@ -59,7 +59,7 @@ def test_22_faulty_variants_of_24_cost_their_own_lines(workflow):
         {
             **TINY,
             "kernels": ["faulty"],
-            "timing": {"sources": 8, "repetitions": 1, "warmup": 0, "timeout_s": 120},
+            "timing": {"sources": 8, "repetitions": 1, "rounds": 1, "warmup": 0, "timeout_s": 120},
             "sssp": {"graphs": ["tiny"], "variants": variants},
             "report": {"papers": [], "maps": []},
         }

@@ -123,7 +123,7 @@ def run_all_formats(workflow):
     config = {
         **TINY,
         "datasets": {**GRAPHS, **WHOLE},
-        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+        "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
         "sssp": {
             "graphs": list(GRAPHS),
             "variants": dict.fromkeys(LEFT_OUT, False),

@@ -31,7 +31,7 @@ SIZE = (1400, 1100)
 def render(workflow):
     config = {
         **TINY,
-        "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+        "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
         "sssp": {
             "graphs": ["kanto-highways"],
             "variants": dict.fromkeys(("near-far", "tiled", "phast"), False),

@@ -31,7 +31,7 @@ STATUSES = {
 }
 CONFIG = {
     **TINY,
-    "timing": {"sources": 8, "repetitions": 1, "warmup": 1},
+    "timing": {"sources": 8, "repetitions": 1, "rounds": 1, "warmup": 1},
     "rivals": ["my_rivals"],
     "sssp": {
         "graphs": ["tiny"],

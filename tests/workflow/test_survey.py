@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 CONFIG = {
     **TINY,
-    "timing": {"sources": 2, "repetitions": 1, "warmup": 0},
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
     "sssp": {
         "graphs": ["tiny"],
         "variants": {

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import solver_modules
 from relaxometer.measure.jobs import STUDIES
+from relaxometer.device.cuda import may_be_there
 from relaxometer.plan.load import with_types
 from relaxometer.plan import session
 from relaxometer.plan.models import RivalRun
@@ -40,6 +41,10 @@ try:
         config,
         ROOT / "resources/datasets.yaml",
         " + ".join(map(str, workflow.configfiles)),
+        # Nodes of a cluster may have GPUs that this machine lacks, and a job there sees what the others see.
+        gpu=workflow.nodes is not None
+        or not workflow.is_main_process
+        or may_be_there(),
     )
     papers.check(PLAN.config.report.papers, PLAN.origin)
     if workflow.is_main_process:
@@ -122,6 +127,22 @@ def dataset_code(name):
     )
 
 
+ORDER = {
+    (run.problem, run.graph, run.variant, number): priority
+    for priority, (run, number) in enumerate(reversed(PLAN.processes), start=1)
+}
+"""Priority of each timed job, which are done in mirrored order: A B C, then C B A."""
+
+FIRST = len(ORDER) + 1
+"""Priority of jobs that timed ones need: were one of these late, others would be done in another order."""
+
+
+def priority_of(wildcards):
+    """Return the priority of a timed job."""
+    keys = (wildcards.get(key) for key in ("problem", "graph", "variant"))
+    return ORDER.get((*keys, int(wildcards.get("round", 1))), 1)
+
+
 def run_of(wildcards):
     """The run that a job's wildcards name."""
     return PLAN.runs[wildcards.problem, wildcards.graph, wildcards.variant]
@@ -137,6 +158,12 @@ RIVAL_LINES = sorted(
     {run.variant for run in PLAN.runs.values() if isinstance(run, RivalRun)}
 )
 """The names that rivals have in this configuration; no variant has one of them."""
+
+
+def first_round(wildcards):
+    """The results of a run's first round, which say whether it is worth another."""
+    folder = run_of(wildcards).folder()
+    return {"first": [f"{folder}/runs.parquet", f"{folder}/context.json"]}
 
 
 def rival_inputs(wildcards):

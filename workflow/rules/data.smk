@@ -8,6 +8,7 @@ rule download_file:
         "logs/downloads/{file}.log",
     wildcard_constraints:
         file="|".join(map(re.escape, DOWNLOADS)),
+    priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
     params:
@@ -28,6 +29,7 @@ rule build_graph:
         "logs/graphs/{graph}.log",
     benchmark:
         "logs/graphs/{graph}.benchmark.tsv"
+    priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
     params:
@@ -49,6 +51,7 @@ rule build_batch:
         "logs/batches/{batch}.log",
     benchmark:
         "logs/batches/{batch}.benchmark.tsv"
+    priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
     threads: 2
@@ -66,6 +69,7 @@ rule draw_sources:
         "results/sources/{graph}.parquet",
     log:
         "logs/sources/{graph}.log",
+    priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
     params:

@@ -1,13 +1,16 @@
 """Gather the results of all runs: tables, verdicts, claims and provenance."""
 
 RUN_FOLDERS = [targets.folder(run) for run in PLAN.runs.values()]
+ROUND_FOLDERS = [
+    run.folder(number) for run in PLAN.runs.values() for number in PLAN.rounds(run)
+]
 
 
 rule gather_timings:
     input:
-        runs=expand("{folder}/runs.parquet", folder=RUN_FOLDERS),
-        certificates=expand("{folder}/certificates.parquet", folder=RUN_FOLDERS),
-        contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
+        runs=expand("{folder}/runs.parquet", folder=ROUND_FOLDERS),
+        certificates=expand("{folder}/certificates.parquet", folder=ROUND_FOLDERS),
+        contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         timings="results/timings.parquet",
         certificates="results/certificates.parquet",
@@ -81,6 +84,7 @@ rule judge_answers:
         throughput=expand(
             "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
         ),
+        contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         "results/verdict.txt",
     log:
@@ -88,7 +92,7 @@ rule judge_answers:
     conda:
         "../envs/relaxometer.yaml"
     params:
-        lost=PLAN.lost_studies,
+        lost={"a study": PLAN.lost_studies, "a further round": PLAN.lost_rounds},
         code=code_hash("results.gather"),
     script:
         "../scripts/judge_answers.py"
@@ -98,12 +102,13 @@ use rule judge_answers as judge_distributed with:
     input:
         summary="results/distributed.csv",
         throughput=[],
+        contexts=[],
     output:
         "results/distributed_verdict.txt",
     log:
         "logs/judge_distributed.log",
     params:
-        lost=[],
+        lost={},
         code=code_hash("results.gather"),
 
 
@@ -152,7 +157,7 @@ rule compare_claims:
 
 rule merge_contexts:
     input:
-        expand("{folder}/context.json", folder=RUN_FOLDERS),
+        expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         context=report(
             "results/context.json",

@@ -1,6 +1,7 @@
-"""Every variant and rival of every problem on every graph: one job each, with all sources inside.
+"""Every variant and rival of every problem on every graph: one job per round, with all sources inside.
 
-The outputs are marked `update`, so that Snakemake keeps the old ones until the job has finished.
+Further rounds are processes of their own, in mirrored order. They are not measured if the first has failed. The
+outputs are marked `update`, so that Snakemake keeps the old ones until the job has finished.
 """
 
 
@@ -19,6 +20,7 @@ rule run_variant:
         "logs/{problem}/{graph}/{variant}.log",
     benchmark:
         "logs/{problem}/{graph}/{variant}.benchmark.tsv"
+    priority: priority_of
     conda:
         "../envs/relaxometer.yaml"
     threads: lambda wildcards: workflow.cores
@@ -39,6 +41,7 @@ rule install_rival:
         "logs/rivals/{rival}.log",
     wildcard_constraints:
         rival=NAME,
+    priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
     params:
@@ -47,34 +50,48 @@ rule install_rival:
         "../scripts/install_rival.py"
 
 
-rule run_rival:
+use rule run_variant as run_rival with:
     input:
         unpack(rival_inputs),
-    output:
-        runs=update("results/runs/{problem}/{graph}/{variant}/runs.parquet"),
-        certificates=update(
-            "results/runs/{problem}/{graph}/{variant}/certificates.parquet"
-        ),
-        phases=update("results/runs/{problem}/{graph}/{variant}/phases.parquet"),
-        answer=update("results/runs/{problem}/{graph}/{variant}/answer.parquet"),
-        context=update("results/runs/{problem}/{graph}/{variant}/context.json"),
-    log:
-        "logs/{problem}/{graph}/{variant}.log",
-    benchmark:
-        "logs/{problem}/{graph}/{variant}.benchmark.tsv"
     wildcard_constraints:
         variant="|".join(RIVAL_LINES) or "none",
-    conda:
-        "../envs/relaxometer.yaml"
-    threads: lambda wildcards: workflow.cores
-    resources:
-        gpu=1,
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,
         code=lambda wildcards: rival_code(wildcards),
-    script:
-        "../scripts/run_variant.py"
+
+
+use rule run_variant as repeat_run with:
+    input:
+        unpack(first_round),
+        unpack(run_inputs),
+    output:
+        runs=update(
+            "results/runs/{problem}/{graph}/{variant}/rounds/{round}/runs.parquet"
+        ),
+        certificates=update(
+            "results/runs/{problem}/{graph}/{variant}/rounds/{round}/certificates.parquet"
+        ),
+        context=update(
+            "results/runs/{problem}/{graph}/{variant}/rounds/{round}/context.json"
+        ),
+    log:
+        "logs/{problem}/{graph}/{variant}.round-{round}.log",
+    benchmark:
+        "logs/{problem}/{graph}/{variant}.round-{round}.benchmark.tsv"
+
+
+use rule repeat_run as repeat_rival with:
+    input:
+        unpack(first_round),
+        unpack(rival_inputs),
+    wildcard_constraints:
+        variant="|".join(RIVAL_LINES) or "none",
+    params:
+        run=lambda wildcards: run_of(wildcards).model_dump(),
+        device=PLAN.config.device,
+        code=lambda wildcards: rival_code(wildcards),
 
 
 ruleorder: run_rival > run_variant
+ruleorder: repeat_rival > repeat_run

@@ -16,6 +16,7 @@ if workflow.nodes is None:
 wildcard_constraints:
     graph=NAME,
     variant=NAME,
+    round="[1-9][0-9]*",
     problem="|".join(problem_names()),
 
 

@@ -16,8 +16,10 @@ with job(snakemake):
         head, *lines = Path(snakemake.input[0]).read_text(encoding="utf-8").splitlines()
         print("\n".join(lines), file=sys.stderr)
         if head.startswith("error:"):
-            raise UserError(f"{snakemake.input[0]} names {len(lines)} measurements that are not ok")
+            count = sum(not line.startswith("warning:") for line in lines)
+            raise UserError(f"{snakemake.input[0]} names {count} measurements that are not ok")
     else:
         throughput = [Path(file) for file in snakemake.input.throughput]
-        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost)
+        contexts = [Path(file) for file in snakemake.input.contexts]
+        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost, contexts)
         write_text(text, Path(snakemake.output[0]))

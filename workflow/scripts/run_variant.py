@@ -1,4 +1,4 @@
-"""Run one variant or rival on one graph or batch from every source, prove the answers, write all samples."""
+"""Make a round of one variant or rival on one graph or batch from every source, and prove the answers."""
 
 from pathlib import Path
 
@@ -18,8 +18,9 @@ with job(snakemake):
     graph = read_batch(folder) if folder.parent.name == "batches" else read_graph(folder)
     sources = snakemake.input.get("sources")
     drawn = read_sources(Path(sources), graph.n_vertices) if sources else None
-    what = graph, drawn, snakemake.params.device, Path(snakemake.output.runs).parent
-    if snakemake.rule == "run_rival":
+    to, number = Path(snakemake.output.runs).parent, int(snakemake.wildcards.get("round", 1))
+    what = graph, drawn, snakemake.params.device, to, number
+    if snakemake.rule in ("run_rival", "repeat_rival"):
         run = RivalRun.model_validate(snakemake.params.run)
         rival = find_rivals(snakemake.config.get("rivals", []))[run.solver]
         run_rival(run, rival, snakemake.input.get("installed"), *what)

@@ -2,9 +2,9 @@
 
 Each job of the workflow starts Python and reads its graph, which can take longer than its searches. This
 program starts once, reads each graph once, forks a process for each job, and starts ranks once per number of
-ranks, largest first. Run it in the workflow's folder, between ``snakemake --until draw_sources
-build_batch`` and ``snakemake --rerun-triggers mtime``; it writes the files of the workflow's own jobs.
-Missing graphs that can be generated are made in memory.
+ranks, largest first. It makes all rounds on a graph before it goes to the next. Run it in the workflow's
+folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``; it
+writes the files of the workflow's own jobs. Missing graphs that can be generated are made in memory.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class Job:
 
 
 def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
-    """Return the jobs on a graph or a batch, or those that need none, by name."""
+    """Return the jobs on a graph or a batch, or those that need none, by name; rounds in mirrored order."""
     device = plan.config.device
 
-    def variant(run: Run) -> Job:
-        folder = Path("results/runs", run.problem, run.graph, run.variant)
+    def variant(run: Run, number: int) -> Job:
+        folder = Path(run.folder(number))
 
         def do(graph: Any) -> set[str]:
-            what = graph, sources_of(plan, run.problem, graph), device, folder
+            what = graph, sources_of(plan, run.problem, graph), device, folder, number
             if isinstance(run, RivalRun):
                 return run_rival(run, plan.rivals[run.solver], None, *what)
             return run_variant(run, *what)
@@ -109,7 +109,9 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
         return Job(path, lambda graph: run_study(kind, parameters, graph, get_device(device), path))
 
     jobs = {
-        f"{run.problem} {name} {run.variant}": variant(run) for run in plan.runs.values() if run.graph == name
+        f"{run.problem} {name} {run.variant}" + f" round {number}" * (number > 1): variant(run, number)
+        for run, number in plan.processes
+        if run.graph == name
     }
     for kind, one in STUDIES.items():
         if name in one.graphs(plan.config):

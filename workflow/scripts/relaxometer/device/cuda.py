@@ -46,6 +46,15 @@ _SMI_FIELDS = {
 }
 
 
+def may_be_there() -> bool:
+    """Whether the system shows an NVIDIA GPU or its driver.
+
+    Opens nothing, since a process that did cannot fork one that will.
+    """
+    signs = [*Path("/dev").glob("nvidia*"), *Path("/dev").glob("nvhost*"), *Path("/dev").glob("nvmap")]
+    return bool(signs) or Path("/dev/dxg").exists() or Path("/proc/driver/nvidia").exists()
+
+
 def obstacle() -> str | None:
     """Return in one line why there is no CUDA device, or None if there is one."""
     try:

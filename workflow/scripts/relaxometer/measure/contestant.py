@@ -4,14 +4,15 @@
 
 Each request is one word and its argument, a source or null:
 
-- nothing, at the start: ``runs_on``, and ``before``, the state of the device;
+- nothing, at the start: ``runs_on``, ``emulated``, ``reference_ms`` (`reference.py`), and ``before``, the
+  state of the device;
 - ``prepare``: ``upload_ms``, ``prepare_ms``, the ``resolved`` parameters, and ``graph``, fingerprints of the
   resident graph as uploaded;
 - ``warm_up``: nothing;
 - ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
   shape, and ``graph`` after the search; then the columns themselves;
 - ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
-- ``context``: ``after``, the state of the device.
+- ``context``: ``after``, the state of the device, and ``reference_ms``.
 
 A failure is the last reply: ``status`` and ``reason``.
 """
@@ -34,6 +35,7 @@ from relaxometer.graphs.fingerprint import Fingerprint
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.measure import reference
 from relaxometer.plan.models import Run
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
@@ -52,7 +54,8 @@ def serve(link: Link, run: Run, graph: Graph | Batch, device: str, folders: Sequ
         link.reply(**_failure(error))
         return
     try:
-        link.reply(runs_on=contestant.runs_on, before=contestant.device.context())
+        kinds = {"runs_on": contestant.runs_on, "emulated": contestant.emulated}
+        link.reply(**kinds, reference_ms=contestant.reference_ms(), before=contestant.device.context())
         for request in link.requests():
             ((what, argument),) = request.items()
             contestant.answer(link, what, argument)
@@ -82,6 +85,7 @@ class _Contestant:
         self._module = variants.load_solver(run.problem, run.solver)
         self.runs_on = self._module.Solver.runs_on
         self.device = get_device(device)
+        self.emulated = self.runs_on == "device" and self.device.kind == "host"
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
@@ -101,7 +105,11 @@ class _Contestant:
             self._solver.solve(argument, phases)
             link.reply(phases=[dataclasses.asdict(phase) for phase in phases])
         else:
-            link.reply(after=self.device.context())
+            link.reply(reference_ms=self.reference_ms(), after=self.device.context())
+
+    def reference_ms(self) -> float | None:
+        """Return the time of a fixed piece of work where this variant runs."""
+        return reference.cpu_ms() if self.runs_on == "cpu" else reference.device_ms(self.device)
 
     def _prepare(self) -> dict[str, Any]:
         """Upload the graph and construct the solver."""

@@ -1,10 +1,12 @@
 """The timed jobs: one function each, called by the workflow's scripts and by ``relaxometer.cli.all_runs``.
 
-Each writes its results and returns the statuses of their rows.
+Each writes its results and returns the statuses of their rows. A further round of a run has its results below
+those of the first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the first has failed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.device import Device
 from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.extract_min import time_all
-from relaxometer.measure.measurement import Measurement, write_measurement
+from relaxometer.measure.measurement import Measurement, not_measured, write_measurement
 from relaxometer.measure.rival import measure_rival
 from relaxometer.measure.throughput import measure_throughput
 from relaxometer.measure.updates import measure_updates
@@ -32,9 +36,17 @@ from relaxometer.rivals.installation import installation, read_installation
 
 Statuses = set[str]
 
+PROVEN = {"ok", "disputed"}
+"""Statuses of a first round that is worth another."""
+
 
 def run_variant(
-    run: Run, graph: Graph | Batch, drawn: npt.NDArray[np.int64] | None, device: str, folder: Path
+    run: Run,
+    graph: Graph | Batch,
+    drawn: npt.NDArray[np.int64] | None,
+    device: str,
+    folder: Path,
+    number: int = 1,
 ) -> Statuses:
     """Run a variant on a graph or a batch, prove its answers, and write all samples.
 
@@ -48,8 +60,12 @@ def run_variant(
     device : {"auto", "cuda", "host"}
     folder : Path
         Where the results go.
+    number : int
+        The round that this is, from 1.
     """
-    return _written(measure(run, graph, _sources(run, drawn), device), run, folder)
+    if left_out := _left_out(run, folder, number):
+        return _written(left_out, run, folder)
+    return _written(measure(run, graph, _sources(run, drawn), device, number), run, folder)
 
 
 def run_rival(
@@ -60,6 +76,7 @@ def run_rival(
     drawn: npt.NDArray[np.int64] | None,
     device: str,
     folder: Path,
+    number: int = 1,
 ) -> Statuses:
     """Run a rival as :func:`run_variant` runs a variant.
 
@@ -69,14 +86,17 @@ def run_rival(
     rival : Rival
     installed : str or None
         The file that says how to start it; None if ``run.command`` does.
-    graph, drawn, device, folder
+    graph, drawn, device, folder, number
         As there.
     """
+    if left_out := _left_out(run, folder, number):
+        return _written(left_out, run, folder)
+    if number > 1:
+        run = _as_tuned(run, folder)
     exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
     start = read_installation(Path(installed)) if installed else installation(rival, run.command)
-    return _written(
-        measure_rival(run, rival, start, graph, exchange, _sources(run, drawn), device), run, folder
-    )
+    what = run, rival, start, graph, exchange, _sources(run, drawn), device, number
+    return _written(measure_rival(*what), run, folder)
 
 
 def _sources(run: Run, drawn: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
@@ -87,9 +107,43 @@ def _sources(run: Run, drawn: npt.NDArray[np.int64] | None) -> npt.NDArray[np.in
     return drawn[:count] if isinstance(count, int) else drawn
 
 
+def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
+    """Return an empty further round if the first has failed or was emulated; UserError if there is none."""
+    if number == 1:
+        return None
+    context = _first_context(folder)
+    statuses = set(pq.read_table(_first(folder) / "runs.parquet", columns=["status"])["status"].to_pylist())
+    kind, name = context["device_kind"], context["device"]
+    if failed := statuses - PROVEN:
+        return not_measured(run, kind, name, number, f"the first round: {', '.join(sorted(failed))}")
+    if kind == "host":
+        return not_measured(run, kind, name, number, "times of the emulated device mean nothing")
+    return None
+
+
+def _as_tuned(run: RivalRun, folder: Path) -> RivalRun:
+    """Return a rival's run with the parameters that its first round was tuned to."""
+    chosen = _first_context(folder).get("parameters", {})
+    tuned = {name: chosen[name] for name in run.tune if name in chosen}
+    return run.model_copy(update={"parameters": {**run.parameters, **tuned}, "tune": {}})
+
+
+def _first(folder: Path) -> Path:
+    """Return the folder of the first round, given that of a further one."""
+    return folder.parents[1]
+
+
+def _first_context(folder: Path) -> dict[str, Any]:
+    try:
+        context: dict[str, Any] = json.loads((_first(folder) / "context.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{_first(folder)}: no results of the first round ({error})") from None
+    return context
+
+
 def _written(result: Measurement, run: Run, folder: Path) -> Statuses:
     write_measurement(result, run.problem, folder)
-    return {row["status"] for row in result.runs}
+    return {row["status"] for row in result.runs} or {"not measured"}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
 
@@ -49,10 +50,12 @@ MAX_REASON = 1000
 
 @dataclass
 class Measurement:
-    """Results of one variant on one graph.
+    """Results of one round of a variant on one graph.
 
     Parameters
     ----------
+    round : int
+        From 1. Later rounds have no phases and keep no answer.
     runs, certificates, phases : list of dict
         Rows of the tables `RUNS`, :func:`certificates_schema` and `PHASES`.
     answer : dict of str to ndarray
@@ -61,6 +64,7 @@ class Measurement:
         Machine, versions and parameters in force.
     """
 
+    round: int = 1
     runs: list[dict[str, Any]] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     phases: list[dict[str, Any]] = field(default_factory=list)
@@ -96,9 +100,11 @@ class Reply(BaseModel):
 
 
 class Begun(Reply):
-    """Where a contestant runs, and the state of the device before."""
+    """Where a contestant runs, and the state of the device before; see `reference.py`."""
 
     runs_on: Literal["device", "cpu"]
+    emulated: bool = False
+    reference_ms: Milliseconds | None = None
     before: dict[str, Any]
 
 
@@ -163,7 +169,9 @@ Opener = Callable[[Run, Problem, Graph | Batch], AbstractContextManager[Contesta
 """Starts a contestant, and ends it."""
 
 
-def measure(opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str) -> Measurement:
+def measure(
+    opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int = 1
+) -> Measurement:
     """Run a contestant from every source, prove every answer, and keep all samples.
 
     A failure of the contestant is a result: its rows carry status and reason. So is the death of its process.
@@ -177,6 +185,8 @@ def measure(opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray,
         A single 0 where searches have no source: on a batch, or in a problem without sources.
     device : {"auto", "cuda", "host"}
         The calling process must not have opened CUDA, which does not survive a fork.
+    number : int
+        The round that this is, from 1.
 
     Returns
     -------
@@ -192,27 +202,37 @@ def measure(opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray,
         raise UserError(
             f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
         )
-    job = _Job(opener, run, graph, sources, device)
+    job = _Job(opener, run, graph, sources, device, number)
     job.search_all()
     job.prove()
     return job.finish()
 
 
+def not_measured(run: Run, device_kind: str, device: str, number: int, reason: str) -> Measurement:
+    """Return a round without searches, and why it has none."""
+    context = {"device_kind": device_kind, "device": device, "round": number, "not_measured": reason}
+    return Measurement(number, context={**context, **environment(), "run": run.model_dump()})
+
+
 def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
-    """Write ``runs``, ``certificates``, ``phases`` and ``answer`` as Parquet, and ``context.json``."""
+    """Write ``runs`` and ``certificates`` as Parquet, and ``context.json``.
+
+    Round 1 also has ``phases`` and ``answer``.
+    """
     certificates = certificates_schema(load_problem(problem))
     write_table(pa.Table.from_pylist(result.runs, RUNS), folder / "runs.parquet")
     write_table(pa.Table.from_pylist(result.certificates, certificates), folder / "certificates.parquet")
-    write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
-    write_table(pa.table(result.answer), folder / "answer.parquet")
+    if result.round == 1:
+        write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
+        write_table(pa.table(result.answer), folder / "answer.parquet")
     write_json(result.context, folder / "context.json")
 
 
 class _Job:
-    """One contestant on one graph: the requests to it, and the resulting rows."""
+    """One round of a contestant on one graph: the requests to it, and the resulting rows."""
 
     def __init__(
-        self, opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str
+        self, opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int
     ) -> None:
         self._opener = opener
         self._run, self._graph, self._device = run, graph, device
@@ -220,19 +240,23 @@ class _Job:
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
+        passes = run.timing.passes
+        self._repetitions = range((number - 1) * passes, number * passes)
         self._fixed: dict[str, float] = {}
         self._unproven: list[Search] = []
-        self._result = Measurement()
+        self._result = Measurement(number)
+        self._result.context |= {"round": number, "began": datetime.now(UTC).isoformat()}
         self._result.answer = {column: np.empty(0, dtype) for column, dtype in self._problem.columns.items()}
 
     def search_all(self) -> None:
-        """Prepare, make the timed passes over all sources, then one instrumented search per source."""
+        """Prepare, make the timed passes over all sources; in round 1, then instrument a search from each."""
         with self._opener(self._run, self._problem, self._graph) as self._contestant:
             try:
                 self._prepare()
                 self._make_passes()
-                self._instrument_all()
-                self._result.context |= self._contestant.state_of_device()
+                if self._result.round == 1:
+                    self._instrument_all()
+                self._finish_context(self._contestant.state_of_device())
             except Failed as failure:
                 if failure.status == "usage":
                     raise UserError(failure.reason) from failure
@@ -267,23 +291,34 @@ class _Job:
         begun = self._contestant.begin()
         context = self._result.context
         context["before"] = begun.before
+        context["reference_ms"] = {"before": begun.reference_ms, "after": None}
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
+        if begun.emulated:
+            # Its times mean nothing, so there is no other round.
+            self._repetitions = range(self._run.timing.repetitions)
         prepared = self._contestant.prepare()
         context["parameters"] = prepared.resolved
         self._fixed = {"upload_ms": prepared.upload_ms, "prepare_ms": prepared.prepare_ms}
         self._fingerprints = prepared.graph
+
+    def _finish_context(self, state: dict[str, Any]) -> None:
+        """Add the state of the device after the searches."""
+        context = self._result.context
+        context["reference_ms"]["after"] = state.pop("reference_ms", None)
+        context |= state
 
     def _make_passes(self) -> None:
         timing = self._run.timing
         self._contestant.extend()
         for source in np.resize(self._sources, timing.warmup).tolist():
             self._contestant.warm_up(self._root(source))
-        progress = Progress(f"{self._what}: searches", timing.repetitions * len(self._sources))
+        progress = Progress(f"{self._what}: searches", len(self._repetitions) * len(self._sources))
         begin = time.monotonic()
         before = self._sources[-1]
-        for repetition in range(timing.repetitions):
-            if repetition and timing.enough_s and time.monotonic() > begin + timing.enough_s:
+        for repetition in self._repetitions:
+            is_first = repetition == self._repetitions.start
+            if not is_first and timing.enough_s and time.monotonic() > begin + timing.enough_s:
                 break
             for source in self._sources:
                 if self._is_short():
@@ -297,6 +332,10 @@ class _Job:
         rows = self._result.runs
         return bool(rows and self._run.timing.warmup) and rows[-1]["time_ms"] < WARM_BELOW_MS
 
+    def _key(self, source: int, repetition: int) -> dict[str, Any]:
+        """Return the first columns of a row."""
+        return {"source": source, "round": self._result.round, "repetition": repetition}
+
     def _root(self, source: int) -> int | None:
         return source if self._has_source else None
 
@@ -305,7 +344,7 @@ class _Job:
         found, answer = self._contestant.solve(self._root(source))
         if not self._result.runs and found.proven:
             self._result.answer = answer
-        row: dict[str, Any] = {"source": source, "repetition": repetition, "phases": found.phases}
+        row: dict[str, Any] = {**self._key(source, repetition), "phases": found.phases}
         row |= {"time_ms": found.time_ms, "download_ms": found.download_ms, "clock_ms": found.clock_ms}
         row |= self._fixed
         self._result.runs.append(row)
@@ -325,7 +364,7 @@ class _Job:
         changed = ", ".join(
             name for name, value in self._fingerprints.items() if search.graph.get(name) != value
         )
-        key = {"source": search.row["source"], "repetition": search.row["repetition"]}
+        key = self._key(search.row["source"], search.row["repetition"])
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
         status, reason = _status(search.overflowed, certificate)
@@ -371,10 +410,10 @@ class _Job:
     def _fill_in(self, status: str, reason: str) -> None:
         """Add a row for every search that was not made."""
         done = {(row["source"], row["repetition"]) for row in self._result.runs}
-        for repetition in range(self._run.timing.repetitions):
+        for repetition in self._repetitions:
             for source in self._sources:
                 if (source, repetition) not in done:
-                    row = {"source": source, "repetition": repetition, "status": status, "reason": reason}
+                    row = {**self._key(source, repetition), "status": status, "reason": reason}
                     self._result.runs.append(row)
 
 

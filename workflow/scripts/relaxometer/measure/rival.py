@@ -17,7 +17,7 @@ import numpy.typing as npt
 from relaxometer.core.environment import cpu_model
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
-from relaxometer.measure import measurement
+from relaxometer.measure import measurement, reference
 from relaxometer.measure.clocks import Clocks, Sample, Span, time_to_convert
 from relaxometer.measure.entrant import Entrant
 from relaxometer.measure.measurement import Begun, Failed, Found, Measurement, Phase, Prepared
@@ -36,6 +36,7 @@ def measure_rival(
     exchange: Path,
     sources: np.ndarray,
     device: str,
+    number: int = 1,
 ) -> Measurement:
     """Run a rival from every source; see :func:`relaxometer.measure.measurement.measure`.
 
@@ -51,6 +52,8 @@ def measure_rival(
     sources : ndarray of shape (n_sources,), integers
     device : {"auto", "cuda", "host"}
         Where the answers are proven.
+    number : int
+        The round that this is, from 1.
 
     Returns
     -------
@@ -68,7 +71,9 @@ def measure_rival(
         with ExitStack() as stack:
             yield _Contestant(entrant, problem, sources, clocks, stack)
 
-    result = measurement.measure(opener, run, graph, sources, device)
+    before = _reference_ms(run, installed, device)
+    result = measurement.measure(opener, run, graph, sources, device, number)
+    result.context["reference_ms"] = {"before": before, "after": _reference_ms(run, installed, device)}
     if run.kind != "gpu":
         result.context |= {"device_kind": "cpu", "device": cpu_model()}
     elif result.context["device_kind"] != "cuda":  # that of the proof
@@ -77,6 +82,13 @@ def measure_rival(
         result.context["absent"] = installed
     clocks.judge(result)
     return result
+
+
+def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> float | None:
+    """Return the time of a fixed piece of work where a rival runs."""
+    if isinstance(installed, str):
+        return None
+    return reference.apart_ms(device) if run.kind == "gpu" else reference.cpu_ms()
 
 
 class _Contestant:

@@ -27,6 +27,7 @@ from relaxometer.measure.measurement import (
     Failed,
     Found,
     Measurement,
+    Milliseconds,
     Phase,
     Prepared,
     Reply,
@@ -38,7 +39,7 @@ FAILURES = frozenset({"skipped", "oom", "error", "usage"})
 """How a contestant may fail by its own account; "usage" is a mistake of the user."""
 
 
-def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str) -> Measurement:
+def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int = 1) -> Measurement:
     """Run a variant from every source; see :func:`relaxometer.measure.measurement.measure`."""
 
     @contextmanager
@@ -46,7 +47,7 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str) ->
         with Child(contestant.serve, run, graph, device, added_folders()) as child:
             yield _Contestant(child, problem, graph.n_vertices, run.timing.timeout_s)
 
-    return measurement.measure(opener, run, graph, sources, device)
+    return measurement.measure(opener, run, graph, sources, device, number)
 
 
 class _Column(Reply):
@@ -61,6 +62,11 @@ class _Found(Found):
 
 class _Phases(Reply):
     phases: list[Phase]
+
+
+class _State(Reply):
+    after: dict[str, Any]
+    reference_ms: Milliseconds | None
 
 
 class _Contestant:
@@ -96,7 +102,7 @@ class _Contestant:
         return _Phases.read(self._ask(instrument=source)).phases
 
     def state_of_device(self) -> dict[str, Any]:
-        return self._ask(context=None)
+        return _State.read(self._ask(context=None)).model_dump()
 
     def _check_columns(self, columns: list[_Column]) -> None:
         """Compare the columns of an answer with those of the problem, before their bytes are read."""

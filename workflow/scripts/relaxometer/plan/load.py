@@ -10,6 +10,7 @@ import yaml
 from snakemake.utils import update_config
 
 from relaxometer.core.yaml_files import read_sections
+from relaxometer.device.cuda import may_be_there
 from relaxometer.plan.plan import Plan
 
 
@@ -25,7 +26,8 @@ def load_plan(overlays: list[Path]) -> Plan:
     files = [Path("config/config.yaml"), *overlays]
     for path in files:
         update_config(config, read_sections(path))
-    return Plan(config, Path("resources/datasets.yaml"), " + ".join(map(str, files)))
+    origin = " + ".join(map(str, files))
+    return Plan(config, Path("resources/datasets.yaml"), origin, gpu=may_be_there())
 
 
 def with_types(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -33,6 +34,7 @@ def _is_false(value: Any) -> Any:
 LeftOut = Annotated[Literal[False], BeforeValidator(_is_false)]
 Count = Annotated[int, Field(ge=1, le=MAX_SEARCHES)]
 Counts = Annotated[list[Count], Field(min_length=1)]
+Rounds = Annotated[int, Field(ge=1, le=100)]
 Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Vertex = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
@@ -49,22 +51,32 @@ class Timing(Section):
     sources : int or list of int
         Number of sources drawn from the seed, or the sources' ids.
     repetitions : int
-        Passes over all sources; several passes reveal drift.
+        Passes over all sources.
+    rounds : int
+        Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
+        `repetitions` / `rounds` passes, rounded up. On the emulated device one process makes all of them.
     warmup : int
-        Untimed searches before the first pass.
+        Untimed searches of each process before its first pass. Unless it is 0, one more precedes each search
+        that follows one of less than 5 ms.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
         searches do.
     enough_s : float, optional
-        No further pass begins this many seconds after the first search, so slow variants have fewer
-        repetitions.
+        No further pass of a process begins this many seconds after its first search, so slow variants have
+        fewer repetitions.
     """
 
     sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES)] = 8
     repetitions: Count = 2
+    rounds: Rounds = 2
     warmup: Warmup = 1
     timeout_s: Seconds = 600
     enough_s: Seconds | None = None
+
+    @property
+    def passes(self) -> int:
+        """Passes over all sources that each round makes."""
+        return math.ceil(self.repetitions / self.rounds)
 
 
 class TimingOverride(Section):
@@ -72,6 +84,7 @@ class TimingOverride(Section):
 
     sources: Count | None = None
     repetitions: Count | None = None
+    rounds: Rounds | None = None
     warmup: Warmup | None = None
     timeout_s: Seconds | None = None
     enough_s: Seconds | None = None
@@ -315,7 +328,7 @@ class Folders(BaseModel):
 
 
 class Run(Section):
-    """One job: a variant of a problem on a graph.
+    """A variant of a problem on a graph: one job per round.
 
     `parameters` are those of the solver as given, without its defaults.
     """
@@ -327,6 +340,11 @@ class Run(Section):
     parameters: dict[str, Any]
     timing: Timing
     _solver_parameters: Any = PrivateAttr(None)
+
+    def folder(self, number: int = 1) -> str:
+        """Return the folder of a round's results."""
+        first = f"results/runs/{self.problem}/{self.graph}/{self.variant}"
+        return first if number == 1 else f"{first}/rounds/{number}"
 
     @property
     def solver_parameters(self) -> Any:
@@ -343,7 +361,7 @@ class Run(Section):
 
 
 class RivalRun(Run):
-    """One job: a rival on a graph; `solver` is its name, `parameters` are those of its adapter as given.
+    """A rival on a graph, as a `Run`; `solver` is its name, `parameters` are those of its adapter as given.
 
     `kind` is its class of machine: ``cpu-1``, ``cpu-all`` or ``gpu``.
     """

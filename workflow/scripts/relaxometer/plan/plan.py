@@ -27,7 +27,7 @@ from relaxometer.plan.models import (
     Variant,
     config_model,
 )
-from relaxometer.plan.sweeps import expand
+from relaxometer.plan.sweeps import Point, expand
 from relaxometer.problems import problem, variants
 from relaxometer.rivals.definition import find_rivals
 
@@ -51,6 +51,8 @@ class Plan:
         ``resources/datasets.yaml``.
     origin : str
         The files of the configuration, for messages.
+    gpu : bool
+        Whether there may be a GPU where jobs run; without one ``device: auto`` is the emulation.
 
     Attributes
     ----------
@@ -66,8 +68,10 @@ class Plan:
         Runs that :meth:`leave_out` took out of `runs`, and why.
     lost_distributed : list of (DistributedRun, str)
         The same of `distributed`.
+    lost_rounds : list of str
+        Why each further round is missing that :meth:`leave_out` left out, its first one being there.
     lost_studies : list of str
-        Why each study is missing that :meth:`leave_out` left out.
+        The same of studies.
 
     Raises
     ------
@@ -75,7 +79,9 @@ class Plan:
         If a key, graph, solver or value is invalid; the message names the nearest valid one.
     """
 
-    def __init__(self, config: Mapping[str, Any], registry: Path, origin: str = "config") -> None:
+    def __init__(
+        self, config: Mapping[str, Any], registry: Path, origin: str = "config", *, gpu: bool = True
+    ) -> None:
         self.origin = origin
         problem.add_folders(validated(Folders, dict(config), origin).kernels, origin)
         self.config = validated(config_model(problem.problem_names()), dict(config), origin)
@@ -86,11 +92,15 @@ class Plan:
         self.distributed = self._all_distributed_runs()
         self.lost_runs: list[tuple[Run, str]] = []
         self.lost_distributed: list[tuple[DistributedRun, str]] = []
+        self.lost_rounds: list[str] = []
         self.lost_studies: list[str] = []
+        self._emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
+        self._left_out: Mapping[str, str] = {}
         self._check_named_graphs()
 
     def _all_runs(self) -> dict[tuple[str, str, str], Run]:
         runs: dict[tuple[str, str, str], Run] = {}
+        self._places: dict[tuple[str, str], str] = {}
         for name in problem.problem_names():
             section = self.config.problem(name)
             for run in itertools.chain(self._runs_of(name, section), self._rival_runs(name, section)):
@@ -99,7 +109,52 @@ class Plan:
                     raise UserError(
                         f"{self.origin}: more than {MAX_RUNS:,} runs; take out graphs or variants"
                     )
+        self._check_rivals_names(runs.values())
         return runs
+
+    def _take_name(self, name: str, point: Point) -> None:
+        """Note where a variant or rival of problem `name` gets its name; UserError if it is taken."""
+        if taken := self._places.get((name, point.name)):
+            raise UserError(
+                f"{self.origin}: {point.place}: the name would be {point.name!r}, the name of {taken}; "
+                "rename one or leave one out"
+            )
+        self._places[name, point.name] = point.place
+
+    def _check_rivals_names(self, runs: Iterable[Run]) -> None:
+        """Raise UserError if a rival of one problem has the name of another's variant.
+
+        The workflow tells the jobs of rivals from those of variants by their names.
+        """
+        first: dict[str, Run] = {}
+        for run in runs:
+            other = first.setdefault(run.variant, run)
+            if isinstance(run, RivalRun) is not isinstance(other, RivalRun):
+                place, taken = (self._places[one.problem, one.variant] for one in (run, other))
+                raise UserError(
+                    f"{self.origin}: {place}: the name would be {run.variant!r}, the name of {taken}; a "
+                    "variant and a rival may not share one; rename one or leave one out"
+                )
+
+    def rounds(self, run: Run) -> list[int]:
+        """Return the numbers of the rounds in which a run is measured.
+
+        An emulated variant has one: its times mean nothing. One that is emulated although a GPU may be there
+        has its further rounds left empty (`measure/jobs.py`).
+        """
+        emulated = not isinstance(run, RivalRun) and self._emulates and not _runs_on_cpu(run)
+        numbers = range(1, 2 if emulated else run.timing.rounds + 1)
+        return [number for number in numbers if job_name(run, number) not in self._left_out]
+
+    @property
+    def processes(self) -> list[tuple[Run, int]]:
+        """Every run with each of its rounds in the order of measurement: A B C, then C B A, and so on."""
+        rounds = [(run, set(self.rounds(run))) for run in self.runs.values()]
+        found: list[tuple[Run, int]] = []
+        for number in range(1, max((max(own, default=0) for _, own in rounds), default=0) + 1):
+            runs = [(run, number) for run, own in rounds if number in own]
+            found += runs if number % 2 else reversed(runs)
+        return found
 
     def _all_distributed_runs(self) -> dict[str, DistributedRun]:
         runs: dict[str, DistributedRun] = {}
@@ -143,18 +198,14 @@ class Plan:
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
-        self.lost_runs = _take_out(
-            self.runs,
-            reasons,
-            lambda run: (
-                "run_rival" if isinstance(run, RivalRun) else "run_variant",
-                *(run.problem, run.graph, run.variant),
-            ),
-        )
+        self.lost_runs = _take_out(self.runs, reasons, job_name)
+        further = {job_name(run, number) for run, number in self.processes if number > 1}
+        self.lost_rounds = [reason for name, reason in reasons.items() if name in further]
+        self._left_out = reasons
         self.lost_distributed = _take_out(
             self.distributed,
             reasons,
-            lambda run: ("run_on_one_rank" if run.ranks == 1 else "run_distributed", run.name),
+            lambda run: f"{'run_on_one_rank' if run.ranks == 1 else 'run_distributed'} {run.name}",
         )
         self.lost_studies = [reason for name, reason in reasons.items() if name.startswith("measure_")]
 
@@ -194,7 +245,6 @@ class Plan:
                 raise UserError(
                     f"{self.origin}: {name}.graphs: {graph!r} is a batch; {name} runs on one graph"
                 )
-        places: dict[str, str] = {}
         for variant, given in section.variants.items():
             if given is False:
                 continue
@@ -212,12 +262,7 @@ class Plan:
             model = variants.load_solver(name, solver).Parameters
             timing = self._timing(spec.timing, key)
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
-                if point.name in places:
-                    raise UserError(
-                        f"{self.origin}: {point.place}: the variant's name would be {point.name!r}, the "
-                        f"name of {places[point.name]}; rename one or leave one out"
-                    )
-                places[point.name] = point.place
+                self._take_name(name, point)
                 parsed = validated(model, point.parameters, f"{self.origin}: {key}")
                 for graph in spec.graphs or section.graphs:
                     if not self._takes(name, solver, graph):
@@ -247,8 +292,7 @@ class Plan:
             for parameter in [*(spec.model_extra or {}), *spec.tune]:
                 self._one_of(parameter, definition.parameters, key, f"parameter of {rival}")
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
-                if point.name in section.variants:
-                    raise UserError(f"{self.origin}: {point.place}: a variant is called {point.name!r} too")
+                self._take_name(name, point)
                 for graph in spec.graphs or section.graphs:
                     takes = definition.problems[name].takes
                     if takes not in ("either", "batch" if self.datasets[graph].is_batch else "graph"):
@@ -338,10 +382,11 @@ class Plan:
     def _check_searches(self, timing: Timing, key: str) -> None:
         """Raise UserError if a run would have too many searches."""
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
-        if sources * timing.repetitions > MAX_SEARCHES:
+        if sources * timing.passes * timing.rounds > MAX_SEARCHES:
             raise UserError(
-                f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions are more "
-                f"than {MAX_SEARCHES:,} searches, all of whose samples a run keeps"
+                f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions in "
+                f"{timing.rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
+                "keeps"
             )
 
     def _takes(self, problem: str, solver: str, graph: str) -> bool:
@@ -362,9 +407,22 @@ class Plan:
         raise UserError(f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {some}{more}")
 
 
+def job_name(run: Run, number: int = 1) -> str:
+    """Return the name of the job that measures a round of a run; see `workflow/rules/runs.smk`."""
+    is_rival = isinstance(run, RivalRun)
+    what = f"{run.problem} {run.graph} {run.variant}"
+    if number == 1:
+        return f"{'run_rival' if is_rival else 'run_variant'} {what}"
+    return f"{'repeat_rival' if is_rival else 'repeat_run'} {what} {number}"
+
+
+def _runs_on_cpu(run: Run) -> bool:
+    return bool(variants.load_solver(run.problem, run.solver).Solver.runs_on == "cpu")
+
+
 def _take_out(
-    jobs: dict[Any, _Job], reasons: Mapping[str, str], name: Callable[[_Job], Iterable[str]]
+    jobs: dict[Any, _Job], reasons: Mapping[str, str], name: Callable[[_Job], str]
 ) -> list[tuple[_Job, str]]:
     """Remove the jobs whose names are among `reasons`; return each with its reason."""
-    lost = {key: reasons[" ".join(name(job))] for key, job in jobs.items() if " ".join(name(job)) in reasons}
+    lost = {key: reasons[name(job)] for key, job in jobs.items() if name(job) in reasons}
     return [(jobs.pop(key), reason) for key, reason in lost.items()]

@@ -41,7 +41,7 @@ VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_
 SUMMARIES = (Path("results/summary.csv"), Path("results/distributed.csv"), *VERDICTS)
 """Files that speak of all runs."""
 
-MEASURED = ("run_", "measure_")
+MEASURED = ("run_", "repeat_", "measure_")
 """Beginnings of the names of the rules that measure."""
 
 WITHDRAWN = Path("results/.withdrawn")

@@ -11,6 +11,7 @@ OVERFLOW = "a shortest path is longer than 2**32 - 2, the largest distance that 
 RUNS = pa.schema(
     [
         ("source", pa.int64()),
+        ("round", pa.int32()),
         ("repetition", pa.int32()),
         ("time_ms", pa.float64()),
         ("prepare_ms", pa.float64()),
@@ -27,7 +28,7 @@ RUNS = pa.schema(
         ("reason", pa.string()),
     ]
 )
-"""One row per (source, repetition).
+"""One row per (source, repetition); repetitions are counted from 0 through all rounds.
 
 ``time_ms`` is by the contestant's clock; ``clock_ms``, of rivals only, by ours, with the way there and back.
 """
@@ -35,8 +36,8 @@ RUNS = pa.schema(
 
 def certificates_schema(problem: Problem) -> pa.Schema:
     """Return the schema of a problem's certificates: how often each answer breaks each rule."""
-    key = [("source", pa.int64()), ("repetition", pa.int32()), ("holds", pa.bool_())]
-    return pa.schema(key + [(f"rule_{rule}", pa.int64()) for rule in problem.rules])
+    key = [("source", pa.int64()), ("round", pa.int32()), ("repetition", pa.int32())]
+    return pa.schema([*key, ("holds", pa.bool_())] + [(f"rule_{rule}", pa.int64()) for rule in problem.rules])
 
 
 PHASES = pa.schema(

@@ -17,22 +17,52 @@ BODY = """<h2>The same in all {count} runs</h2>
 <div class="wide">
 {runs}
 </div>
+<h2>Drift</h2>
+{drift}
 <h2>Configuration</h2>
 <pre>{config}</pre>
 """
 
 
-def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return a page of the contexts that :mod:`relaxometer.results.contexts` merged and the configuration."""
+DRIFT = """<p>A fixed piece of work is timed before and after each process of a race: a kernel on the GPU, a
+loop on the CPU. On a machine whose speed does not change, it always takes the same time.</p>
+{table}"""
+
+NO_DRIFT = "<p>No run is in real time.</p>"
+
+
+def provenance_page(merged: Mapping[str, Any], config: Mapping[str, Any], drift: pd.DataFrame) -> str:
+    """Return a page of the contexts that :mod:`relaxometer.results.contexts` merged and the configuration.
+
+    Parameters
+    ----------
+    merged : mapping
+        See :func:`relaxometer.results.contexts.merge_contexts`.
+    config : mapping
+    drift : DataFrame
+        See :func:`relaxometer.results.contexts.drift_lines`.
+    """
     common = pd.DataFrame(merged["common"].items(), columns=["what", "value"])
     runs = pd.DataFrame([_in_few_cells(run) for run in merged["runs"]]).fillna("")
     body = BODY.format(
         count=len(runs),
         common=common.to_html(index=False, border=0),
         runs=runs.to_html(index=False, border=0),
+        drift=_drift_table(drift),
         config=html.escape(yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)),
     )
     return page("Provenance", body)
+
+
+def _drift_table(drift: pd.DataFrame) -> str:
+    if drift.empty:
+        return NO_DRIFT
+    shown = drift.assign(
+        drift=drift["drift"].map("{:.1%}".format),
+        **{name: drift[name].map("{:.3f}".format) for name in ("fastest_ms", "slowest_ms")},
+    )
+    heads = {"fastest_ms": "shortest [ms]", "slowest_ms": "longest [ms]"}
+    return DRIFT.format(table=shown.rename(columns=heads).to_html(index=False, border=0))
 
 
 def _in_few_cells(flat: Mapping[str, Any]) -> dict[str, str]:

@@ -40,8 +40,8 @@ def names(runs: list[Run]) -> list[str]:
 
 
 def folder(run: Run) -> str:
-    """Return the folder of a run's results."""
-    return f"results/runs/{run.problem}/{run.graph}/{run.variant}"
+    """Return the folder of a run's first round, which has phases and answer too."""
+    return run.folder()
 
 
 @cache

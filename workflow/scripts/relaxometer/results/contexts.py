@@ -11,6 +11,9 @@ import pandas as pd
 
 Flat = dict[str, Any]
 
+CLOCKS = {"cuda": "gpu", "host": "gpu", "cpu": "cpu"}
+"""By device kind, whose speed the times of a run depend on."""
+
 
 def read_contexts(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Return the contents of each run's ``context.json``."""
@@ -23,16 +26,18 @@ def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Parameters
     ----------
     contexts : sequence of mapping
-        As ``measure`` makes them. Nested keys are joined by dots.
+        As ``measure`` makes them; those of rounds that were not measured are left out. Nested keys are
+        joined by dots.
 
     Returns
     -------
     dict
-        ``common``: the entries that are the same in every run; ``runs``: for each run its
+        ``common``: the entries that are the same in every run; ``runs``: for each round of a run its
         ``problem/graph/variant`` under ``run``, and the other entries. Entries under ``after`` that equal
         those under ``before`` are left out.
     """
-    flat = [_without_unchanged(flatten(context)) for context in contexts]
+    measured = [context for context in contexts if "not_measured" not in context]
+    flat = [_without_unchanged(flatten(context)) for context in measured]
     names = ["/".join(str(one.pop(f"run.{key}")) for key in ("problem", "graph", "variant")) for one in flat]
     first = flat[0] if flat else {}
     common = {key: value for key, value in first.items() if all(other.get(key) == value for other in flat)}
@@ -87,6 +92,51 @@ def machine_lines(contexts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         what: "; ".join(dict.fromkeys(str(one) for one in values if one)) for what, values in lines.items()
     }
     return pd.DataFrame([(what, value) for what, value in joined.items() if value], columns=["what", "value"])
+
+
+DRIFT = ["problem", "graph", "clock", "processes", "fastest_ms", "slowest_ms", "drift"]
+"""Columns of :func:`drift_lines`."""
+
+MAX_DRIFT = 0.05
+"""Drift of a race above which the verdict warns."""
+
+
+def drift_lines(contexts: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return how much the machine's speed changed during each race.
+
+    Parameters
+    ----------
+    contexts : iterable of mapping
+        As ``measure`` makes them; those of emulated variants have no reference.
+
+    Returns
+    -------
+    DataFrame
+        Columns `DRIFT`, one row per problem, graph and clock (``gpu`` or ``cpu``): the number of processes,
+        the shortest and longest time of the fixed work that is timed ahead of and after each of them
+        (`measure/reference.py`), and by what share the longest exceeds the shortest.
+    """
+    rows = [
+        (context["run"]["problem"], context["run"]["graph"], CLOCKS[context["device_kind"]], times)
+        for context in contexts
+        if (times := [ms for ms in context.get("reference_ms", {}).values() if ms])
+    ]
+    races = pd.DataFrame(rows, columns=["problem", "graph", "clock", "times"])
+    lines = []
+    for key, of_race in races.groupby(["problem", "graph", "clock"], sort=False):
+        times = [ms for both in of_race["times"] for ms in both]
+        lines.append((*key, len(of_race), min(times), max(times), max(times) / min(times) - 1))
+    return pd.DataFrame(lines, columns=DRIFT)
+
+
+def drift_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each race during which the machine's speed changed by more than `MAX_DRIFT`."""
+    lines = drift_lines(contexts)
+    return [
+        f"warning: {row.problem} on {row.graph}: the {row.clock} drifted by {row.drift:.0%} during the race: "
+        f"a fixed piece of work took {row.fastest_ms:.3g} to {row.slowest_ms:.3g} ms"
+        for row in lines[lines["drift"] > MAX_DRIFT].itertuples()
+    ]
 
 
 def data_lines(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
-from relaxometer.results.contexts import read_contexts
+from relaxometer.results.contexts import drift_warnings, read_contexts
 from relaxometer.results.statistics import bootstrap_median
 
 KEY = ["problem", "graph", "variant"]
@@ -47,19 +47,20 @@ MAX_NAMED = 30
 
 
 def gather(folders: list[Path], file: str) -> pa.Table:
-    """Concatenate one file of many runs, with columns that identify each run.
+    """Concatenate one file of all rounds of many runs, with columns that identify each run.
 
     Parameters
     ----------
     folders : list of Path
-        Each holds `file` and the ``context.json`` of its run.
+        Each holds `file` and the ``context.json`` of a round; those of a run follow each other.
     file : str
 
     Returns
     -------
     Table
         The file's columns after ``problem``, ``graph``, ``variant``, ``kernel``, ``device_kind``, ``device``,
-        ``class`` (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one) and a
+        ``class`` (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one), ``round``
+        (1 in files without it) and a
         ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
         that is a string in some variants is one in all. Without runs, the first three columns only.
     """
@@ -84,6 +85,8 @@ def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> p
     identity = {key: run[key] for key in KEY} | {"kernel": run["solver"]}
     identity |= {key: context[key] for key in ("device_kind", "device")}
     identity |= {"class": run.get("kind") or _class_of(context), "rival": "kind" in run}
+    if "round" not in table.column_names:
+        identity["round"] = pa.scalar(1, pa.int32())
     for name, value in context.get("parameters", {}).items():
         identity[f"parameter_{name}"] = str(value) if name in worded else value
     columns = {name: pa.array([value] * len(table)) for name, value in identity.items()}
@@ -159,10 +162,16 @@ def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] = ()) -> str:
+def verdict(
+    summary: Path,
+    throughput: Sequence[Path] = (),
+    lost: Mapping[str, Sequence[str]] | None = None,
+    contexts: Sequence[Path] = (),
+) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
-    The first line begins with "error:" if an answer is wrong or missing because of an error.
+    Lines that begin with "warning:" follow, of races during which the machine's speed changed. The first line
+    begins with "error:" if an answer is wrong or missing because of an error.
 
     Parameters
     ----------
@@ -170,8 +179,10 @@ def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] 
         ``summary.csv``.
     throughput : sequence of Path
         Tables of :data:`relaxometer.measure.throughput.TABLE`.
-    lost : sequence of str
-        Why each study that could not be made is missing.
+    lost : mapping of str to sequence of str, optional
+        Why others that could not be made are missing, by their kind.
+    contexts : sequence of Path
+        ``context.json`` of all rounds.
     """
     table = pd.read_csv(summary, keep_default_na=False)
     outcomes = [
@@ -180,7 +191,7 @@ def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] 
     for launches in map(pd.read_parquet, throughput):
         for row in launches.itertuples():
             outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
-    outcomes += [("a study", "error", reason) for reason in lost]
+    outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
     bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
     failed = [outcome for outcome in bad if outcome[1] in FAILURES]
     lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
@@ -193,4 +204,4 @@ def verdict(summary: Path, throughput: Sequence[Path] = (), lost: Sequence[str] 
         proven = int(table["status"].isin(PROVEN).sum())
         head = f"{proven} runs measured, every answer proven right"
         head += f"; not finished: {named}" if bad else ""
-    return "\n".join([head, *lines, ""])
+    return "\n".join([head, *lines, *drift_warnings(read_contexts(contexts)), ""])
