@@ -106,7 +106,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
     for y, (_, line) in enumerate(ordered.iterrows()):
         style = looks[line["variant"]]
         median, low, high = line[["median_ms", "ci95_low_ms", "ci95_high_ms"]]
-        if low < high:
+        if low < high and not 1 < line["sources"] < FEWEST:  # old summaries have intervals of fewer
             span = [[median - low], [high - median]]
             axes.errorbar(median, y, xerr=span, fmt="none", color=style.colour, capsize=2.5)
         axes.plot(median, y, linestyle="", markersize=6 if style.is_open else 5, zorder=3, **style.points)
