@@ -9,7 +9,7 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize report results lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa report results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -34,6 +34,11 @@ kill-test: .venv/ready  ## kill a tiny run COUNT times at random points; each ti
 
 sanitize: .venv/ready  ## every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
 	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
+
+aa: SUITE = aa-host
+aa: .venv/ready  ## runs of one program under several names must not be told apart; SUITE=aa for a GPU
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.all_runs config/suites/$(SUITE).yaml
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.aa config/suites/$(SUITE).yaml
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -12,6 +13,7 @@ from relaxometer.report import papers, targets
 from relaxometer.report.catalogue import Inputs, exhibits
 from relaxometer.report.catalogue import targets as wanted
 from relaxometer.report.papers.hybrid_bfs import graph500_results
+from synthetic_runs import searches
 
 ROOT = Path(__file__).parents[2]
 CAPTIONS = ROOT / "workflow/report"
@@ -135,9 +137,9 @@ def test_figures_do_not_depend_on_the_code_of_the_plan():
 
 def test_inputs_select_the_searches_of_a_graph(tmp_path):
     path = tmp_path / "timings.csv"
-    path.write_text(
-        "problem,graph,variant\nsssp,town,a\nsssp,town,b\nbfs,town,a\nsssp,village,a\n", encoding="utf-8"
-    )
+    town = [searches("a", [1.0]), searches("b", [1.0]), searches("a", [1.0], problem="bfs")]
+    runs = pd.concat([*town, searches("a", [1.0], graph="village")])
+    runs[runs["repetition"] == 0].to_csv(path, index=False)
     inputs = Inputs({"timings": str(path)}, {}, "town")
     assert len(inputs.searches()) == 3
     assert inputs.searches("sssp")["variant"].tolist() == ["a", "b"]

@@ -23,7 +23,7 @@ FINISHED_AFTER = 5
 
 TARGETS = ("results/summary.csv", "results/verdict.txt")
 FEW = {**dict.fromkeys(solver_names("sssp"), False), "conventional": {}, "dijkstra-cpu": {}}
-UNEQUAL = "_ms$|^mteps$"
+UNEQUAL = "_ms$|^mteps"
 """Columns that no two runs share."""
 
 pytestmark = pytest.mark.slow

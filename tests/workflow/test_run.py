@@ -53,8 +53,8 @@ def test_the_summary_has_an_ok_line_for_every_variant(finished):
     assert (summary["sources"] == 3).all()
     assert (summary["repetitions"] == 2).all()
     assert (summary["median_ms"] > 0).all()
-    assert (summary["ci95_low_ms"] <= summary["median_ms"]).all()
-    assert (summary["median_ms"] <= summary["ci95_high_ms"]).all()
+    assert summary[["ci95_low_ms", "ci95_high_ms"]].isna().all(axis=None), "three sources are too few"
+    assert (summary["mteps_harmonic"] > 0).all()
     assert summary.loc["dijkstra-cpu", "device_kind"] == "cpu"
     assert summary.loc["adaptive", "device_kind"] == "host"
 

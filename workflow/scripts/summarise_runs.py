@@ -1,5 +1,6 @@
 """Write one line for each run, also for those that could not be made."""
 
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -9,6 +10,11 @@ from relaxometer.core.scripting import job
 from relaxometer.results.gather import summarise
 
 with job(snakemake):
-    table = summarise(pq.read_table(snakemake.input[0]), snakemake.params.lost)
+    # Runs, and so the gathered searches, are made after the graphs.
+    graphs = [
+        json.loads(file.read_text(encoding="utf-8")) for file in Path("results/graphs").glob("*/graph.json")
+    ]
+    directed = {graph["name"]: bool(graph.get("directed", True)) for graph in graphs}
+    table = summarise(pq.read_table(snakemake.input[0]), snakemake.params.lost, directed)
     with replacing(Path(snakemake.output[0])) as temporary:
         table.to_csv(temporary, index=False, float_format="%.6g")

@@ -26,6 +26,7 @@ from relaxometer.core.files import replacing
 from relaxometer.report import figures, papers
 from relaxometer.report.figures import style
 from relaxometer.results.gather import gather
+from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class Inputs:
 
     @cached_property
     def timings(self) -> pd.DataFrame:
-        """The gathered searches of all runs."""
-        return self.table("timings")
+        """The gathered searches of all runs, with the spread between processes of each run's class."""
+        return with_processes(self.table("timings"))
 
     def searches(
         self, problem: str = "", *, variants: Sequence[str] | None = None, without: Sequence[str] = ()

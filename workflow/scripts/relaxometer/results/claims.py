@@ -1,34 +1,45 @@
-"""Published claims compared with measured values: ratio and direction."""
+"""Published claims compared with measured values.
+
+`verdict` holds the rule by which each claim is judged; docs/statistics.md explains it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_validator
 
 from relaxometer.core.validation import validated
 from relaxometer.core.yaml_files import read_yaml
+from relaxometer.results.processes import ASSUMED, part_of, with_processes
 from relaxometer.results.samples import (
     EMULATED,
+    extract_min_method,
     gaining_band,
     median_extract_min,
     paired,
+    ratio_estimate,
     share_at_or_under,
     source_times,
     updated_counts,
 )
-from relaxometer.results.statistics import is_faster
+from relaxometer.results.statistics import FEWEST, Estimate, log_mean, log_ratio_of_means, median_of
 
 COLUMNS = [
     *("id", "source", "where", "text", "graph", "quantity"),
-    *("claimed", "measured", "unit", "ratio", "verdict"),
+    *("claimed", "measured", "low", "high", "unit", "ratio", "verdict"),
     *("tolerance", "direction", "device", "device_kind"),
 ]
+
+
+RESAMPLES = 2_000
+"""Of a bootstrap."""
 
 
 class Claim(BaseModel):
@@ -137,13 +148,22 @@ class Measured:
     ----------
     value : float
     origin : Origin
-    side : {-1, 0, 1}, optional
-        The tested order of the value and the claim's baseline: lower, equal or higher.
+    interval : tuple of (low, high), optional
+        The 95% interval; NaN if there are too few samples for one. Without it the value is exact, as a count.
     """
 
     value: float
     origin: Origin = NOWHERE
-    side: int | None = None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval, both the value if it is exact."""
+        return self.interval or (self.value, self.value)
+
+
+def _estimated(estimate: Estimate, origin: Origin) -> Measured:
+    return Measured(estimate.value, origin, estimate.interval())
 
 
 def load_claims(path: Path) -> list[Claim]:
@@ -156,6 +176,8 @@ def load_claims(path: Path) -> list[Claim]:
 
 def compare_claims(claims: Sequence[Claim], evidence: Evidence) -> pd.DataFrame:
     """Return one row per claim with the columns `COLUMNS`."""
+    if len(evidence.timings):
+        evidence = replace(evidence, timings=with_processes(evidence.timings))
     return pd.DataFrame([_line(claim, evidence) for claim in claims], columns=COLUMNS)
 
 
@@ -170,6 +192,7 @@ def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
         claim.model_dump()
         | {
             "measured": measured.value,
+            **dict(zip(("low", "high"), measured.ends, strict=True)),
             "ratio": measured.value / claim.claimed if claim.claimed else None,
             "verdict": verdict(claim, measured),
         }
@@ -177,40 +200,77 @@ def _line(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     )
 
 
+SAME, EXCEEDED, LESS, OPPOSITE = "same", "exceeded", "less than claimed", "opposite"
+NO_GAIN, NO_LOSS, UNDECIDED = "no gain shown", "no loss shown", "undecided"
+
+
 def verdict(claim: Claim, measured: Measured) -> str:
-    """Describe how a measured value compares with its claim.
+    """Judge a claim by the interval of the measured value.
+
+    The range of a claim is its value up to the tolerance, as far as it lies on the claimed side of `against`.
+    A claim of a direction only has that whole side as its range. An exact value is an interval without width.
 
     Returns
     -------
     str
-        "same" within the claim's tolerance; "same direction", "opposite" or "no difference shown" if the
-        claim has a direction; "faster here", "slower here" or "differs" if it only gives a value.
+        - "same": the interval lies in the claim's range;
+        - "exceeded": it lies beyond the range, on the claimed side, or above it if no side is claimed;
+        - "less than claimed": short of the range, but on the claimed side of `against`, or below the range if
+          no side is claimed;
+        - "opposite": on the other side of `against`;
+        - "no gain shown", or "no loss shown" if it is claimed to be lower: the interval holds `against` and
+          does not reach a claimed value's range;
+        - "undecided": the interval holds another bound of the range, or there are too few samples for one;
+        - times are "faster here" or "slower here", and claims of no difference "differs: x is faster".
     """
-    close = claim.claimed is not None and abs(measured.value / claim.claimed - 1) <= claim.tolerance
+    low, high = measured.ends
+    if np.isnan(low) or np.isnan(high):
+        return f"{UNDECIDED}: fewer than {FEWEST} samples"
+    if claim.direction == "lower":  # mirrored, so that the claimed side is above
+        low, high, against = -high, -low, -claim.against
+    else:
+        against = claim.against
+    bounds = _range(claim, against)
+    if bounds[0] <= low and high <= bounds[1]:
+        return SAME
+    if low > bounds[1] or high < bounds[0]:
+        beyond = low > bounds[1]
+        if claim.direction in (None, "equal"):
+            return _outside(claim, beyond)
+        if beyond:
+            return EXCEEDED
+        if high < against:
+            return OPPOSITE
+        return LESS if low > against else _nothing_shown(claim)
+    if claim.direction in ("higher", "lower") and low <= against and claim.claimed is None:
+        return _nothing_shown(claim)
+    return UNDECIDED
+
+
+def _range(claim: Claim, against: float) -> tuple[float, float]:
+    """Return the claim's range, mirrored if it claims a lower value."""
+    beyond = float(np.nextafter(against, np.inf))
+    if claim.claimed is None:
+        return beyond, float("inf")
+    low, high = claim.claimed * (1 - claim.tolerance), claim.claimed * (1 + claim.tolerance)
+    if claim.direction == "lower":
+        low, high = -high, -low
+    return (max(low, beyond) if claim.direction in ("higher", "lower") else low), high
+
+
+def _outside(claim: Claim, above: bool) -> str:
+    """Say on which side of its range a value lies whose claim has none."""
     if claim.direction == "equal":
-        faster = claim.of if measured.value > 1 else claim.over
-        return "same" if close or measured.side == 0 else f"differs: {faster} is faster"
-    if claim.direction is None:
-        return "same" if close else _difference(claim, measured)
-    wanted = 1 if claim.direction == "higher" else -1
-    side = measured.side if measured.side is not None else _side(measured.value, claim.against, wanted)
-    if side == 0:
-        return "no difference shown"
-    if side != wanted:
-        return "opposite"
-    return "same" if close else "same direction"
+        return f"differs: {claim.of if above else claim.over} is faster"
+    if claim.quantity in ("mean_time", "step_time"):
+        return "slower here" if above else "faster here"
+    if claim.quantity == "mean_rate":
+        return "faster here" if above else "slower here"
+    return EXCEEDED if above else LESS
 
 
-def _difference(claim: Claim, measured: Measured) -> str:
-    if claim.quantity not in ("mean_time", "mean_rate") or claim.claimed is None:
-        return "differs"
-    faster = (measured.value < claim.claimed) == (claim.quantity == "mean_time")
-    return "faster here" if faster else "slower here"
-
-
-def _side(value: float, against: float, wanted: int) -> int:
-    """Return the side of `against` that a value lies on; equality counts as the wanted side."""
-    return wanted if value == against else (1 if value > against else -1)
+def _nothing_shown(claim: Claim) -> str:
+    return NO_LOSS if claim.direction == "lower" else NO_GAIN
 
 
 def graph_property(claim: Claim, evidence: Evidence) -> Measured:
@@ -239,30 +299,43 @@ def share_of_phases(claim: Claim, evidence: Evidence) -> Measured:
 def mean_time(claim: Claim, evidence: Evidence) -> Measured:
     """Average the time of the variant `of` over sources, in milliseconds."""
     times = evidence.times(claim.graph, claim.of)
-    return Measured(float(times["time_ms"].mean()), _origin(times))
+    return _estimated(log_mean(times["time_ms"], part_of(times)), _origin(times))
 
 
 def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
     """Average the arcs of the graph per second of a search of the variant `of` over sources."""
     times = evidence.times(claim.graph, claim.of)
     rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
-    return Measured(float(rates.mean()), _origin(times))
+    return _estimated(log_mean(rates, part_of(times)), _origin(times))
 
 
 def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the spread of `of` over sources by that of `over`: largest less least time, over the mean.
+    """Divide the spread of `of` over sources by that of `over`: the standard deviation over the mean.
 
-    The two may run on different devices, since a spread has no unit.
+    Both are over the sources that the two share, since a spread depends on them. The two may run on
+    different devices, since it has no unit. The interval is a bootstrap of the sources.
     """
     times = [evidence.times(claim.graph, variant) for variant in (claim.of, claim.over)]
-    spreads = [np.ptp(one["time_ms"]) / one["time_ms"].mean() for one in times]
-    if not spreads[1]:
-        raise NotMeasured(f"{claim.over} was run from one source on {claim.graph}")
-    return Measured(float(spreads[0] / spreads[1]), _origin(times[0]))
+    shared = np.column_stack(paired(*times))
+    if len(shared) < 2 or not np.ptp(shared[:, 1]):
+        raise NotMeasured(f"{claim.of} and {claim.over} share too few sources on {claim.graph}")
+
+    def quotient(samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        spreads = samples.std(axis=-2) / samples.mean(axis=-2)
+        found: npt.NDArray[np.float64] = spreads[..., 0] / spreads[..., 1]
+        return found
+
+    value, origin = float(quotient(shared)), _origin(times[0])
+    if len(shared) < FEWEST:
+        return Measured(value, origin, (float("nan"), float("nan")))
+    drawn = np.random.default_rng(0).integers(len(shared), size=(RESAMPLES, len(shared)))
+    with np.errstate(invalid="ignore"):  # a draw may hold one source only, which has no spread
+        low, high = np.nanquantile(quotient(shared[drawn]), [0.025, 0.975])
+    return Measured(value, origin, (float(low), float(high)))
 
 
 def speedup(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the mean time of `over` by that of `of`, over the same sources; a paired test gives the side."""
+    """Divide the mean time of `over` by that of `of`, over the same sources."""
     candidate = evidence.times(claim.graph, claim.of)
     baseline = evidence.times(claim.graph, claim.over)
     return _speedup(claim, candidate, baseline, _origin(pd.concat([candidate, baseline])))
@@ -286,17 +359,17 @@ def _speedup(claim: Claim, candidate: pd.DataFrame, baseline: pd.DataFrame, orig
     ours, theirs = paired(candidate, baseline)
     if ours.empty:
         raise NotMeasured(f"{claim.of} and {claim.over} share no source on {claim.graph}")
-    side = int(is_faster(ours, theirs)[0]) - int(is_faster(theirs, ours)[0])
-    return Measured(float(theirs.mean() / ours.mean()), origin, side)
+    processes = (part_of(candidate), part_of(baseline))
+    return _estimated(log_ratio_of_means(theirs, ours, *processes), origin)
 
 
 def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
-    """Measure the band of thresholds in which `of` is proven faster than `over`, in microseconds."""
+    """Measure the band of thresholds in which `of` is shown to be faster than `over`, in microseconds."""
     sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
     baseline = evidence.times(claim.graph, claim.over)
     origin = _origin(pd.concat([sweep, baseline]))
     band = gaining_band(sweep, baseline)
-    return Measured(band[1] - band[0] if band else 0.0, origin, side=1 if band else -1)
+    return Measured(band[1] - band[0] if band else 0.0, origin)
 
 
 def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
@@ -308,12 +381,15 @@ def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
 
 def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the time of an ExtractMin by `over` by that by `of`, on `at` values."""
-    times = _extract_min_times(claim, evidence)
-    for method in (claim.of, claim.over):
-        if method not in times.index:
+    _extract_min_times(claim, evidence)  # raises NotMeasured
+    trials = extract_min_method(pd.DataFrame(evidence.extract_min))
+    trials = trials[(trials["values"] == claim.at) & (trials["device_kind"] != EMULATED)]
+    times = {method: trials[trials["method"] == method] for method in (claim.of, claim.over)}
+    for method, rows in times.items():
+        if rows.empty:
             raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
-    time_us = times["time_us"]
-    return Measured(float(time_us[claim.over] / time_us[claim.of]), _origin(times.loc[[claim.of]]))
+    ours, theirs = (median_of(rows["time_ms"], ASSUMED) for rows in times.values())
+    return _estimated(theirs.over(ours), _origin(times[claim.of]))
 
 
 def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
@@ -335,22 +411,13 @@ def step_time(claim: Claim, evidence: Evidence) -> Measured:
         raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
     if (rows["device_kind"] == EMULATED).any():
         raise NotMeasured("emulated time")
-    return Measured(float(rows["time_ms"].mean()), _origin(rows))
+    return _estimated(log_mean(rows["time_ms"], ASSUMED), _origin(rows))
 
 
 def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the median time of `over`, on the CPU, by that of `of`, from the root of a flow graph.
-
-    A variant counts as faster if all its repetitions are faster than all of the other.
-    """
-    evidence.times(claim.graph, claim.of)  # raises NotMeasured
-    _cpu_times(claim, evidence)
-    searches = evidence.timings.query("graph == @claim.graph and status == 'ok'")
-    ours, theirs = (searches[searches["variant"] == variant] for variant in (claim.of, claim.over))
-    faster = ours["time_ms"].max() < theirs["time_ms"].min()
-    slower = ours["time_ms"].min() > theirs["time_ms"].max()
-    value = float(theirs["time_ms"].median() / ours["time_ms"].median())
-    return Measured(value, _origin(ours), int(faster) - int(slower))
+    """Divide the median time of `over`, on the CPU, by that of `of`, from the root of a flow graph."""
+    candidate = evidence.times(claim.graph, claim.of)
+    return _estimated(ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate))
 
 
 def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
@@ -405,6 +472,7 @@ def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
             "Graph": measured["graph"],
             "Claimed": _with_unit(measured, "claimed"),
             "Measured": _with_unit(measured, "measured"),
+            "95% interval": _intervals(measured),
             "Ratio": [f"{ratio:.2f}" if pd.notna(ratio) else "" for ratio in measured["ratio"]],
             "Verdict": measured["verdict"],
         }
@@ -420,3 +488,9 @@ def _with_unit(claims: pd.DataFrame, column: str) -> list[str]:
         f"{value:,{'.4g' if abs(value) < 1e4 else '.0f'}} {unit}".strip() if pd.notna(value) else ""
         for value, unit in values
     ]
+
+
+def _intervals(claims: pd.DataFrame) -> list[str]:
+    """Return "low to high", or nothing for exact values and where there are too few samples."""
+    ends = zip(claims["low"].astype(float), claims["high"].astype(float), strict=True)
+    return [f"{low:,.4g} to {high:,.4g}" if low < high else "" for low, high in ends]

@@ -12,26 +12,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
+from relaxometer.results import rows as tables
 from relaxometer.results.contexts import drift_warnings, read_contexts
-from relaxometer.results.statistics import bootstrap_median
+from relaxometer.results.graph500_result import rate_statistics, traversed_edges
+from relaxometer.results.processes import with_processes
+from relaxometer.results.samples import run_estimate, source_times
 
-KEY = ["problem", "graph", "variant"]
+KEY, FAILURES, PROVEN = tables.KEY, tables.FAILURES, tables.PROVEN
 
 SUMMARY = [
     *(*KEY, "device_kind", "device", "status", "reason", "sources", "repetitions"),
-    *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "phases", "certified"),
+    *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "mteps_harmonic", "phases", "certified"),
     *("prepare_ms", "class", "rival", "version"),
 ]
-"""Columns of ``summary.csv``."""
+"""Columns of ``summary.csv``.
 
-FAILURES = {"error", "invalid"}
-"""Statuses that fail the whole workflow at its end."""
+``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
+mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
+"""
 
 SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom", "error", "invalid"]
 """Statuses from best to worst; a variant has the worst of its rows."""
-
-PROVEN = ["ok", "disputed"]
-"""Statuses of searches whose answer is proven; the times of disputed ones are by our own clock."""
 
 UNTIMED = FAILURES | {"unproven"}
 """Statuses without a time in the summary."""
@@ -100,7 +101,9 @@ def _class_of(context: Mapping[str, Any]) -> str:
     return "cpu-1" if context.get("parameters", {}).get("threads", 1) == 1 else "cpu-all"
 
 
-def summarise(timings: pa.Table, lost: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
+def summarise(
+    timings: pa.Table, lost: Sequence[Mapping[str, Any]] = (), directed: Mapping[str, bool] | None = None
+) -> pd.DataFrame:
     """Return one line per (problem, graph, variant), in the order of the runs.
 
     Parameters
@@ -110,6 +113,8 @@ def summarise(timings: pa.Table, lost: Sequence[Mapping[str, Any]] = ()) -> pd.D
     lost : sequence of mapping
         The columns of `KEY` and ``reason`` of runs that could not be made, and ``rival`` and ``class`` of
         rivals.
+    directed : mapping of str to bool, optional
+        By graph, whether it is directed; graphs that are not named are.
 
     Returns
     -------
@@ -117,9 +122,10 @@ def summarise(timings: pa.Table, lost: Sequence[Mapping[str, Any]] = ()) -> pd.D
         Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
         answer was proven right.
     """
-    frame = timings.to_pandas()
+    frame = with_processes(timings.to_pandas())
     lines = [
-        _summary_line(dict(zip(KEY, key, strict=True)), rows) for key, rows in frame.groupby(KEY, sort=False)
+        _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
+        for _, rows in frame.groupby(KEY, sort=False)
     ]
     return pd.DataFrame([*lines, *map(_lost_line, lost)], columns=SUMMARY)
 
@@ -129,36 +135,39 @@ def _lost_line(run: Mapping[str, Any]) -> dict[str, Any]:
     return {**nothing, **run}
 
 
-def _summary_line(key: dict[str, Any], rows: pd.DataFrame) -> dict[str, Any]:
+def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
     worst, first = max(rows["status"], key=SEVERITY.index), rows.iloc[0]
     reasons = rows.loc[rows["status"] == worst, "reason"]
     good = rows[rows["status"].isin(PROVEN)]
-    line = {
-        **key,
-        "device_kind": first["device_kind"],
-        "device": first["device"],
+    timed = worst not in UNTIMED and len(good) > 0
+    return {
+        **{key: first[key] for key in [*KEY, "device_kind", "device"]},
         "status": worst,
         "reason": reasons.iloc[0],
         "sources": good["source"].nunique(),
         "repetitions": rows["repetition"].nunique(),
-    }
-    if worst in UNTIMED or good.empty:
-        times = dict.fromkeys(("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "phases"), np.nan)
-    else:
-        median, low, high = bootstrap_median(good.groupby("source")["time_ms"].median())
-        times = {
-            "median_ms": median,
-            "ci95_low_ms": low,
-            "ci95_high_ms": high,
-            "mteps": float((good["reached_arcs"] / good["time_ms"]).median() / 1e3),
-            "phases": good["phases"].median(),
-        }
-    return {
-        **line,
-        **times,
+        **(_times(good, directed) if timed else {}),
         "certified": len(good) / len(rows) if worst != "unproven" else 0.0,
         **{key: first.get(key) for key in ("prepare_ms", "class", "rival")},
         "version": first.get("parameter_version"),
+    }
+
+
+def _times(good: pd.DataFrame, directed: bool) -> dict[str, float]:
+    """Return the columns of a run's times and rates from its proven searches."""
+    times = source_times(good)
+    median = run_estimate(times)
+    low, high = median.interval()
+    edges = traversed_edges(good, directed=directed).groupby(good["source"]).first()
+    rates = (edges[edges > 0] / times.set_index("source")["time_ms"] / 1e3).dropna()
+    statistics = rate_statistics(rates.to_numpy(dtype=np.float64)) if len(rates) else {}
+    return {
+        "median_ms": float(times["time_ms"].median()),
+        "ci95_low_ms": low,
+        "ci95_high_ms": high,
+        "mteps": statistics.get("median", np.nan),
+        "mteps_harmonic": statistics.get("harmonic_mean", np.nan),
+        "phases": good["phases"].median(),
     }
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from relaxometer.results.gather import KEY, PROVEN
-from relaxometer.results.samples import IDENTITY, is_emulated, paired, source_times
-from relaxometer.results.statistics import bootstrap_median, is_faster
+from relaxometer.results.processes import with_processes
+from relaxometer.results.rows import KEY, PROVEN
+from relaxometer.results.samples import (
+    IDENTITY,
+    Comparison,
+    compared,
+    is_emulated,
+    run_estimate,
+    source_times,
+)
+from relaxometer.results.statistics import FEWEST
 
 RACE = ["problem", "graph"]
 
-OURS, RIVAL, NEITHER = "ours", "rival", "neither"
+OURS, RIVAL, NEITHER, TOO_FEW = "ours", "rival", "neither", "too few"
 
 SIDES = {False: OURS, True: RIVAL}
 """The two sides of a race by the column ``rival``."""
@@ -26,19 +35,23 @@ WINNERS = [
 ]
 """Columns of :func:`winners`."""
 
+RANKED = [*KEY, "rank", "median_ms", "low_ms", "high_ms", "sources"]
+"""Columns of :func:`ranking`."""
+
 
 def finishers(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the :func:`source_times` of the runs in real time that proved an answer for every search.
 
     Other runs win nothing: their times are of the searches that they could finish.
     """
+    timings = with_processes(timings)
     keys = [timings[column] for column in KEY]
     finished = timings["status"].isin(PROVEN).groupby(keys).transform("all")
     return source_times(timings[finished & ~is_emulated(timings)])
 
 
-def common_medians(times: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per run with its median time over the sources that all runs of its race share.
+def common(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the sources that all runs of a race share.
 
     Parameters
     ----------
@@ -46,8 +59,12 @@ def common_medians(times: pd.DataFrame) -> pd.DataFrame:
         Rows of :func:`finishers`.
     """
     runs = times.groupby([*RACE, "source"])["variant"].transform("nunique")
-    shared = times[runs == times.groupby(RACE)["variant"].transform("nunique")]
-    return shared.groupby(IDENTITY, sort=False)["time_ms"].median().reset_index()
+    return times[runs == times.groupby(RACE)["variant"].transform("nunique")]
+
+
+def common_medians(times: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per run with its median time over :func:`common` sources."""
+    return common(times).groupby(IDENTITY, sort=False)["time_ms"].median().reset_index()
 
 
 def relative_times(timings: pd.DataFrame) -> pd.DataFrame:
@@ -57,20 +74,70 @@ def relative_times(timings: pd.DataFrame) -> pd.DataFrame:
     return medians.assign(ratio=medians["time_ms"] / best)
 
 
+def enough(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the runs with `FEWEST` samples: sources or, where there are none, repetitions."""
+    sources = times.groupby(KEY)["source"].transform("nunique")
+    return times[np.maximum(sources, times["repeats"]) >= FEWEST]
+
+
+def ranking(timings: pd.DataFrame) -> pd.DataFrame:
+    """Rank the finishers of each race by their medians over the sources that all of the ranked share.
+
+    In the order of medians, a run opens a new rank if it is shown to be slower than the first run of the rank
+    before; otherwise it shares that rank. Its number is one more than the runs above the rank. So ranks never
+    contradict the medians. All pairs of runs of a race count as comparisons.
+
+    Without a rank are runs with fewer than `FEWEST` samples, all runs of a race whose common sources are
+    fewer, and a run without anything to compare it with.
+
+    Returns
+    -------
+    DataFrame
+        Columns `RANKED`, in the order of ranks: the median with its interval, and the number of sources.
+    """
+    times = enough(finishers(timings))
+    rows = [row for _, of_race in times.groupby(RACE, sort=False) for row in _ranked(of_race)]
+    return pd.DataFrame(rows, columns=RANKED)
+
+
+def _ranked(times: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of :func:`ranking` of a race; none if nobody can be ranked."""
+    runs = {str(name): rows for name, rows in common(times).groupby("variant", sort=False)}
+    medians = {name: rows["time_ms"].median() for name, rows in runs.items()}
+    order = sorted(runs, key=lambda name: medians[name])
+    pairs = list(combinations(order, 2))
+    found = compared([(runs[faster], runs[slower]) for faster, slower in pairs])
+    if not found or min(one.ratio.n for one in found) < FEWEST:
+        return []
+    shown = {pair for pair, one in zip(pairs, found, strict=True) if one.side > 0}
+    ranked: list[dict[str, Any]] = []
+    leader, rank = order[0], 1
+    for place, name in enumerate(order, start=1):
+        if (leader, name) in shown:
+            leader, rank = name, place
+        estimate = run_estimate(runs[name])
+        low, high = estimate.interval()
+        key = {column: runs[name][column].iloc[0] for column in KEY}
+        shown_ms = {"median_ms": medians[name], "low_ms": low, "high_ms": high}
+        ranked.append({**key, "rank": rank, **shown_ms, "sources": len(runs[name])})
+    return ranked
+
+
 def winners(timings: pd.DataFrame) -> pd.DataFrame:
     """Compare the best variant with the best rival of each race in which somebody finished.
 
-    The best of a side has the least median time over the sources that all finishers share. The two are then
-    compared over all sources that both have.
+    The best of a side has the least median time over the sources that all finishers share, of those with
+    `FEWEST` samples if there are any. The two are then compared over all sources that both have.
 
     Returns
     -------
     DataFrame
         Columns `WINNERS`: of each side the name, class, version, median time and preparation, missing if
         nobody of that side finished; ``ratio``, the median over sources of the rival's time over ours, with
-        its 95% bootstrap interval; and ``winner``: "ours", "rival", "neither" where the paired test does not
-        tell them apart, or missing if one side is.
+        its 95% interval; and ``winner``: "ours", "rival", "neither" where no difference is shown, "too few"
+        where they have too few samples for a verdict, or missing if one side is.
     """
+    timings = with_processes(timings)
     runs = timings.drop_duplicates(KEY).set_index(KEY)
     times = finishers(timings)
     rows = [_race(of_race, runs) for _, of_race in times.groupby(RACE, sort=False)]
@@ -79,41 +146,50 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
 
 def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
     """Return a row of :func:`winners` from the times of all finishers of a race."""
-    medians = common_medians(times).sort_values("time_ms", kind="stable")
-    best = {
-        SIDES[bool(one["rival"])]: one
-        for one in medians.drop_duplicates("rival").to_dict("records")  # the fastest of each side
-    }
+    best = _best_of_sides(times)
     sides = {side: times[times["variant"] == one["variant"]] for side, one in best.items()}
     row: dict[str, Any] = {column: times[column].iloc[0] for column in RACE}
     if len(sides) == 2:
-        ours, theirs = paired(sides[OURS], sides[RIVAL])
-        row |= _comparison(ours, theirs)
-        shown = {OURS: ours, RIVAL: theirs}
-    else:
-        shown = {side: of_side["time_ms"] for side, of_side in sides.items()}
+        shared = sides[OURS].merge(sides[RIVAL]["source"], on="source")["source"]
+        sides = {side: rows[rows["source"].isin(shared)] for side, rows in sides.items()}
+        found, winner = _verdict(sides[OURS], sides[RIVAL], times)
+        low, high = found.ratio.interval()
+        row |= {"sources": found.ratio.n, "ratio": found.ratio.value, "winner": winner}
+        row |= {"ratio_low": low, "ratio_high": high}
     for side, one in best.items():
         run = runs.loc[tuple(one[column] for column in KEY)]
         row |= {
             side: one["variant"],
             f"{side}_class": one["class"],
             f"{side}_version": run.get("parameter_version"),
-            f"{side}_ms": float(shown[side].median()),
+            f"{side}_ms": float(sides[side]["time_ms"].median()),
             f"{side}_prepare_ms": float(run.get("prepare_ms", np.nan)),
         }
     return row
 
 
-def _comparison(ours: pd.Series, theirs: pd.Series) -> dict[str, Any]:
-    """Return the columns that compare two finishers over their common sources.
+def _best_of_sides(times: pd.DataFrame) -> dict[str, dict[Any, Any]]:
+    """Return the fastest run of each side, by side."""
+    ample = enough(times)
+    full = times["rival"].isin(ample["rival"].unique())
+    candidates = pd.concat([ample, times[~full]])  # a side without enough samples takes part as it is
+    medians = common_medians(candidates).sort_values("time_ms", kind="stable")
+    return {SIDES[bool(one["rival"])]: one for one in medians.drop_duplicates("rival").to_dict("records")}
 
-    Nobody wins where the test and the median of the quotients point in opposite directions.
+
+def _verdict(ours: pd.DataFrame, theirs: pd.DataFrame, times: pd.DataFrame) -> tuple[Comparison, str]:
+    """Compare two finishers of a race as two of all the pairs in it, and say who wins.
+
+    Nobody wins where the medians over the same sources point in the other direction.
     """
-    ratio, low, high = bootstrap_median(theirs / ours)
-    winner = NEITHER
-    if ratio > 1 and is_faster(ours, theirs)[0]:
-        winner = OURS
-    elif ratio < 1 and is_faster(theirs, ours)[0]:
-        winner = RIVAL
-    interval = {"ratio_low": low, "ratio_high": high} if len(ours) > 1 else {}
-    return {"sources": len(ours), "ratio": ratio, "winner": winner, **interval}
+    runs = [rows for _, rows in enough(times).groupby("variant", sort=False)]
+    others = [
+        pair
+        for pair in combinations(runs, 2)
+        if {rows["variant"].iloc[0] for rows in pair} != {ours["variant"].iloc[0], theirs["variant"].iloc[0]}
+    ]
+    found = compared([(ours, theirs), *others])[0]
+    if found.ratio.n < FEWEST:
+        return found, TOO_FEW
+    shown = np.sign(theirs["time_ms"].median() - ours["time_ms"].median())
+    return found, {1: OURS, -1: RIVAL}.get(found.side if found.side == shown else 0, NEITHER)

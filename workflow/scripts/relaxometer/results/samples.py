@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from relaxometer.results.gather import FAILURES, KEY, PROVEN
-from relaxometer.results.statistics import is_faster
+from relaxometer.problems.problem import load_problem
+from relaxometer.results.processes import PROCESS, part_of, with_processes
+from relaxometer.results.rows import FAILURES, KEY, PROVEN
+from relaxometer.results.statistics import (
+    FEWEST,
+    SIGNIFICANCE,
+    Estimate,
+    Part,
+    holm,
+    log_median,
+)
 
 IDENTITY = [*KEY, "kernel", "device_kind", "device", "class", "rival"]
 """Columns that identify a run in every gathered table."""
@@ -60,15 +72,46 @@ def on_one_clock(rows: pd.DataFrame) -> pd.DataFrame:
     return rows if emulated.all() else rows[~emulated]
 
 
+REPEATED = ["repeats", "repeats_variance"]
+"""Where all searches of a run are the same: the number of repetitions, and the variance of their median."""
+
+
 def source_times(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the median time over repetitions, one row per run and source.
+    """Return the median time over repetitions, then over rounds, one row per run and source.
 
     Unfinished and unproven searches and failed variants are left out; of a rival whose clock is disputed,
-    times are ours.
+    times are ours. The columns :data:`relaxometer.results.processes.PROCESS` and `REPEATED` serve
+    :func:`run_estimate` and :func:`ratio_estimate`; `REPEATED` is 0 where searches have sources.
     """
+    timings = with_processes(timings)
     finished = proven(timings, timings)
     finished = finished[finished["status"].isin(PROVEN)]
-    return finished.groupby([*IDENTITY, "source"], sort=False)["time_ms"].median().reset_index()
+    run = [*IDENTITY, *PROCESS]
+    rounds = finished.groupby([*run, "source", "round"], sort=False)["time_ms"].median()
+    times = rounds.groupby(level=[*run, "source"], sort=False).median().reset_index()
+    found = [
+        (*rows[KEY].iloc[0], *_repeated(rows))
+        for _, rows in finished.groupby(KEY, sort=False)
+        if _is_one_search(rows)
+    ]
+    repeated = pd.DataFrame(found, columns=[*KEY, *REPEATED]).astype(dict.fromkeys(REPEATED, float))
+    return times.merge(repeated, on=KEY, how="left").fillna(dict.fromkeys(REPEATED, 0.0))
+
+
+def _is_one_search(rows: pd.DataFrame) -> bool:
+    """Return whether a run has one search only, and no more are to be had.
+
+    So it is with a batch, and with a flow graph that is solved from its entry. A run of shortest paths from
+    one source only is a sample of one.
+    """
+    problem = load_problem(rows["problem"].iloc[0])
+    return (problem.takes_batches or not problem.has_source) and rows["source"].nunique() == 1
+
+
+def _repeated(rows: pd.DataFrame) -> tuple[int, float]:
+    """Return the repetitions of a run of one search, and the variance of the logarithm of their median."""
+    times = rows["time_ms"]
+    return len(times), log_median(np.log(times))[1].variance
 
 
 def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
@@ -84,14 +127,127 @@ def paired(candidate: pd.DataFrame, baseline: pd.DataFrame) -> tuple[pd.Series, 
     return both["time_ms_candidate"], both["time_ms_baseline"]
 
 
-def compare(candidate: pd.DataFrame, baseline: pd.DataFrame) -> str:
-    """Compare two variants by a paired test, in words to put between their names; see :func:`paired`."""
-    ours, theirs = paired(candidate, baseline)
-    if is_faster(ours, theirs)[0]:
-        return f"is {theirs.mean() / ours.mean():.2f} times as fast as"
-    if is_faster(theirs, ours)[0]:
-        return f"takes {ours.mean() / theirs.mean():.2f} times as long as"
-    return "is not shown to differ from"
+@dataclass(frozen=True)
+class Sample:
+    """The logarithms of a run's times, one per source, for comparisons.
+
+    Parameters
+    ----------
+    sources : ndarray of shape (n_sources,), int64
+        Ascending.
+    logs : ndarray of shape (n_sources,), float64
+    process : Part
+        What processes have in the variance.
+    repeats : int
+        The number of repetitions if they are the sample, else 0.
+    repeated : Part
+        The variance of the median over them.
+    """
+
+    sources: npt.NDArray[np.int64]
+    logs: npt.NDArray[np.float64]
+    process: Part
+    repeats: int
+    repeated: Part
+
+    @property
+    def median(self) -> Estimate:
+        """The median over sources or, where all searches are the same, over repetitions."""
+        if self.repeats:
+            return Estimate(float(np.median(self.logs)), (self.repeated, self.process), self.repeats)
+        log, part = log_median(self.logs)
+        return Estimate(log, (part, self.process), len(self.logs))
+
+    def over(self, other: Sample) -> Estimate:
+        """Return the quotient of this run's time and another's; see :func:`ratio_estimate`."""
+        if self.repeats and other.repeats:
+            return self.median.over(other.median)
+        shared = np.intersect1d(self.sources, other.sources, assume_unique=True, return_indices=True)
+        if not len(shared[0]):
+            return Estimate(float("nan"), (), 0)
+        log, part = log_median(self.logs[shared[1]] - other.logs[shared[2]])
+        return Estimate(log, (part, self.process, other.process), len(shared[0]))
+
+
+def sample_of(rows: pd.DataFrame, column: str = "time_ms") -> Sample:
+    """Return the sample of a run from its rows of :func:`source_times`, or of another positive `column`."""
+    repeats, variance = rows[REPEATED].iloc[0]
+    order = np.argsort(rows["source"].to_numpy())
+    return Sample(
+        rows["source"].to_numpy(dtype=np.int64)[order],
+        np.log(rows[column].to_numpy(dtype=np.float64))[order],
+        part_of(rows),
+        int(repeats),
+        Part(float(variance), max(repeats - 1.0, 1.0)),
+    )
+
+
+def run_estimate(rows: pd.DataFrame, column: str = "time_ms") -> Estimate:
+    """Return the median of a run; see :func:`sample_of` and :attr:`Sample.median`."""
+    return sample_of(rows, column).median
+
+
+def ratio_estimate(candidate: pd.DataFrame, baseline: pd.DataFrame) -> Estimate:
+    """Return the time of the baseline over that of the candidate: above 1, the candidate is faster.
+
+    The median over common sources of the quotients of the two times from one source; where all searches are
+    the same, the quotient of the medians over repetitions.
+
+    Parameters
+    ----------
+    candidate, baseline : DataFrame
+        As in :func:`paired`.
+    """
+    return sample_of(baseline).over(sample_of(candidate))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run compared with another of the same race.
+
+    Parameters
+    ----------
+    ratio : Estimate
+        :func:`ratio_estimate`.
+    p_value : float
+        Corrected for the number of comparisons that were made together.
+    """
+
+    ratio: Estimate
+    p_value: float
+
+    @property
+    def side(self) -> int:
+        """1 if the candidate is shown to be faster, -1 if it is shown to be slower, 0 if neither is shown."""
+        return int(np.sign(self.ratio.log)) if self.p_value < SIGNIFICANCE else 0
+
+
+def compared(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> list[Comparison]:
+    """Compare pairs of runs of one race, candidate first, corrected for their number; see :func:`paired`."""
+    samples = {id(rows): sample_of(rows) for pair in pairs for rows in pair}
+    ratios = [samples[id(baseline)].over(samples[id(candidate)]) for candidate, baseline in pairs]
+    return [Comparison(*one) for one in zip(ratios, holm([one.p_value() for one in ratios]), strict=True)]
+
+
+def in_words_compared(pairs: Sequence[tuple[str, pd.DataFrame, str, pd.DataFrame]]) -> list[str]:
+    """Return a clause on each pair of runs, given with their names; see :func:`compared`."""
+    found = compared([(candidate, baseline) for _, candidate, _, baseline in pairs])
+    return [_in_words(name, one, other) for (name, _, other, _), one in zip(pairs, found, strict=True)]
+
+
+def _in_words(name: str, found: Comparison, other: str) -> str:
+    if found.ratio.n < FEWEST:
+        return f"{name} and {other}: not compared below {FEWEST} common sources"
+    if found.side == 0:
+        return f"{name} and {other}: no difference shown"
+    if found.side > 0:
+        return f"{name} is {_factor(found.ratio.value)} times as fast as {other}"
+    return f"{name} takes {_factor(1 / found.ratio.value)} times as long as {other}"
+
+
+def _factor(value: float) -> str:
+    """Format a factor above 1 with three digits or more."""
+    return f"{value:,.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
 
 
 def updated_counts(phases: pd.DataFrame) -> pd.DataFrame:
@@ -125,11 +281,13 @@ def gaining_band(sweep: pd.DataFrame, conventional: pd.DataFrame) -> tuple[float
     Returns
     -------
     tuple of (low, high) in microseconds, or None
-        The longest run of neighbouring thresholds that are each proven faster; None if none is.
+        The longest run of neighbouring thresholds that are each shown to be faster; None if none is.
     """
     bands: list[list[float]] = [[]]
-    for threshold, rows in sweep.groupby("to_all_us"):
-        if is_faster(*paired(rows, conventional))[0]:
+    points = dict(iter(sweep.groupby("to_all_us")))
+    found = compared([(rows, conventional) for rows in points.values()])
+    for threshold, one in zip(points, found, strict=True):
+        if one.side > 0:
             bands[-1].append(float(threshold))  # type: ignore[arg-type]
         elif bands[-1]:
             bands.append([])
@@ -151,11 +309,16 @@ def median_extract_min(trials: pd.DataFrame) -> pd.DataFrame:
         Columns ``method`` (``reduction-256`` for 256 threads), ``values``, ``device_kind``, ``device`` and
         ``time_us``.
     """
-    threads = trials["threads"].astype("Int64").astype("string")
-    named = trials.assign(method=trials["method"].where(threads.isna(), trials["method"] + "-" + threads))
+    named = extract_min_method(trials)
     keys = ["method", "values", "device_kind", "device"]
     medians = named.groupby(keys, sort=False)["time_ms"].median().reset_index()
     return medians.assign(time_us=medians.pop("time_ms") * 1e3)
+
+
+def extract_min_method(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return trials of an ExtractMin with the threads of a reduction in the name of its ``method``."""
+    threads = trials["threads"].astype("Int64").astype("string")
+    return trials.assign(method=trials["method"].where(threads.isna(), trials["method"] + "-" + threads))
 
 
 def in_words(rows: pd.DataFrame, column: str) -> str:

@@ -13,7 +13,8 @@ import pandas as pd
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
 from relaxometer.results.gather import FAILURES, SEVERITY
-from relaxometer.results.statistics import bootstrap_median
+from relaxometer.results.processes import ASSUMED
+from relaxometer.results.statistics import median_of
 
 PARTS = ("computing_ms", "communication_ms", "sent_bytes", "plain_bytes")
 """Columns of an instrumented search; see :class:`relaxometer.distributed.hybrid_2d.Level`."""
@@ -92,8 +93,13 @@ def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     if worst in FAILURES:
         return {**line, **dict.fromkeys(measured, np.nan), "certified": len(good) / len(rows)}
     of_source = good.groupby("source")[["time_ms", "teps", *PARTS]].median()
-    rates = bootstrap_median(of_source["teps"] / 1e9)
-    values = (of_source["time_ms"].median(), *rates, *(of_source[part].median() for part in PARTS))
+    rate = median_of(of_source["teps"] / 1e9, ASSUMED)
+    values = (
+        of_source["time_ms"].median(),
+        rate.value,
+        *rate.interval(),
+        *(of_source[part].median() for part in PARTS),
+    )
     return {**line, **dict(zip(measured, values, strict=True)), "certified": len(good) / len(rows)}
 
 

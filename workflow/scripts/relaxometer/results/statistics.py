@@ -1,32 +1,98 @@
-"""Medians with intervals, and the test by which one variant is faster than another."""
+"""Medians, ratios and their intervals, and the tests by which runs are told apart.
+
+docs/statistics.md describes the method and what it assumes. All variances are of natural logarithms: times
+are positive, and their ratios are what is compared.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-RESAMPLES = 2_000
+CONFIDENCE = 0.95
+"""Of the intervals that are shown."""
+
 SIGNIFICANCE = 0.01
-"""Largest p-value at which a difference is claimed."""
+"""Largest two-sided p-value, corrected by :func:`holm`, at which a difference is claimed."""
 
-FEWEST = 7
-"""Fewest pairs that can show a difference: n pairs of the same sign have a p-value of 2**-n."""
+FEWEST = 6
+"""Fewest samples of an interval, a rank or a verdict."""
 
 
-def bootstrap_median(
-    samples: npt.ArrayLike, *, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float, float]:
-    """Return the median of `samples` and its percentile bootstrap interval.
+class Part(NamedTuple):
+    """A part of the variance of an estimated logarithm, and its degrees of freedom."""
+
+    variance: float
+    df: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A positive quantity with what its interval and its test need.
 
     Parameters
     ----------
-    samples : array_like of shape (n_samples,), float
-    confidence : float, default=0.95
-    seed : int, default=0
+    log : float
+        The logarithm of the quantity.
+    parts : tuple of Part
+        Independent parts of the variance of `log`.
+    n : int
+        Sources or, where searches have none, repetitions that it rests on.
+    """
 
-    Returns
-    -------
-    median, low, high : float
+    log: float
+    parts: tuple[Part, ...]
+    n: int
+
+    @property
+    def value(self) -> float:
+        """The quantity."""
+        return float(np.exp(self.log))
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Return the ends of the interval of the quantity; NaN below `FEWEST` samples."""
+        from scipy.stats import t
+
+        if self.n < FEWEST:
+            return float("nan"), float("nan")
+        half = t.ppf((1 + confidence) / 2, self._df) * np.sqrt(self._variance)
+        return float(np.exp(self.log - half)), float(np.exp(self.log + half))
+
+    def p_value(self) -> float:
+        """Return the two-sided p-value of "the quantity is 1"; 1 below `FEWEST` samples."""
+        from scipy.stats import t
+
+        if self.n < FEWEST or self.log == 0:
+            return 1.0
+        return float(2 * t.sf(abs(self.log) / np.sqrt(self._variance), self._df))
+
+    def over(self, other: Estimate) -> Estimate:
+        """Return the ratio to an independent estimate."""
+        return Estimate(self.log - other.log, self.parts + other.parts, min(self.n, other.n))
+
+    @property
+    def _variance(self) -> float:
+        return sum(part.variance for part in self.parts)
+
+    @property
+    def _df(self) -> float:
+        """Degrees of freedom of the sum of the parts, after Satterthwaite."""
+        parts = [part for part in self.parts if np.isfinite(part.df)]
+        lacking = sum(part.variance**2 / part.df for part in parts)
+        return self._variance**2 / lacking if lacking else float("inf")
+
+
+def log_median(logs: npt.ArrayLike) -> tuple[float, Part]:
+    """Return the median of logarithms and the variance of that median over samples.
+
+    Parameters
+    ----------
+    logs : array_like of shape (n_samples,), float
 
     Raises
     ------
@@ -35,41 +101,78 @@ def bootstrap_median(
 
     References
     ----------
-    Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13.
+    Price and Bonett, "Estimating the variance of the sample median", Journal of Statistical Computation and
+    Simulation 68, 2001.
     """
-    values = np.asarray(samples, dtype=np.float64)
-    if not values.size:
+    ordered = np.sort(np.asarray(logs, dtype=np.float64))
+    n = len(ordered)
+    if not n:
         raise ValueError("no samples")
-    rng = np.random.default_rng(seed)
-    medians = np.array([np.median(rng.choice(values, values.size)) for _ in range(RESAMPLES)])
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(medians, [tail, 1 - tail])
-    return float(np.median(values)), float(low), float(high)
+    if n == 1:
+        return float(ordered[0]), Part(0.0, 1.0)
+    rank, width = _around_median(n)
+    error = (ordered[n - rank] - ordered[rank - 1]) / width
+    return float(np.median(ordered)), Part(float(error) ** 2, n - 1.0)
 
 
-def is_faster(candidate: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[bool, float]:
-    """Test whether `candidate` is faster than `baseline` over the same sources.
+@cache
+def _around_median(n: int) -> tuple[int, float]:
+    """Return the rank of the order statistic that begins an interval around the median of n samples.
+
+    The second value is the width of that interval in standard errors of the median.
+    """
+    from scipy.stats import binom, norm
+
+    rank = max(1, round((n + 1) / 2 - n**0.5))
+    return rank, 2 * float(norm.isf(binom.cdf(rank - 1, n, 0.5)))
+
+
+def median_of(samples: npt.ArrayLike, process: Part) -> Estimate:
+    """Return the median of positive samples of one run, with an interval that holds the `process` part."""
+    logs = np.log(np.asarray(samples, dtype=np.float64))
+    log, part = log_median(logs)
+    return Estimate(log, (part, process), len(logs))
+
+
+def log_mean(samples: npt.ArrayLike, process: Part) -> Estimate:
+    """Return the mean of positive samples of one run, with an interval that holds the `process` part."""
+    values = np.asarray(samples, dtype=np.float64)
+    n, mean = len(values), values.mean()
+    part = Part(float((values / mean).var(ddof=1)) / n, n - 1.0) if n > 1 else Part(0.0, 1.0)
+    return Estimate(float(np.log(mean)), (part, process), n)
+
+
+def log_ratio_of_means(above: npt.ArrayLike, below: npt.ArrayLike, *processes: Part) -> Estimate:
+    """Return the quotient of the means of two positive samples over the same sources.
+
+    Its variance over sources is that of the delta method, so sources that are slow in both samples do not
+    widen the interval.
 
     Parameters
     ----------
-    candidate, baseline : array_like of shape (n_sources,), float
-        Median time of each source, in the same order.
+    above, below : array_like of shape (n_sources,), float
+        In the same order of sources.
+    *processes : Part
+        The process parts of both.
+    """
+    upper, lower = (np.asarray(one, dtype=np.float64) for one in (above, below))
+    n, log = len(upper), float(np.log(upper.mean() / lower.mean()))
+    residuals = upper / upper.mean() - lower / lower.mean()
+    part = Part(float(residuals.var(ddof=1)) / n, n - 1.0) if n > 1 else Part(0.0, 1.0)
+    return Estimate(log, (part, *processes), n)
 
-    Returns
-    -------
-    faster : bool
-        Whether a one-sided Wilcoxon signed-rank test rejects "not faster" at `SIGNIFICANCE`.
-    p_value : float
-        1 if all times are equal.
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number.
 
     References
     ----------
-    Wilcoxon, "Individual Comparisons by Ranking Methods", Biometrics Bulletin 1, 1945.
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+    1979.
     """
-    from scipy.stats import wilcoxon
-
-    difference = np.asarray(candidate, dtype=np.float64) - np.asarray(baseline, dtype=np.float64)
-    if not np.any(difference):
-        return False, 1.0
-    p_value = float(wilcoxon(difference, alternative="less").pvalue)
-    return p_value < SIGNIFICANCE, p_value
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(len(values), 0, -1)
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return [float(one) for one in corrected]

@@ -26,8 +26,9 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, is_emulated, paired, source_times, with_class
-from relaxometer.results.statistics import FEWEST, is_faster
+from relaxometer.results.races import ranking
+from relaxometer.results.samples import EMULATED, is_emulated, with_class
+from relaxometer.results.statistics import FEWEST
 
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Name of the clock of each device kind."""
@@ -104,12 +105,12 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
     ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
     for y, (_, line) in enumerate(ordered.iterrows()):
         style = looks[line["variant"]]
-        span = [[line["median_ms"] - line["ci95_low_ms"]], [line["ci95_high_ms"] - line["median_ms"]]]
-        axes.errorbar(line["median_ms"], y, xerr=span, fmt="none", color=style.colour, capsize=2.5)
-        axes.plot(
-            line["median_ms"], y, linestyle="", markersize=6 if style.is_open else 5, zorder=3, **style.points
-        )
-        annotate(axes, rounded(line["median_ms"]), (line["ci95_high_ms"], y), (7, 0), va="center")
+        median, low, high = line[["median_ms", "ci95_low_ms", "ci95_high_ms"]]
+        if low < high and not 1 < line["sources"] < FEWEST:  # old summaries have intervals of fewer
+            span = [[median - low], [high - median]]
+            axes.errorbar(median, y, xerr=span, fmt="none", color=style.colour, capsize=2.5)
+        axes.plot(median, y, linestyle="", markersize=6 if style.is_open else 5, zorder=3, **style.points)
+        annotate(axes, rounded(median), (np.fmax(median, high), y), (7, 0), va="center")
     axes.set_yticks(range(len(ordered)), ordered["name"])
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
     axes.margins(x=0.18)
@@ -131,7 +132,7 @@ def _time_axis(rows: pd.DataFrame) -> str:
 def _headline_finding(lines: pd.DataFrame) -> str:
     """Explain the intervals and markers, and name the missing variants, disputed and emulated times."""
     timed = lines.dropna(subset=["median_ms"])
-    said = ["Whiskers: 95% bootstrap intervals of the median over sources. Log scale; lower is better"]
+    said = [f"Whiskers: 95% intervals of the median, from {FEWEST} sources. Log scale; lower is better"]
     if timed["rival"].any():
         said.append("Open markers: rivals, the programs of others")
     if is_emulated(timed).any():
@@ -158,35 +159,27 @@ def _named(some: pd.DataFrame, lines: pd.DataFrame) -> str:
     )
 
 
-def ranks(timings: pd.DataFrame) -> pd.Series:
-    """Rank the variants of each graph by what a paired test shows.
+def with_ranks(lines: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of ``summary.csv`` with ``rank``, in the order of ranks, then of medians.
 
-    A variant's rank is one more than the number of variants proven faster, so variants that do not differ
-    share a rank. Rivals are ranked with variants. Unproven, wrong and emulated runs have no rank, nor has a
-    variant without anything to compare it with, or with too few sources for the test.
-
-    Returns
-    -------
-    Series of int, indexed by problem, graph and variant
+    The median, its interval and ``sources`` of a run with a rank are those that it is ranked by, over the
+    sources that all ranked runs of its race share; see :func:`relaxometer.results.races.ranking`.
     """
-    times = source_times(timings)
-    sources = times.groupby(KEY)["source"].transform("nunique")
-    real = times[~is_emulated(times) & (sources >= FEWEST)]
-    ranked = {}
-    for _, of_graph in real.groupby(["problem", "graph"], sort=False):
-        variants = dict(iter(of_graph.groupby(KEY, sort=False)))
-        for key, rows in variants.items() if len(variants) > 1 else ():
-            others = (other for name, other in variants.items() if name != key)
-            ranked[key] = 1 + sum(is_faster(*paired(other, rows))[0] for other in others)
-    index = pd.MultiIndex.from_tuples(ranked, names=KEY) if ranked else pd.MultiIndex.from_arrays([[]] * 3)
-    return pd.Series(list(ranked.values()), index=index, dtype=int, name="rank")
+    found = ranking(timings).set_index(KEY)
+    found = found.rename(columns={"low_ms": "ci95_low_ms", "high_ms": "ci95_high_ms"})
+    shown = lines[KEY].join(found, on=KEY)
+    is_ranked = shown["rank"].notna()
+    ranked = lines.assign(rank=shown["rank"])
+    for column in ("median_ms", "ci95_low_ms", "ci95_high_ms", "sources"):
+        ranked[column] = shown[column].where(is_ranked, lines[column])
+    place = ranked.groupby(["problem", "graph"], sort=False).ngroup()
+    ordered = ranked.assign(place=place).sort_values(["place", "rank", "median_ms"], kind="stable")
+    return ordered.drop(columns="place")
 
 
 def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of ``summary.csv`` as the report's landing page shows them, ranked and rounded."""
-    lines = with_class(summary).join(ranks(timings), on=KEY)
-    place = lines.groupby(["problem", "graph"], sort=False).ngroup()
-    lines = lines.assign(place=place).sort_values(["place", "rank", "median_ms"])
+    lines = with_ranks(with_class(summary), timings)
     return pd.DataFrame(
         {
             "Problem": lines["problem"].map(label),
@@ -198,9 +191,10 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Median [ms]": lines["median_ms"].map(rounded),
             "95% interval": _intervals(lines),
             "Preparation [ms]": lines["prepare_ms"].map(rounded) if "prepare_ms" in lines else "",
-            "Million arcs/s": lines["mteps"].map(rounded),
+            "Million edges/s": lines["mteps"].map(rounded),
+            "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
-            "Sources": lines["sources"],
+            "Sources": lines["sources"].map(whole),
             "Proven": lines["certified"].map("{:.0%}".format),
             "Status": lines["status"],
             "Reason": lines["reason"].map(_shown_reason),
@@ -209,11 +203,8 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _intervals(lines: pd.DataFrame) -> list[str]:
-    ends = zip(lines["ci95_low_ms"], lines["ci95_high_ms"], lines["sources"], strict=True)
-    return [
-        f"{rounded(low)} to {rounded(high)}" if sources > 1 and np.isfinite(low) else ""
-        for low, high, sources in ends
-    ]
+    ends = zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
+    return [f"{rounded(low)} to {rounded(high)}" if low < high else "" for low, high in ends]
 
 
 def _shown_reason(reason: object) -> str:

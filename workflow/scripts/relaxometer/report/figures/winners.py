@@ -11,8 +11,9 @@ from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import CLASSES, shown_version
 from relaxometer.report.figures.summary import label, rounded
 from relaxometer.report.targets import swept
-from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, winners
+from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, TOO_FEW, winners
 from relaxometer.results.samples import with_class
+from relaxometer.results.statistics import FEWEST
 
 COLUMNS = (
     "Problem",
@@ -86,6 +87,8 @@ def _verdict(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> str:
         return f"the rival, {1 / race['ratio']:.3g} times as fast"
     if race["winner"] == NEITHER:
         return NO_DIFFERENCE
+    if race["winner"] == TOO_FEW:
+        return f"not compared: fewer than {FEWEST} common sources"
     missing = [_missing(lines[lines["rival"] == (side == RIVAL)], side) for side in (OURS, RIVAL)]
     sides = [text for side, text in zip((OURS, RIVAL), missing, strict=True) if pd.isna(race[side])]
     return f"not compared: {' and '.join(sides)}"

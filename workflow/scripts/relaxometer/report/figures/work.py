@@ -6,9 +6,10 @@ import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.names import CLASSES, short_names
-from relaxometer.report.figures.summary import ranks, rounded, whole
+from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import FAILURES, KEY, PROVEN
+from relaxometer.results.races import ranking
 from relaxometer.results.samples import proven, source_times
 
 
@@ -38,7 +39,10 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
     lines = statuses.reset_index(keys[len(KEY) :])
     phases = good.groupby(KEY, sort=False)["phases"].median()
     medians = source_times(ours).groupby(KEY, sort=False)["time_ms"].median()
-    lines = lines.join([medians, phases, relaxations(ours)]).reset_index().join(ranks(ours), on=KEY)
+    lines = lines.join([medians, phases, relaxations(ours)]).reset_index()
+    ranked = ranking(ours).set_index(KEY)
+    lines = lines.join(ranked[["rank", "median_ms"]], on=KEY)
+    lines["time_ms"] = lines["median_ms"].fillna(lines["time_ms"])  # over the sources that all ranked share
     places = {graph: place for place, graph in enumerate(lines["graph"].unique())}
     lines = lines.assign(place=lines["graph"].map(places)).sort_values(["place", "rank", "time_ms"])
     return pd.DataFrame(

@@ -37,9 +37,9 @@ from relaxometer.report.targets import folder, is_swept, names, runs_of
 from relaxometer.results.samples import (
     EMULATED,
     PHASE_SYNCHRONOUS,
-    compare,
     gaining_band,
     in_words,
+    in_words_compared,
     on_one_clock,
     share_at_or_under,
     source_times,
@@ -233,10 +233,10 @@ def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -
     if kind == EMULATED:
         return [f"{lines[0]}; {NOT_GPU_TIMES}"]
     for graph in graphs:
-        of_graph = times[times["graph"] == graph].set_index("variant", drop=False)
-        if {"adaptive", "conventional"} <= set(of_graph.index):
-            found = compare(of_graph.loc[["adaptive"]], of_graph.loc[["conventional"]])
-            lines.append(f"{graph}: adaptive {found} conventional")
+        of_graph = dict(iter(times[times["graph"] == graph].groupby("variant")))
+        if {"adaptive", "conventional"} <= of_graph.keys():
+            pair = ("adaptive", of_graph["adaptive"], "conventional", of_graph["conventional"])
+            lines += [f"{graph}: {clause}" for clause in in_words_compared([pair])]
     return lines
 
 

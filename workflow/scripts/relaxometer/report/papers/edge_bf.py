@@ -30,7 +30,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.targets import is_swept, names, runs_of, swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, compare, in_words, source_times
+from relaxometer.results.samples import EMULATED, in_words, in_words_compared, source_times
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
@@ -244,15 +244,17 @@ def gains(measured: pd.DataFrame) -> Figure:
 
 
 def _gains_on_largest(kernels: pd.DataFrame) -> str:
-    """Give the result of a paired test for each optimisation on the largest graph."""
+    """Say what is shown of each optimisation on the largest graph."""
     largest = kernels[kernels["vertices"] == kernels["vertices"].max()]
     graph = largest["graph"].iloc[0]
     of_label = dict(iter(largest[largest["graph"] == graph].groupby("label")))
-    said = [
-        f"{candidate} {compare(of_label[candidate], of_label[baseline])} {baseline}"
-        for candidate, baseline in GAINS.values()
-        if {candidate, baseline} <= of_label.keys()
-    ]
+    said = in_words_compared(
+        [
+            (candidate, of_label[candidate], baseline, of_label[baseline])
+            for candidate, baseline in GAINS.values()
+            if {candidate, baseline} <= of_label.keys()
+        ]
+    )
     if not said:
         return "no two of the four variants were run on the largest graph"
     return f"on {graph} {'; '.join(said)}"

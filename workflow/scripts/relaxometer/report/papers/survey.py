@@ -37,8 +37,8 @@ from relaxometer.report.targets import graphs_of, names, runs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import (
     EMULATED,
-    compare,
     in_words,
+    in_words_compared,
     median_extract_min,
     on_one_clock,
     proven,
@@ -182,11 +182,11 @@ def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
     of_order = {order: times[times["order"] == order] for order in orders}
     if "fifo" not in of_order:
         return over
+    others = [order for order in orders if order != "fifo"]
+    clauses = in_words_compared([(order, of_order[order], "fifo", of_order["fifo"]) for order in others])
     found = [
-        f"{order} {compare(of_order[order], of_order['fifo'])} fifo"
-        + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
-        for order in orders
-        if order != "fifo"
+        clause + (f" (cited in the paper: {CITED_GAINS[order]})" if order in CITED_GAINS else "")
+        for order, clause in zip(others, clauses, strict=True)
     ]
     return "\n".join([over, *found])
 

@@ -1,0 +1,98 @@
+"""The A/A test of the comparison, on runs whose times are written by the test."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from relaxometer.cli import aa
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_json, write_table
+from relaxometer.plan.load import load_plan
+from relaxometer.results.statistics import FEWEST
+from synthetic_runs import searches
+
+ROOT = Path(__file__).parents[2]
+SUITES = {"aa": 100, "aa-host": 200}
+SAMPLES = [
+    "source",
+    "round",
+    "repetition",
+    "time_ms",
+    "prepare_ms",
+    "phases",
+    "reached_arcs",
+    "status",
+    "reason",
+]
+
+
+@pytest.fixture(scope="module")
+def plan():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return load_plan([ROOT / "config/suites/aa.yaml"])
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_has_the_pairs_that_it_promises(suite, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    groups = aa.namesakes(load_plan([ROOT / f"config/suites/{suite}.yaml"]))
+    assert sum(len(group) * (len(group) - 1) // 2 for group in groups) >= SUITES[suite]
+    for group in groups:
+        assert len({(run.problem, run.graph, run.solver) for run in group}) == 1
+        assert len({run.variant for run in group}) == len(group)
+
+
+def write_runs(plan, rng, *, sd, sources=12, slow=()):
+    """Write two rounds of every run, as jobs do; `slow` names variants that take 1.3 times as long."""
+    for run in plan.runs.values():
+        factors = np.exp(rng.normal(0, sd, 2)) * (1.3 if run.variant in slow else 1)
+        times = np.linspace(1, 4, sources) * rng.normal(1, 0.003, sources)
+        table = searches(run.variant, times.tolist(), rounds=factors.tolist())
+        context = {"run": run.model_dump(), "device_kind": "cuda", "device": "X", "parameters": {}}
+        folder = Path("results/runs", run.problem, run.graph, run.variant)
+        for number, place in ((1, folder), (2, folder / "rounds/2")):
+            place.mkdir(parents=True, exist_ok=True)
+            rows = table.loc[table["round"] == number, SAMPLES]
+            write_table(pa.Table.from_pandas(rows, preserve_index=False), place / "runs.parquet")
+            write_json(context, place / "context.json")
+
+
+def counts(plan, factor=1.05):
+    races = list(aa.pairs_of(plan, aa.read_timings(plan)))
+    apart = [len(aa.told_apart(races, alone=alone)) for alone in (True, False)]
+    return sum(map(len, races)), apart, aa.found_slowdowns(races, factor)
+
+
+def test_runs_that_do_not_differ_are_not_told_apart_and_slowdowns_are_found(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_runs(plan, np.random.default_rng(1), sd=0.005)
+    pairs, (alone, corrected), found = counts(plan)
+    assert pairs == 108
+    assert corrected <= alone <= 0.02 * pairs
+    assert found >= 0.95 * pairs
+
+
+def test_a_variant_that_is_slower_under_one_name_is_told_apart(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_runs(plan, np.random.default_rng(2), sd=0.005, slow=("near-far-b",))
+    text = aa.report(plan, 1.05)
+    told = [line for line in text.splitlines() if "near-far-b" in line]
+    assert len(told) == 3 * 4, "of four names on four graphs"
+    assert "sssp on aa-grid: near-far and near-far-b (+" in text
+    assert "gpu: 72 runs, 72 of them in several processes, which differ by 0." in text
+
+
+def test_few_sources_make_no_pair(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_runs(plan, np.random.default_rng(3), sd=0.005, sources=FEWEST - 1)
+    with pytest.raises(UserError, match="no two runs differ in their name only and have 6 samples"):
+        aa.report(plan, 1.05)
+
+
+def test_without_results_it_says_what_to_do(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"make them with cli\.all_runs"):
+        aa.report(plan, 1.05)

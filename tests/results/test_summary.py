@@ -1,0 +1,92 @@
+"""The lines of ``summary.csv``: medians with intervals, and traversed edges per second."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from relaxometer.results.gather import SUMMARY, summarise
+from synthetic_runs import quiet, searches, spread
+
+
+def line_of(table, **options):
+    lines = summarise(pa.Table.from_pandas(table, preserve_index=False), **options)
+    assert list(lines.columns) == SUMMARY
+    return lines.iloc[0]
+
+
+def test_the_interval_holds_the_spread_between_processes():
+    times = [2.0] * 8
+    unknown = line_of(searches("tiled", times))
+    assert (unknown["ci95_low_ms"], unknown["ci95_high_ms"]) == pytest.approx(
+        (2 * np.exp(-1.96 * 0.03), 2 * np.exp(1.96 * 0.03)), rel=1e-3
+    )
+    known = line_of(pd.concat([searches("tiled", times, rounds=(1.001, 0.999)), quiet()]))
+    assert 1.99 < known["ci95_low_ms"] < known["median_ms"] < known["ci95_high_ms"] < 2.01
+
+
+def test_below_six_sources_there_is_a_median_and_no_interval():
+    line = line_of(searches("tiled", [1.0, 2.0, 4.0]))
+    assert (line["median_ms"], line["sources"]) == (2, 3)
+    assert np.isnan([line["ci95_low_ms"], line["ci95_high_ms"]]).all()
+
+
+def test_repeated_runs_of_one_dominator_tree_have_an_interval():
+    """One search, whose repetitions took from 0.093 to 0.318 ms."""
+    times = [0.093, 0.101, 0.12, 0.15, 0.11, 0.318]
+    runs = [searches("batch-warp", [time], repetitions=1, problem="dominators") for time in times]
+    table = pd.concat([one.assign(repetition=number) for number, one in enumerate(runs)])
+    line = line_of(table)
+    assert line["median_ms"] == pytest.approx(0.115)
+    assert line["ci95_low_ms"] < 0.09
+    assert line["ci95_high_ms"] > 0.14
+    assert np.isnan(line_of(table.iloc[:5])["ci95_low_ms"])
+    one_source = table.assign(problem="sssp")
+    assert np.isnan(line_of(one_source)["ci95_low_ms"]), "other sources were to be had"
+
+
+def test_the_median_is_over_repetitions_then_rounds_then_sources():
+    table = searches("tiled", [1.0] * 3, rounds=(1.0, 3.0))
+    table.loc[(table["round"] == 1) & (table["repetition"] == 1), "time_ms"] = 2.0
+    assert line_of(table)["median_ms"] == pytest.approx((1.5 + 3.0) / 2)
+
+
+class TestRates:
+    """Traversed edges per second, by Graph500's definition."""
+
+    TIMES = (1.0, 2.0, 4.0)
+
+    def line(self, directed=False, **columns):
+        table = searches("hybrid", list(self.TIMES), problem="bfs").assign(**columns)
+        return line_of(table, directed={"town": directed})
+
+    def test_an_edge_of_an_undirected_graph_counts_once(self):
+        line = self.line()
+        assert line["mteps"] == pytest.approx(500 / 2.0 / 1e3)
+        assert line["mteps_harmonic"] == pytest.approx(3 * 500 / 7.0 / 1e3)
+
+    def test_arcs_of_a_directed_graph_are_edges(self):
+        assert self.line(directed=True)["mteps"] == pytest.approx(1000 / 2.0 / 1e3)
+        table = searches("hybrid", list(self.TIMES), problem="bfs")
+        assert line_of(table)["mteps"] == pytest.approx(1000 / 2.0 / 1e3), "a graph that nobody described"
+
+    def test_the_edges_of_the_input_count_where_they_are_known(self):
+        """Loops and parallel edges are edges of the input; the arcs of the search have none."""
+        assert self.line(input_edges=700.0)["mteps"] == pytest.approx(700 / 2.0 / 1e3)
+
+    def test_a_source_that_reaches_no_edge_has_no_rate(self):
+        table = searches("hybrid", list(self.TIMES), problem="bfs")
+        table.loc[table["source"] == 0, "reached_arcs"] = 0
+        line = line_of(table, directed={"town": True})
+        assert line["mteps_harmonic"] == pytest.approx(2 * 1000 / 6.0 / 1e3)
+        nothing = table.assign(reached_arcs=0)
+        assert np.isnan(line_of(nothing)["mteps"])
+
+    def test_both_statistics_are_of_the_same_rates_as_the_official_output(self):
+        from relaxometer.results.graph500_result import edges_per_second, rate_statistics
+
+        table = searches("hybrid", spread(3), problem="bfs", repetitions=1)
+        official = rate_statistics(edges_per_second(table, directed=False).to_numpy())
+        line = line_of(table, directed={"town": False})
+        assert line["mteps"] * 1e6 == pytest.approx(official["median"])
+        assert line["mteps_harmonic"] * 1e6 == pytest.approx(official["harmonic_mean"])

@@ -1,0 +1,144 @@
+"""The spread between processes: how much the times of a run differ from one process to the next.
+
+Each round of a run is a process of its own. What differs between processes (where the graph lies in memory,
+clocks, temperature, other load) shifts all times of a round together, so no number of sources shows it.
+docs/statistics.md describes the method.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from relaxometer.results.rows import KEY, PROVEN
+from relaxometer.results.statistics import Part
+
+PROCESS = ["process_variance", "process_df"]
+"""Columns with the :class:`Part` of each run: the variance of its level over all of its rounds."""
+
+ASSUMED_SD = 0.03
+"""Standard deviation between processes, as a share of the time, where too few runs were made in two."""
+
+ASSUMED = Part(ASSUMED_SD**2, float("inf"))
+"""The part of a run of one process where nothing is known of the spread."""
+
+LEAST_SD = 0.001
+"""No smaller standard deviation is believed, whatever the rounds say."""
+
+FEWEST_RUNS = 12
+"""Fewest runs of two rounds from which the spread of a class is estimated."""
+
+PRIOR_DF = 12.0
+"""Weight of the class against the run's own rounds; it suits runs whose spreads differ threefold."""
+
+CLIPPED = 3.0
+"""A spread counts at most as this many typical ones, so that one disturbed run does not widen all."""
+
+MEDIAN_OF_CHI2 = 0.4549
+"""Median of the chi-squared distribution with one degree of freedom."""
+
+
+def with_processes(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return searches with the columns `PROCESS`, and ``round``, which old tables lack.
+
+    A table that has the columns keeps them. So call this on the searches of a whole run of the workflow, and
+    select afterwards: the spread of a class is estimated over all runs in the table.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        Gathered searches.
+    """
+    if set(PROCESS) <= set(timings.columns):
+        return timings
+    numbers = timings["round"].fillna(1) if "round" in timings else 1
+    numbered = timings.assign(round=numbers)
+    parts = _parts(numbered)
+    found = pd.DataFrame(parts.tolist(), index=parts.index, columns=PROCESS, dtype=float)
+    return numbered.join(found, on=KEY)
+
+
+def part_of(rows: pd.DataFrame) -> Part:
+    """Return the process part of the run that the rows belong to."""
+    variance, df = rows[PROCESS].iloc[0]
+    return Part(float(variance), float(df))
+
+
+def levels(timings: pd.DataFrame) -> pd.Series:
+    """Return the logarithm by which each round of a run lies above the run's mean.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        Searches with the column ``round``. Only those with proven answers count, from sources that all
+        rounds of the run share.
+
+    Returns
+    -------
+    Series of float, indexed by problem, graph, variant and round
+        Of runs with two rounds or more.
+    """
+    proven = timings[timings["status"].isin(PROVEN) & (timings["time_ms"] > 0)]
+    times = proven.groupby([*KEY, "source", "round"], sort=False)["time_ms"].median()
+    table = np.log(times).unstack("round").dropna(axis="columns", how="all")
+    if table.empty:
+        return times.droplevel("source")
+    rounds = table.notna().groupby(level=KEY, sort=False).transform("any").sum(axis=1)
+    table = table[(table.notna().sum(axis=1) == rounds) & (rounds > 1)]
+    centred = table.sub(table.mean(axis=1), axis=0)
+    return centred.groupby(level=KEY, sort=False).median().stack().dropna()
+
+
+def typical_variance(variances: npt.ArrayLike) -> float:
+    """Return the mean of the runs' variances, no deviation counted beyond `CLIPPED` typical ones.
+
+    Parameters
+    ----------
+    variances : array_like of shape (n_runs,), float
+    """
+    values = np.asarray(variances, dtype=np.float64)
+    typical = float(np.median(values)) / MEDIAN_OF_CHI2
+    return max(float(np.minimum(values, CLIPPED**2 * typical).mean()), LEAST_SD**2)
+
+
+def process_part(own: float, rounds: int, of_class: npt.ArrayLike) -> Part:
+    """Return the part of the variance that processes have in the mean level of a run.
+
+    Parameters
+    ----------
+    own : float
+        Variance of the level between the run's own rounds; any number if it has one.
+    rounds : int
+    of_class : array_like of shape (n_runs,), float
+        The same of all runs of the class that have two rounds or more.
+
+    References
+    ----------
+    Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray
+    experiments", Statistical Applications in Genetics and Molecular Biology 3, 2004.
+    """
+    runs = np.size(of_class)
+    pooled, prior_df = ASSUMED_SD**2, float("inf")
+    if runs >= FEWEST_RUNS:
+        pooled, prior_df = typical_variance(of_class), PRIOR_DF * runs / (PRIOR_DF + runs)
+    elif runs:
+        pooled = max(pooled, typical_variance(of_class))
+    if rounds < 2:
+        return Part(pooled, prior_df)
+    weight = prior_df if np.isfinite(prior_df) else PRIOR_DF
+    moderated = (weight * pooled + (rounds - 1) * own) / (weight + rounds - 1)
+    return Part(max(pooled, moderated) / rounds, prior_df + rounds - 1)
+
+
+def _parts(timings: pd.DataFrame) -> pd.Series:
+    """Return the :class:`Part` of every run, indexed by problem, graph and variant."""
+    by_round = levels(timings).groupby(level=KEY, sort=False)
+    variances, rounds = by_round.var(ddof=1), by_round.size()
+    classes = timings.drop_duplicates(KEY).set_index(KEY)["class"]
+    of_class = {name: variances[classes.loc[variances.index] == name] for name in classes.unique()}
+    found = [
+        process_part(variances.get(run, 0.0), int(rounds.get(run, 1)), of_class[name])
+        for run, name in classes.items()
+    ]
+    return pd.Series(found, index=classes.index, dtype=object)

@@ -1,0 +1,9 @@
+"""What identifies a run in gathered tables, and which of its rows count."""
+
+KEY = ["problem", "graph", "variant"]
+
+FAILURES = {"error", "invalid"}
+"""Statuses that fail the whole workflow at its end."""
+
+PROVEN = ["ok", "disputed"]
+"""Statuses of searches whose answer is proven; the times of disputed ones are by our own clock."""
