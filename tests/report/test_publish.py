@@ -2,7 +2,7 @@
 
 import pytest
 
-from relaxometer.cli.export import export_results
+from relaxometer.cli.publish import publish
 from relaxometer.core.errors import UserError
 
 
@@ -36,7 +36,7 @@ def results(tmp_path):
 
 def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
     target = tmp_path / "docs/results/suite"
-    written = export_results(results, target)
+    written = publish(results, target)
     names = {str(path.relative_to(target)) for path in written}
     assert names == {
         *("summary.csv", "claims.csv", "context.json", "distributed.csv"),
@@ -56,7 +56,7 @@ def test_an_earlier_export_is_replaced_and_the_findings_stay(results, tmp_path):
     (target / "figures").mkdir(parents=True)
     (target / "figures/figure-9.svg").write_text("gone", encoding="utf-8")
     (target / "README.md").write_text("findings", encoding="utf-8")
-    export_results(results, target)
+    publish(results, target)
     assert not (target / "figures/figure-9.svg").exists()
     assert (target / "README.md").read_text(encoding="utf-8") == "findings"
 
@@ -64,5 +64,5 @@ def test_an_earlier_export_is_replaced_and_the_findings_stay(results, tmp_path):
 def test_an_unfinished_run_is_not_exported(results, tmp_path):
     (results / "claims.csv").unlink()
     with pytest.raises(UserError, match=r"claims\.csv is not there; run the workflow first"):
-        export_results(results, tmp_path / "suite")
+        publish(results, tmp_path / "suite")
     assert not (tmp_path / "suite").exists()

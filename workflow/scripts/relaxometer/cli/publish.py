@@ -1,4 +1,4 @@
-"""Copy the results of a suite to docs/results/SUITE: ``python -m relaxometer.cli.export [SUITE]``."""
+"""Publish the results of a suite to docs/results/SUITE: ``python -m relaxometer.cli.publish [SUITE]``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_THE_LANDING_PAGE = {
 """Tables whose content is in ``summary.csv``, ``claims.csv`` and the metadata of the graphs."""
 
 
-def export_results(results: Path, target: Path) -> list[Path]:
+def publish(results: Path, target: Path) -> list[Path]:
     """Copy the tables and figures of a finished run.
 
     Figures of graphs that are not in the run's summary belong to other runs and are left out. The figures and
@@ -84,10 +84,10 @@ def main(arguments: list[str]) -> None:
     suite = arguments[0] if arguments else "default"
     if len(arguments) > 1 or suite not in SUITES:
         raise SystemExit(
-            f"usage: python -m relaxometer.cli.export [SUITE]; SUITE is one of {', '.join(SUITES)}"
+            f"usage: python -m relaxometer.cli.publish [SUITE]; SUITE is one of {', '.join(SUITES)}"
         )
     try:
-        files = export_results(Path("results"), ROOT / "docs/results" / suite)
+        files = publish(Path("results"), ROOT / "docs/results" / suite)
     except UserError as error:
         raise SystemExit(f"error: {error}") from None
     print(f"{len(files)} files in docs/results/{suite}")
