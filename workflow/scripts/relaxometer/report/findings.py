@@ -42,7 +42,7 @@ NAMES = re.compile(
 )
 """Text in which digits name something."""
 
-NUMBER = re.compile(r"\d[\d.,]*")
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 SHOWN = {"parts", "digits", "percent", "whole", "float"}
 """Functions that show their arguments; those of all others say where to look."""
