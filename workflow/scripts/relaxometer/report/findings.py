@@ -52,6 +52,9 @@ FACTS = ["id", "what", "value", "unit", "machine", "command", "commit"]
 
 NO_VALUE = "-"
 
+UNJUDGED = "not measured: "
+"""How the verdict of a claim without one begins; the reason follows."""
+
 
 def digits(value: float, n: int = 3) -> str:
     """Format a number with `n` significant digits, without an exponent; "-" if it is missing.
@@ -295,18 +298,21 @@ class Data:
         return markdown(pd.DataFrame({what: rows["what"], value: values}))
 
     def claims(self) -> str:
-        """Return all claims with their verdicts as a table; those without a value stand last."""
+        """Return the claims with a verdict as a table, and below it those without, by reason."""
         lines = self._read("claims.csv")
-        lines = lines.loc[lines["measured"].isna().sort_values(kind="stable").index]
+        is_judged = ~lines["verdict"].str.startswith(UNJUDGED)
+        judged = lines[is_judged]
         columns = {
-            "claim": [f"`{name}`" for name in lines["id"]],
-            "the paper says": lines["text"],
-            "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in lines["graph"]],
-            "claimed": _with_unit(lines, "claimed"),
-            "here": _with_unit(lines, "measured"),
-            "verdict": lines["verdict"],
+            "claim": [f"`{name}`" for name in judged["id"]],
+            "the paper says": judged["text"],
+            "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in judged["graph"]],
+            "claimed": _with_unit(judged, "claimed"),
+            "here": _with_unit(judged, "measured"),
+            "verdict": judged["verdict"],
         }
-        return markdown(pd.DataFrame(columns))
+        reasons = lines[~is_judged].groupby("verdict", sort=False)["id"]
+        others = [f"- {_listed(names)}: {reason}." for reason, names in reasons]
+        return "\n\n".join([markdown(pd.DataFrame(columns)), *(["\n".join(others)] if others else [])])
 
     def context(self, key: str) -> Any:
         """Return an entry that all runs of ``context.json`` share."""
@@ -323,7 +329,13 @@ class Data:
         return markdown(pd.DataFrame([("machine", machine), *rows, ("files", files)], columns=["", " "]))
 
 
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return whole(value)
     if isinstance(value, float):
         return "" if pd.isna(value) else digits(value) if value != round(value) else whole(value)
     return str(value)
