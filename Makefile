@@ -9,7 +9,7 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize report results publish lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize report publish results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -38,12 +38,12 @@ sanitize: .venv/ready  ## every GPU variant under compute-sanitizer, or without 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
 
+publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/$(SUITE)/
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
+
 results: .venv/ready  ## the pages and the headline of docs/results, from the data that lie there
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.pages
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
-
-publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/$(SUITE)/
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
 
 lint: .venv/ready  ## the code's form, and the order of the package's rooms
 	$(BIN)/ruff check .

@@ -70,6 +70,14 @@ CPU_BASELINE = "dijkstra-cpu"
 """The program of one core that users have without a GPU."""
 
 
+def _pays(line: pd.Series, other: pd.DataFrame) -> str:
+    """Return :func:`pays_after` of a row over that of another; nothing without one or for emulated times."""
+    if line["emulated"] or other.empty:
+        return ""
+    one = other.iloc[0]
+    return pays_after(line["prepare_ms"], line["time_ms"], one["prepare_ms"], one["time_ms"])
+
+
 def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one graph, the fastest for a single search first."""
     real = lines[~lines["emulated"]]
@@ -82,14 +90,6 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         spans = [rounded(line[column]) for column in ("prepare_ms", "time_ms", "first_ms")]
         rows.append((line["graph"], name, kind, *spans, pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _pays(line: pd.Series, other: pd.DataFrame) -> str:
-    """Return :func:`pays_after` of a row over that of another; nothing without one or for emulated times."""
-    if line["emulated"] or other.empty:
-        return ""
-    one = other.iloc[0]
-    return pays_after(line["prepare_ms"], line["time_ms"], one["prepare_ms"], one["time_ms"])
 
 
 EXHIBITS = (
