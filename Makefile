@@ -9,7 +9,7 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa report results lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa report publish results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -43,8 +43,11 @@ aa: .venv/ready  ## runs of one program under several names must not be told apa
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip
 
-results: .venv/ready  ## copy what a suite showed to docs/results/$(SUITE)/
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.export $(SUITE)
+publish: .venv/ready  ## copy what a suite showed from results/ to docs/results/$(SUITE)/
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.publish $(SUITE)
+
+results: .venv/ready  ## the pages and the headline of docs/results, from the data that lie there
+	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.pages
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
 
 lint: .venv/ready  ## the code's form, and the order of the package's rooms

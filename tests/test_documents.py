@@ -12,7 +12,9 @@ from pydantic import BaseModel
 from relaxometer.cli import parameter_tables
 from relaxometer.cli.headline import headline
 from relaxometer.core.errors import UserError
-from relaxometer.report.figures import style, summary
+from relaxometer.report.figures import style
+from relaxometer.report.figures.headline import times_and_preparation
+from relaxometer.report.findings import NAMES, NUMBER
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
@@ -61,14 +63,60 @@ def test_every_anchor_is_a_heading():
 
 
 def test_the_headline_is_drawn_from_the_results_of_its_suite(tmp_path):
-    lines = pd.read_csv(ROOT / "docs/results/fast-sssp/summary.csv")
-    style.save(summary.median_times(headline(lines)), tmp_path / "headline.svg")
+    rows = headline(ROOT / "docs/results/fast-sssp")
+    assert rows["prepare_ms"].notna().all()
+    style.save(times_and_preparation(rows), tmp_path / "headline.svg")
     drawn, kept = (
         re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text(encoding="utf-8"))
         for path in (tmp_path / "headline.svg", ROOT / "docs/results/headline.svg")
     )
     assert kept == drawn
-    assert len(kept) > 30
+    assert {"0.166", "1,596", "preparation"} <= set(kept)
+
+
+def numbers(text):
+    """Return the numbers of a text that are not part of names."""
+    return set(NUMBER.findall(NAMES.sub(" ", text)))
+
+
+def section(page, heading):
+    """Return the text of a page below a heading, up to the next."""
+    return page.split(f"\n{heading}\n")[1].split("\n## ")[0]
+
+
+def test_the_readme_says_no_result_that_its_pages_do_not_show():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in section(readme, "## Results").splitlines() if "docs/results/" in line]
+    cells = [line for line in rows if line.startswith("|")]
+    assert len(cells) >= 6
+    for line in cells:
+        (link,) = re.findall(r"\((docs/results/[^)]+)\)", line)
+        said = numbers(line)
+        assert said, line
+        assert said <= numbers((ROOT / link).read_text(encoding="utf-8")), line
+
+
+def test_the_opening_of_the_readme_is_on_the_pages():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (opening,) = re.findall(r"^\*\*(On one NVIDIA H200 .*?)\*\*$", readme, re.MULTILINE | re.DOTALL)
+    sssp, bfs = (
+        numbers((ROOT / f"docs/results/{suite}/README.md").read_text(encoding="utf-8"))
+        for suite in ("fast-sssp", "hybrid-bfs")
+    )
+    trees, _, searches = opening.partition("breadth-first")
+    assert len(numbers(trees)) >= 4
+    assert numbers(trees) <= sssp
+    assert numbers(searches)
+    assert numbers(searches) <= bfs
+    assert "preparation" in trees
+
+
+def test_the_spread_between_pages_is_that_of_their_summaries():
+    tables = [pd.read_csv(file) for file in (ROOT / "docs/results").glob("*/summary.csv")]
+    times = pd.concat(tables).query("variant == 'dijkstra-cpu'").groupby("graph")["median_ms"]
+    largest = (times.max() / times.min()).max()
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"differs by up to {largest:.2f} times" in readme
 
 
 def test_the_tables_of_the_configuration_page_are_current():

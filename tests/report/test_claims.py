@@ -349,6 +349,7 @@ def test_every_paper_has_claims_of_known_quantities():
     assert {one.source for one in claims} == set(papers.names())
     assert {one.key for one in claims if one.quantity == "graph_property"} == {
         *("vertices", "arcs", "mean_degree", "mean_weight", "sd_weight", "share_above_degree_32"),
+        "share_above_degree_512",
     }
 
 

@@ -238,6 +238,24 @@ class TestPreparation:
     def test_at_that_number_the_sums_are_equal_or_less(self, ours, other, searches_needed):
         assert preparation.pays_after(*ours, *other) == searches_needed
 
+    def test_searches_until_a_cpu_has_been_overtaken(self):
+        timings = pd.concat(
+            [
+                searches("sorted", [1.0] * 3).assign(prepare_ms=1000.0),
+                searches("plain", [5.0] * 3).assign(prepare_ms=0.5),
+                searches("slow", [50.0] * 3).assign(prepare_ms=20.0),
+                searches("emulated", [0.1] * 3, device_kind="host").assign(prepare_ms=0.1),
+                searches("dijkstra-cpu", [41.0] * 3, device_kind="cpu").assign(prepare_ms=0.0),
+            ]
+        )
+        column = "Pays against CPU Dijkstra after [searches]"
+        table = preparation.payoff_table(timings).set_index("Variant")
+        # sorted: 1000 ms owed at 40 ms a search.
+        shown = {"sorted": "25", "plain": "1", "slow": preparation.NEVER, "emulated": "", "dijkstra-cpu": ""}
+        assert table[column].to_dict() == shown
+        without = preparation.payoff_table(timings[timings["variant"] != "dijkstra-cpu"])
+        assert set(without[column]) == {""}
+
     def test_each_graph_has_its_own_first(self):
         timings = pd.concat(
             [

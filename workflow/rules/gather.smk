@@ -135,6 +135,7 @@ rule compare_claims:
         contexts=expand("{folder}/context.json", folder=RUN_FOLDERS),
         graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
         extract_min=targets.extract_min(PLAN),
+        ranks=expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
     output:
         parquet="results/claims.parquet",
         csv=report(
@@ -150,7 +151,8 @@ rule compare_claims:
         "../envs/relaxometer.yaml"
     params:
         swept=targets.swept(PLAN),
-        code=code_hash("results.claims"),
+        ranks=[run.model_dump() for run in PLAN.distributed.values()],
+        code=code_hash("results.claims", "results.scaling"),
     script:
         "../scripts/compare_claims.py"
 

@@ -8,9 +8,13 @@ import pyarrow as pa
 
 from relaxometer.core.files import write_csv, write_table
 from relaxometer.core.scripting import job
+from relaxometer.plan.models import DistributedRun
 from relaxometer.results.claims import Evidence, compare_claims, load_claims, readable_claims
 from relaxometer.results.gather import gather
 from relaxometer.results.samples import proven, proven_phases
+from relaxometer.results.scaling import rank_searches
+
+RANKS = Path("results/runs/distributed")
 
 with job(snakemake):
     timings = pd.read_parquet(snakemake.input.timings)
@@ -25,6 +29,7 @@ with job(snakemake):
         snakemake.params.swept,
         *map(pd.read_parquet, snakemake.input.extract_min),
         steps=proven(recorded, timings),
+        ranks=rank_searches(map(DistributedRun.model_validate, snakemake.params.ranks), RANKS),
     )
     claims = [claim for file in snakemake.input.claims for claim in load_claims(Path(file))]
     compared = compare_claims(claims, evidence)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from relaxometer.report.figures import style, summary
+from relaxometer.report.figures import style
+from relaxometer.report.figures.headline import times_and_preparation
+from relaxometer.report.findings import Data
 
 RESULTS = Path(__file__).parents[4] / "docs/results"
 
@@ -14,16 +16,22 @@ GRAPHS = ["usa-ny", "kanto-like", "rmat-22-d32"]
 VARIANTS = ["phast", "push-pull", "tiled", "near-far", "adaptive", "adaptive-persistent", "dijkstra-cpu"]
 
 
-def headline(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of ``summary.csv`` in the figure: three kinds of graphs, no sweeps."""
-    kept = lines[lines["graph"].isin(GRAPHS) & lines["variant"].isin(VARIANTS)]
-    return kept.sort_values("graph", key=lambda graphs: graphs.map(GRAPHS.index), kind="stable")
+def headline(suite: Path) -> pd.DataFrame:
+    """Return the rows of a suite's ``summary.csv`` in the figure, with their preparation.
+
+    They are of three kinds of graphs, without sweeps.
+    """
+    data = Data(suite)
+    kept = data.rows("summary.csv", graph=GRAPHS, variant=VARIANTS)
+    kept = kept.sort_values("graph", key=lambda graphs: graphs.map(GRAPHS.index), kind="stable")
+    keys = zip(kept["graph"], kept["variant"], strict=True)
+    prepared = [data.preparation(graph, variant) for graph, variant in keys]
+    return kept.assign(prepare_ms=prepared)
 
 
 def main() -> None:
     """Draw the figure into ``docs/results``."""
-    lines = pd.read_csv(RESULTS / "fast-sssp/summary.csv")
-    style.save(summary.median_times(headline(lines)), RESULTS / "headline.svg")
+    style.save(times_and_preparation(headline(RESULTS / "fast-sssp")), RESULTS / "headline.svg")
 
 
 if __name__ == "__main__":

@@ -320,6 +320,7 @@ def describe(graph: Graph) -> dict[str, Any]:
         "mean_degree": graph.n_arcs / max(graph.n_vertices, 1),
         "max_degree": int(degrees.max(initial=0)),
         "share_above_degree_32": float((degrees > 32).mean()) if len(degrees) else 0.0,
+        "share_above_degree_512": float((degrees > 512).mean()) if len(degrees) else 0.0,
         "mean_weight": float(weights.mean()) if len(weights) else 0.0,
         "sd_weight": float(weights.std()) if len(weights) else 0.0,
         "min_weight": int(weights.min()) if len(weights) else 0,

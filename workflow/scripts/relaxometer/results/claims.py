@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, PositiveFloat, RootModel, field_vali
 
 from relaxometer.core.validation import validated
 from relaxometer.core.yaml_files import read_yaml
+from relaxometer.results import quantities
 from relaxometer.results.processes import ASSUMED, part_of, with_processes
 from relaxometer.results.samples import (
     EMULATED,
@@ -97,6 +98,8 @@ class Evidence:
         Trials of ExtractMin, as :data:`relaxometer.measure.extract_min.TABLE`.
     steps : DataFrame or None
         The gathered phases of all proven variants; a step is a phase's mode.
+    ranks : DataFrame or None
+        The searches over several ranks, as :func:`relaxometer.results.scaling.rank_searches`.
     """
 
     timings: pd.DataFrame
@@ -105,6 +108,7 @@ class Evidence:
     swept: Sequence[str] = ()
     extract_min: pd.DataFrame | None = None
     steps: pd.DataFrame | None = None
+    ranks: pd.DataFrame | None = None
 
     def times(self, graph: str, variant: str) -> pd.DataFrame:
         """Return a variant's time from each source; NotMeasured if it was emulated, not run or not proven."""
@@ -275,7 +279,10 @@ def _nothing_shown(claim: Claim) -> str:
 
 def graph_property(claim: Claim, evidence: Evidence) -> Measured:
     """Take the entry `key` of ``graph.json``."""
-    return Measured(float(evidence.graphs[claim.graph][claim.key]))
+    properties = evidence.graphs[claim.graph]
+    if claim.key not in properties:
+        raise NotMeasured(f"the metadata of {claim.graph} have no {claim.key}")
+    return Measured(float(properties[claim.key]))
 
 
 def mean_phases(claim: Claim, evidence: Evidence) -> Measured:
@@ -294,6 +301,27 @@ def share_of_phases(claim: Claim, evidence: Evidence) -> Measured:
     """Return the share of all phases that update at most `at` vertices."""
     counts, origin = _counts(claim, evidence)
     return Measured(float(share_at_or_under(counts["updated"], claim.at or 0.0)), origin)
+
+
+def share_below_peak(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of all phases that update at most the share `at` of the largest phase."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(quantities.share_below_peak(counts, claim.at or 0.0), origin)
+
+
+def share_of_late_phases(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of the phases in second halves of searches that update at most `at` vertices."""
+    counts, origin = _counts(claim, evidence)
+    return Measured(quantities.share_of_late_phases(counts, claim.at or 0.0), origin)
+
+
+def small_phase_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the mean time by `over` of phases that update at most `at` vertices by that by `of`."""
+    phases = evidence.phases.query("graph == @claim.graph and variant in [@claim.of, @claim.over]")
+    times = quantities.small_phase_times(phases, claim.at or 0.0)
+    if len(times) < 2:
+        raise NotMeasured(f"no such phases of {claim.of} and {claim.over} on {claim.graph}")
+    return Measured(float(times[claim.over] / times[claim.of]), _real_origin(phases))
 
 
 def mean_time(claim: Claim, evidence: Evidence) -> Measured:
@@ -420,6 +448,89 @@ def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
     return _estimated(ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate))
 
 
+def extract_min_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Take the median time of an ExtractMin by `of` on `at` values, in microseconds."""
+    times = _extract_min_times(claim, evidence)
+    if claim.of not in times.index:
+        raise NotMeasured(f"ExtractMin by {claim.of} was not timed on a real device")
+    return Measured(float(times["time_us"][claim.of]), _origin(times.loc[[claim.of]]))
+
+
+def step_share(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the share of the step `key` in the step "total" of the variant `of`."""
+    part, total = (step_time(claim.model_copy(update={"key": key}), evidence) for key in (claim.key, "total"))
+    return Measured(part.value / total.value, part.origin)
+
+
+def speedup_growth(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the speedup of `of` over `over` from the root of a graph by that on the graph `key`."""
+    if claim.key not in evidence.graphs:
+        raise NotMeasured(f"{claim.key} is not in this run")
+    here, there = (
+        speedup_from_root(claim.model_copy(update={"graph": graph}), evidence)
+        for graph in (claim.graph, claim.key)
+    )
+    return Measured(here.value / there.value, here.origin)
+
+
+def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
+    """Find the vertices of the graph on which the mean rate of the variant `of` is the largest."""
+    graphs = evidence.timings.query("variant == @claim.of")["graph"].unique()
+    rates = {graph: mean_rate(claim.model_copy(update={"graph": graph}), evidence) for graph in graphs}
+    if len(rates) < 2:
+        raise NotMeasured(f"{claim.of} was run on fewer than two graphs")
+    best = max(rates, key=lambda graph: rates[graph].value)
+    return Measured(float(evidence.graphs[best]["vertices"]), rates[best].origin)
+
+
+def ranks_computing_ratio(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the computing time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
+    return _over_ranks(claim, evidence, "computing_ms")
+
+
+def ranks_speedup(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the search time of the series `over` by that of `of`; the `key` of all numbers of ranks."""
+    return _over_ranks(claim, evidence, "time_ms")
+
+
+def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
+    """Return the exponent with which communication of the series `of` grows with the ranks."""
+    searches = _rank_searches(claim, evidence)
+    medians = searches[searches["series"] == claim.of].groupby("ranks")["communication_ms"].median()
+    try:
+        return Measured(quantities.growth(medians), _real_origin(searches))
+    except ValueError as few:
+        raise NotMeasured(f"{claim.of}: {few}") from None
+
+
+def _over_ranks(claim: Claim, evidence: Evidence, column: str) -> Measured:
+    """Return the least or the most, as `key` says, of the quotients of two series over ranks."""
+    searches = _rank_searches(claim, evidence)
+    medians = quantities.common_medians(searches, claim.of, claim.over, column)
+    if medians.empty:
+        raise NotMeasured(f"the series {claim.of} and {claim.over} share no source")
+    quotients = medians["over"] / medians["of"]
+    value = quotients.min() if claim.key == "least" else quotients.max()
+    return Measured(float(value), _real_origin(searches[searches["series"] == claim.of]))
+
+
+def _rank_searches(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the searches over several ranks of the series that a claim names."""
+    if evidence.ranks is None or evidence.ranks.empty:
+        raise NotMeasured("no search over several ranks in this run")
+    rows = evidence.ranks[evidence.ranks["series"].isin([claim.of, claim.over])]
+    if rows.empty:
+        raise NotMeasured(f"the series {claim.of} was not run")
+    return rows
+
+
+def _real_origin(rows: pd.DataFrame) -> Origin:
+    """Return the device of some times; NotMeasured if they were emulated or are of several devices."""
+    if (rows["device_kind"] == EMULATED).any():
+        raise NotMeasured("emulated time")
+    return _origin(rows)
+
+
 def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
     """Return the real times of an ExtractMin on the claim's number of values, by method."""
     if evidence.extract_min is None:
@@ -437,6 +548,9 @@ QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
         *(threshold_band, best_threshold),
         *(extract_min_speedup, extract_min_best_threads),
         *(step_time, speedup_from_root),
+        *(share_below_peak, share_of_late_phases, small_phase_speedup, step_share, speedup_growth),
+        *(extract_min_time, best_rate_vertices),
+        *(ranks_computing_ratio, ranks_speedup, communication_growth),
     )
 }
 """The quantities of claims by their names in the claims files."""

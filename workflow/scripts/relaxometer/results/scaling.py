@@ -65,6 +65,24 @@ def scaling_table(
     return pd.concat([table, missing.dropna(axis="columns", how="all")], ignore_index=True)
 
 
+def rank_searches(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
+    """Return every proven search over several ranks, for claims about series of runs.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``series, ranks, device_kind, device, source, time_ms`` and :data:`PARTS`.
+    """
+    columns = ["series", "ranks", "device_kind", "device", "source", "time_ms", *PARTS]
+    tables = []
+    for run in runs:
+        context = json.loads((folder / run.name / "run.json").read_text(encoding="utf-8"))
+        rows = pd.read_parquet(folder / run.name / "times.parquet")
+        origin = {key: context[key] for key in ("device_kind", "device")}
+        tables.append(rows[rows["status"] == "ok"].assign(series=run.series, ranks=run.ranks, **origin))
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+
+
 def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
     context = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     rows = pd.read_parquet(folder / "times.parquet")

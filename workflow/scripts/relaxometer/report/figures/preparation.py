@@ -37,8 +37,9 @@ def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Text, ordered by graph and by preparation plus one search. The last column compares with the variant
-        that is the fastest for a single search; emulated times are not compared.
+        Text, ordered by graph and by preparation plus one search. The last two columns compare with the
+        variant that is the fastest for a single search, and with `CPU_BASELINE` if it was run; emulated times
+        are not compared.
     """
     times = source_times(timings[timings["problem"] == "sssp"])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
@@ -62,24 +63,32 @@ COLUMNS = (
     "A search [ms]",
     "Preparation and one search [ms]",
     "Pays after [searches]",
+    "Pays against CPU Dijkstra after [searches]",
 )
+
+CPU_BASELINE = "dijkstra-cpu"
+"""The program of one core that users have without a GPU."""
+
+
+def _pays(line: pd.Series, other: pd.DataFrame) -> str:
+    """Return :func:`pays_after` of a row over that of another; nothing without one or for emulated times."""
+    if line["emulated"] or other.empty:
+        return ""
+    one = other.iloc[0]
+    return pays_after(line["prepare_ms"], line["time_ms"], one["prepare_ms"], one["time_ms"])
 
 
 def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one graph, the fastest for a single search first."""
     real = lines[~lines["emulated"]]
+    baseline = real[real["variant"] == CPU_BASELINE].head(1)
     rows = []
     for index, line in lines.iterrows():
-        if line["emulated"]:
-            pays = ""
-        elif index == real.index[0]:
-            pays = FIRST
-        else:
-            first = real.iloc[0]
-            pays = pays_after(line["prepare_ms"], line["time_ms"], first["prepare_ms"], first["time_ms"])
+        pays = FIRST if index in real.index[:1] else _pays(line, real.head(1))
+        against_cpu = "" if index in baseline.index else _pays(line, baseline)
         name, kind = line["name"], CLASSES[line["class"]]
         spans = [rounded(line[column]) for column in ("prepare_ms", "time_ms", "first_ms")]
-        rows.append((line["graph"], name, kind, *spans, pays))
+        rows.append((line["graph"], name, kind, *spans, pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -1,4 +1,4 @@
-"""Copy the results of a suite to docs/results/SUITE: ``python -m relaxometer.cli.export [SUITE]``."""
+"""Publish the results of a suite to docs/results/SUITE: ``python -m relaxometer.cli.publish [SUITE]``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from relaxometer.core.errors import UserError
+from relaxometer.results.published import write_samples
 
 ROOT = Path(__file__).parents[4]
 SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]
@@ -26,11 +27,11 @@ OF_THE_LANDING_PAGE = {
 """Tables whose content is in ``summary.csv``, ``claims.csv`` and the metadata of the graphs."""
 
 
-def export_results(results: Path, target: Path) -> list[Path]:
-    """Copy the tables and figures of a finished run.
+def publish(results: Path, target: Path) -> list[Path]:
+    """Copy the tables and figures of a finished run, and write its samples.
 
     Figures of graphs that are not in the run's summary belong to other runs and are left out. The figures and
-    tables of an earlier export are removed; other files in `target`, such as a page of findings, stay.
+    tables of an earlier time are removed; other files in `target`, such as the template of its page, stay.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def export_results(results: Path, target: Path) -> list[Path]:
     UserError
         If the run is not finished.
     """
-    for table in TABLES:
+    for table in (*TABLES, "timings.parquet"):
         if not (results / table).is_file():
             raise UserError(f"{results / table} is not there; run the workflow first: make run")
     graphs = _graphs(results / "summary.csv")
@@ -58,7 +59,8 @@ def export_results(results: Path, target: Path) -> list[Path]:
     figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
     found = [path for pattern in EXTRAS for path in sorted(results.glob(pattern))]
     extras = [path.relative_to(results) for path in found if path.name not in OF_THE_LANDING_PAGE]
-    return [_copy(results / file, target / file) for file in (*map(Path, TABLES), *extras, *figures)]
+    copied = [_copy(results / file, target / file) for file in (*map(Path, TABLES), *extras, *figures)]
+    return [*copied, *write_samples(results, target)]
 
 
 def _graphs(summary: Path) -> set[str]:
@@ -80,14 +82,14 @@ def _copy(source: Path, target: Path) -> Path:
 
 
 def main(arguments: list[str]) -> None:
-    """Export the suite that the command line names, or the default run."""
+    """Publish the suite that the command line names, or the default run."""
     suite = arguments[0] if arguments else "default"
     if len(arguments) > 1 or suite not in SUITES:
         raise SystemExit(
-            f"usage: python -m relaxometer.cli.export [SUITE]; SUITE is one of {', '.join(SUITES)}"
+            f"usage: python -m relaxometer.cli.publish [SUITE]; SUITE is one of {', '.join(SUITES)}"
         )
     try:
-        files = export_results(Path("results"), ROOT / "docs/results" / suite)
+        files = publish(Path("results"), ROOT / "docs/results" / suite)
     except UserError as error:
         raise SystemExit(f"error: {error}") from None
     print(f"{len(files)} files in docs/results/{suite}")

@@ -1,0 +1,150 @@
+"""Which files of a run are published, which stay, and that its samples give its summary and ranks."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.cli.publish import publish
+from relaxometer.core.errors import UserError
+from relaxometer.report.figures.summary import ranked_table
+from relaxometer.results.gather import summarise
+from relaxometer.results.published import COLUMNS, RANK_SAMPLES, SAMPLES, read_samples
+from synthetic_runs import rival, searches, spread
+
+RESULTS = Path(__file__).parents[2] / "docs/results"
+
+
+def timings():
+    """Searches of three variants and a rival, of which one was wrong and one disputed."""
+    tables = [
+        searches("adaptive", spread(1.0)),
+        searches("conventional", spread(1.3)),
+        searches("selection", spread(0.9), status="invalid"),
+        rival("boost", spread(5.0), status="disputed"),
+    ]
+    more = {"upload_ms": 0.2, "download_ms": 0.1, "clock_ms": float("nan"), "relaxed_arcs": 7}
+    return pd.concat(tables, ignore_index=True).assign(**more)
+
+
+@pytest.fixture
+def results(tmp_path):
+    """What a run over town leaves, beside the figure of a graph of an earlier run."""
+    folder = tmp_path / "results"
+    files = {
+        "summary.csv": "problem,graph,variant\nsssp,town,adaptive\n",
+        "claims.csv": "id\n",
+        "context.json": "{}\n",
+        "distributed.csv": "variant\n",
+        "figures/adaptive/figure-7.svg": "7",
+        "figures/adaptive/figure-4/town.svg": "4",
+        "figures/common/map/town.png": "map",
+        "figures/common/scaling-over-ranks.svg": "scaling",
+        "tables/survey/bandwidth.csv": "Graph\n",
+        "tables/common/ranking.csv": "Graph\n",
+        "tables/common/ranking-emulated.csv": "Graph\n",
+        "tables/common/winners-in-short.csv": "Graph\n",
+        "tables/common/winners.csv": "Graph\n",
+        "figures/adaptive/figure-4/village.svg": "old",
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    timings().to_parquet(folder / "timings.parquet")
+    return folder
+
+
+def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
+    target = tmp_path / "docs/results/suite"
+    written = publish(results, target)
+    names = {str(path.relative_to(target)) for path in written}
+    assert names == {
+        *("summary.csv", "claims.csv", "context.json", "distributed.csv", SAMPLES),
+        *("figures/common/scaling-over-ranks.svg", "tables/survey/bandwidth.csv"),
+        "tables/common/winners.csv",
+        *(
+            "figures/adaptive/figure-7.svg",
+            "figures/adaptive/figure-4/town.svg",
+            "figures/common/map/town.png",
+        ),
+    }
+    assert {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()} == names
+
+
+def test_an_earlier_publication_is_replaced_and_the_findings_stay(results, tmp_path):
+    target = tmp_path / "suite"
+    (target / "figures").mkdir(parents=True)
+    (target / "figures/figure-9.svg").write_text("gone", encoding="utf-8")
+    (target / "README.md").write_text("findings", encoding="utf-8")
+    publish(results, target)
+    assert not (target / "figures/figure-9.svg").exists()
+    assert (target / "README.md").read_text(encoding="utf-8") == "findings"
+
+
+def test_an_unfinished_run_is_not_published(results, tmp_path):
+    (results / "claims.csv").unlink()
+    with pytest.raises(UserError, match=r"claims\.csv is not there; run the workflow first"):
+        publish(results, tmp_path / "suite")
+    assert not (tmp_path / "suite").exists()
+
+
+def recomputed(samples):
+    """Return the lines of a summary, as they are read from its file."""
+    table = summarise(samples).to_csv(index=False, float_format="%.6g")
+    return [line.split(",") for line in table.splitlines()]
+
+
+def test_summary_and_ranks_can_be_recomputed_from_the_samples(results, tmp_path):
+    own = pa.Table.from_pandas(timings(), preserve_index=False)
+    publish(results, tmp_path / "suite")
+    samples = read_samples(tmp_path / "suite" / SAMPLES)
+    assert set(COLUMNS) >= set(pq.read_schema(tmp_path / "suite" / SAMPLES).names)
+    assert recomputed(samples) == recomputed(own)
+    tables = [ranked_table(summarise(table), table.to_pandas()) for table in (samples, own)]
+    pd.testing.assert_frame_equal(*tables)
+    assert tables[0].set_index("Variant")["Rank"].to_dict() == {
+        **{"adaptive": "1", "conventional": "2", "boost (rival)": "3", "selection": ""},
+    }
+
+
+def test_the_rounds_of_searches_are_kept(results, tmp_path):
+    rounds = timings().assign(round=lambda rows: rows["repetition"] + 1)
+    rounds.to_parquet(results / "timings.parquet")
+    publish(results, tmp_path / "suite")
+    assert set(read_samples(tmp_path / "suite" / SAMPLES)["round"].to_pylist()) == {1, 2}
+
+
+def test_samples_are_small(results, tmp_path):
+    many = pd.concat([timings()] * 500, ignore_index=True)
+    many.to_parquet(results / "timings.parquet")
+    publish(results, tmp_path / "suite")
+    file = tmp_path / "suite" / SAMPLES
+    assert len(pq.read_table(file)) == len(many) == 48_000
+    assert file.stat().st_size < 100_000
+    column = pq.ParquetFile(file).metadata.row_group(0).column(0)
+    assert column.compression == "ZSTD"
+    assert "RLE_DICTIONARY" in column.encodings
+
+
+def test_searches_over_several_ranks_are_kept_with_their_series(results, tmp_path):
+    run = "problem,graph,variant,series,ranks\nbfs,kron,weak-2,weak,2\nbfs,kron,lost,weak,4\n"
+    (results / "distributed.csv").write_text(run, encoding="utf-8")
+    folder = results / "runs/distributed/weak-2"
+    folder.mkdir(parents=True)
+    pd.DataFrame({"source": [3], "time_ms": [1.5], "status": ["ok"]}).to_parquet(folder / "times.parquet")
+    written = publish(results, tmp_path / "suite")
+    assert tmp_path / "suite" / RANK_SAMPLES in written
+    rows = pq.read_table(tmp_path / "suite" / RANK_SAMPLES).to_pylist()
+    common = {"problem": "bfs", "graph": "kron", "variant": "weak-2", "series": "weak", "ranks": 2}
+    assert rows == [{**common, "source": 3, "time_ms": 1.5, "status": "ok"}]
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.glob(f"*/{SAMPLES}")), ids=lambda file: file.parent.name)
+def test_a_published_summary_is_that_of_its_samples(file):
+    published = pd.read_csv(file.with_name("summary.csv")).set_index(["problem", "graph", "variant"])
+    found = summarise(read_samples(file)).set_index(["problem", "graph", "variant"])
+    columns = ["median_ms", "ci95_low_ms", "ci95_high_ms", "sources"]
+    pd.testing.assert_frame_equal(published.loc[found.index, columns], found[columns], rtol=1e-5)

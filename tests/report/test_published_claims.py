@@ -1,0 +1,93 @@
+"""Every claim of a published suite's papers has a verdict or a reason, and tables give what they can."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from relaxometer.report.findings import Data
+from relaxometer.results.claims import load_claims
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs/results"
+SUITES = sorted(path.parent.name for path in RESULTS.glob("*/claims.csv"))
+
+
+def papers_of(suite):
+    """Return the papers of a suite, which are those of the default configuration unless it names some."""
+    files = (ROOT / "config/config.yaml", ROOT / f"config/suites/{suite}.yaml")
+    default, own = (yaml.safe_load(file.read_text(encoding="utf-8")).get("report", {}) for file in files)
+    return (default | own)["papers"]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_the_claims_are_those_of_the_papers_and_none_lacks_a_verdict_or_a_reason(suite):
+    published = pd.read_csv(RESULTS / suite / "claims.csv")
+    files = [ROOT / f"resources/claims/{paper}.yaml" for paper in papers_of(suite)]
+    assert published["id"].tolist() == [claim.id for file in files for claim in load_claims(file)]
+    assert published["verdict"].notna().all()
+    unmeasured = published.loc[published["measured"].isna(), "verdict"]
+    assert unmeasured.str.match(r"not measured: .+|no .+ shown").all()
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_verdict_of_a_page_has_an_id(suite):
+    page = (RESULTS / suite / "README.md").read_text(encoding="utf-8")
+    known = set(pd.read_csv(RESULTS / suite / "claims.csv")["id"])
+    rows = [line for line in page.splitlines() if line.rstrip(" |").endswith(("same direction", "opposite"))]
+    assert all(line.split("`")[1] in known for line in rows)
+    assert all(f"`{name}`" in page for name in known)
+
+
+@pytest.fixture
+def dominators():
+    return Data(RESULTS / "dominators")
+
+
+def gain(data, graph, variant):
+    return data.ratio(graph, "lengauer-tarjan", variant)
+
+
+def test_the_bend_is_that_of_the_published_times(dominators):
+    for claim, variant in (("bend", "multiword"), ("bend-tree", "iterative-tree")):
+        grown = gain(dominators, "flow-random-100k", variant) / gain(dominators, "flow-random-10k", variant)
+        assert dominators.claim(f"dominators-{claim}") == pytest.approx(grown, rel=1e-5)
+
+
+def test_the_share_of_preparing_is_that_of_the_published_steps(dominators):
+    steps = dominators.rows("tables/dominators/steps.csv").set_index("Step")["NVIDIA H200 [ms]"]
+    share = steps["Preparing the graph"] / steps["In all"]
+    assert dominators.claim("dominators-preparing-share") == pytest.approx(share, rel=3e-3)
+
+
+@pytest.mark.parametrize("size", ["", "-large"])
+def test_the_gains_of_edge_bf_agree_with_each_other(size):
+    claims = Data(RESULTS / "edge-bf").rows("claims.csv").set_index("id")["measured"]
+    quotient = claims[f"edge-bf-both-gain{size}"] / claims[f"edge-bf-order-gain{size}"]
+    assert claims[f"edge-bf-cache-misuse{size}"] == pytest.approx(quotient, rel=1e-4)
+
+
+def test_extract_min_is_that_of_the_published_table():
+    data = Data(RESULTS / "survey")
+    table = data.rows("tables/survey/extract-min-times.csv").set_index("Method")
+    reductions = table[table.index.str.startswith("reduction")]
+    for exponent in range(1, 8):
+        column = f"{10**exponent:,} values [µs]"
+        assert (
+            data.claim(f"survey-extract-min-time-{10**exponent}")
+            == table.loc["reduction, 512 threads", column]
+        )
+    for exponent in (1, 2, 3, 5, 6):
+        best = reductions[f"{10**exponent:,} values [µs]"].idxmin()
+        assert data.claim(f"survey-extract-min-threads-{10**exponent}") == int(best.split()[1])
+
+
+def test_communication_over_ranks_is_that_of_the_published_table():
+    data = Data(RESULTS / "hybrid-bfs-2d")
+    for claim, series in (("communication", "weak-cpu-and-gpu"), ("communication-peers", "weak-peers")):
+        two, four = (
+            data.value("distributed.csv", "communication_ms", variant=f"{series}-{ranks}") for ranks in (2, 4)
+        )
+        assert data.claim(f"hybrid-bfs-{claim}") == pytest.approx(np.log2(four / two), rel=1e-4)

@@ -1,0 +1,88 @@
+"""The README's figure: what a search takes, and what its preparation takes before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from relaxometer.report.figures.names import full_names
+from relaxometer.report.figures.style import (
+    FAINT,
+    GREY,
+    annotate,
+    distinct_looks,
+    entitle,
+    new_figure,
+    plain_log,
+)
+from relaxometer.report.figures.summary import rounded
+from relaxometer.results.samples import with_class
+
+TITLE = "Median time of a shortest-path tree, and of its preparation"
+ROW_INCHES = 0.25
+
+
+def times_and_preparation(summary: pd.DataFrame) -> Figure:
+    """Draw the median time of each variant beside its preparation, one panel per graph.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Lines of ``summary.csv`` with ``prepare_ms``; all have a time. Graphs keep their order.
+    """
+    lines = with_class(summary)
+    lines = lines.assign(name=full_names(lines))
+    looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
+    panels = [(graph, rows.sort_values("median_ms")) for graph, rows in lines.groupby("graph", sort=False)]
+    heights = [len(rows) + 1.3 for _, rows in panels]
+    figure, axes = new_figure(
+        ROW_INCHES * sum(heights) + 1.8, 1, len(panels), squeeze=False, sharex=True, height_ratios=heights
+    )
+    for panel, (graph, rows) in zip(axes[:, 0], panels, strict=True):
+        panel.set_title(graph, loc="left", fontsize=9.5)
+        for y, (_, line) in enumerate(rows.iterrows()):
+            _draw_row(panel, y, line, looks[line["variant"]].points)
+        panel.set_yticks(range(len(rows)), rows["name"])
+        panel.set(xscale="log", ylim=(len(rows) - 0.3, -0.7))
+        panel.margins(x=0.14)
+        panel.grid(visible=False, axis="y")
+    plain_log(axes[-1, 0].xaxis, "{x:,g}", subs=(1,))
+    axes[-1, 0].set_xlabel("Time [ms]")
+    _explain(axes[0, 0])
+    entitle(figure, TITLE, "Preparation is done once per graph. Log scale; lower is better.")
+    return figure
+
+
+def _draw_row(axes: Axes, y: int, line: pd.Series, points: dict[str, Any]) -> None:
+    """Draw a search, its preparation if it is known, and a line between the two."""
+    search, preparation = line["median_ms"], line["prepare_ms"]
+    axes.plot(search, y, linestyle="", markersize=5.5, zorder=3, **points)
+    if pd.isna(preparation):
+        annotate(axes, rounded(search), (search, y), (7, 0), va="center")
+        return
+    axes.plot([search, preparation], [y, y], color=FAINT, linewidth=1, zorder=1)
+    axes.plot(preparation, y, linestyle="", marker="|", markersize=9, color=GREY, zorder=2)
+    is_first = search < preparation
+    for value, side in ((search, -1 if is_first else 1), (preparation, 1 if is_first else -1)):
+        annotate(
+            axes,
+            rounded(value),
+            (value, y),
+            (7 * side, 0),
+            va="center",
+            ha="left" if side > 0 else "right",
+            color="black" if value == search else GREY,
+        )
+
+
+def _explain(axes: Axes) -> None:
+    """Put the legend of the two marks above the first panel, to the right of its title."""
+    marks = [
+        Line2D([], [], linestyle="", marker="o", color="black", label="a search"),
+        Line2D([], [], linestyle="", marker="|", markersize=9, color=GREY, label="preparation"),
+    ]
+    axes.legend(handles=marks, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)

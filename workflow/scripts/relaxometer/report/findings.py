@@ -1,0 +1,389 @@
+"""The pages of ``docs/results``: a short template of prose for each suite, and numbers from its data alone.
+
+A suite's folder holds ``page.md``, a Jinja template. :func:`render` fills it from the data beside it:
+``summary.csv``, ``claims.csv``, ``context.json``, the tables, and ``facts.csv`` with what no table holds. A
+number that stands in the template itself is an error (:func:`loose_numbers`), so a page cannot say a number
+that its data do not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, StrictUndefined, TemplateError, nodes
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import replacing
+from relaxometer.report.figures.preparation import pays_after
+
+TEMPLATE, PAGE = "page.md", "README.md"
+
+NAMES = re.compile(
+    r"""
+      \]\([^)]*\)                                   # where a link or a picture leads
+    | `[^`]*[a-zA-Z][^`]*`                          # names of variants, graphs and files
+    | \b(?:H200|K20c|M2090|Graph500|L[12])\b
+    | \b(?:SCALE|[Ff]igure|[Tt]able|[Ss]ection)\s\d+
+    | \bFigures\s\d+\sto\s\d+
+    | \b[a-zA-Z]+(?:-\w+)*-\w*\d\w*(?:-\w+)*      # names of graphs, such as kron-g500-s18
+    | \b(?:R-MAT\s)?2\^\d+\b
+    | \b\d+-bit\b
+    | \b10[⁰-⁹]+                                    # a unit
+    | 95%\s(?:bootstrap\s)?intervals?              # the level of every interval
+    """,
+    re.VERBOSE,
+)
+"""Text in which digits name something."""
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+SHOWN = {"parts", "digits", "percent", "whole", "float"}
+"""Functions that show their arguments; those of all others say where to look."""
+
+FACTS = ["id", "what", "value", "unit", "machine", "command", "commit"]
+"""Columns of ``facts.csv``."""
+
+NO_VALUE = "-"
+
+UNJUDGED = "not measured: "
+"""How the verdict of a claim without one begins; the reason follows."""
+
+
+def digits(value: float, n: int = 3) -> str:
+    """Format a number with `n` significant digits, without an exponent; "-" if it is missing.
+
+    Examples
+    --------
+    >>> digits(0.16642), digits(13.0), digits(1596.2), digits(0.84, 1)
+    ('0.166', '13.0', '1,596', '0.8')
+    """
+    if pd.isna(value):
+        return NO_VALUE
+    if not value:
+        return "0"
+    rounded = Decimal(f"{float(value):.{n - 1}e}")
+    return f"{round(value):,}" if abs(value) >= 10**n else f"{rounded:f}"
+
+
+def percent(value: float, n: int = 2) -> str:
+    """Format a share as a percentage of `n` digits."""
+    return f"{digits(100 * value, n)}%"
+
+
+def whole(value: float) -> str:
+    """Format a count."""
+    return f"{value:,.0f}"
+
+
+def giga(value: float) -> str:
+    """Format a number in units of 10⁹."""
+    return digits(value / 1e9)
+
+
+def loose_numbers(template: str, environment: Environment | None = None) -> list[str]:
+    """Return the numbers that a template states itself, each with its line.
+
+    Text counts, and so do constants of expressions, assignments and loops. Digits that are part of a name
+    (:data:`NAMES`) do not, nor do those by which a function finds its data.
+    """
+    tree = (environment or _environment({})).parse(template)
+    found: list[tuple[int, str]] = []
+    for output in tree.find_all(nodes.Output):
+        for node in output.nodes:
+            if isinstance(node, nodes.TemplateData):
+                found += _numbers(node.data, node.lineno)
+            else:
+                found += _constants(node)
+    for assigned in tree.find_all(nodes.Assign):
+        found += _constants(assigned.node)
+    for loop in tree.find_all(nodes.For):
+        found += _constants(loop.iter)
+    return [f"line {line}: {number}" for line, number in sorted(found)]
+
+
+def _numbers(text: str, line: int) -> list[tuple[int, str]]:
+    """Return the numbers of a text that begins in `line`, with their lines."""
+    text = NAMES.sub(lambda name: "\n" * name.group().count("\n"), text)
+    return [(line + text[: number.start()].count("\n"), number.group()) for number in NUMBER.finditer(text)]
+
+
+def _constants(node: nodes.Node) -> list[tuple[int, str]]:
+    """Return the numbers among the constants of an expression that it prints or reckons with."""
+    if isinstance(node, nodes.Const):
+        is_flag = node.value is None or isinstance(node.value, bool)
+        return [] if is_flag else _numbers(str(node.value), node.lineno)
+    if isinstance(node, nodes.Filter):  # its arguments say how to format
+        return _constants(node.node) if node.node is not None else []
+    if isinstance(node, nodes.Call) and getattr(node.node, "name", "") not in SHOWN:
+        return []
+    return [number for child in node.iter_child_nodes() for number in _constants(child)]
+
+
+def _environment(functions: Mapping[str, Any]) -> Environment:
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    formats = {"float": float, "digits": digits, "percent": percent, "whole": whole, "giga": giga}
+    environment.globals = {**functions, **formats}
+    environment.filters |= formats
+    return environment
+
+
+def markdown(rows: pd.DataFrame) -> str:
+    """Return a table in Markdown, with columns of numbers to the right.
+
+    Parameters
+    ----------
+    rows : DataFrame of str
+    """
+
+    def line(cells: Iterable[object]) -> str:
+        return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+    numeric = [
+        all(re.fullmatch(r"[*≥<]*[-\d(].*||skipped|never", str(cell)) for cell in rows.iloc[:, place])
+        for place in range(len(rows.columns))
+    ]
+    rule = "| " + " | ".join("---:" if one else "---" for one in numeric) + " |"
+    return "\n".join([line(rows.columns), rule, *map(line, rows.itertuples(index=False))])
+
+
+class Data:
+    """The committed data of a suite, and the functions by which its template asks for them.
+
+    Parameters
+    ----------
+    folder : Path
+        ``docs/results/SUITE``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._read = cache(self._read_table)
+
+    def _read_table(self, file: str) -> pd.DataFrame:
+        path = self.folder / file
+        if not path.is_file():
+            raise UserError(f"{path} is missing, and {self.folder / TEMPLATE} cites it")
+        if file == "facts.csv":
+            return pd.read_csv(path, dtype=str, keep_default_na=False)
+        return pd.read_csv(path, thousands=",", dtype={"version": str})
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions of a template by their names."""
+        names = (
+            *("value", "rows", "total", "median", "interval", "preparation", "ratio", "fact", "claim"),
+            *("times", "table", "claims", "facts", "context", "parts", "graph500", "pays"),
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def rows(self, file: str, **where: Any) -> pd.DataFrame:
+        """Return the rows of a table whose columns have the values `where`; a list gives several."""
+        rows = self._read(file)
+        for column, wanted in where.items():
+            several = wanted if isinstance(wanted, list) else [wanted]
+            rows = rows[rows[column].isin(several)]
+        return rows
+
+    def value(self, file: str, column: str, **where: Any) -> Any:
+        """Return one cell; an error unless exactly one row is meant."""
+        rows = self.rows(file, **where)
+        if len(rows) != 1:
+            raise UserError(
+                f"{self.folder / TEMPLATE}: {len(rows)} rows of {file} have {where}; expected one"
+            )
+        return rows[column].iloc[0]
+
+    def total(self, file: str, column: str = "", **where: Any) -> Any:
+        """Return the number of rows, or the sum of a column."""
+        rows = self.rows(file, **where)
+        return rows[column].sum() if column else len(rows)
+
+    def median(self, graph: str, variant: str, column: str = "median_ms", file: str = "summary.csv") -> float:
+        """Return the median time of a search in ms, or another column of the summary."""
+        return float(self.value(file, column, graph=graph, variant=variant))
+
+    def interval(self, graph: str, variant: str, file: str = "summary.csv") -> str:
+        """Return the ends of a time's 95% interval."""
+        ends = (self.median(graph, variant, f"ci95_{end}_ms", file) for end in ("low", "high"))
+        return " to ".join(map(digits, ends))
+
+    def preparation(self, graph: str, variant: str) -> float:
+        """Return the preparation in ms, of the summary or the table of preparations; NaN if unknown."""
+        if "prepare_ms" in self._read("summary.csv"):
+            return self.median(graph, variant, "prepare_ms")
+        if not (self.folder / "tables/common/preparation.csv").is_file():
+            return float("nan")
+        rows = self.rows("tables/common/preparation.csv", Graph=graph, Variant=variant)
+        return float(rows["Preparation [ms]"].iloc[0]) if len(rows) else float("nan")
+
+    def ratio(self, graph: str, slow: str, fast: str, file: str = "summary.csv") -> float:
+        """Return the median time of a variant over that of another."""
+        return self.median(graph, slow, file=file) / self.median(graph, fast, file=file)
+
+    def pays(self, graph: str, variant: str, other: str) -> str:
+        """Return the searches after which a variant has repaid its preparation, compared with another."""
+        spans = (self.preparation, self.median)
+        return pays_after(*(span(graph, one) for one in (variant, other) for span in spans))
+
+    def graph500(self, graph: str, variant: str, key: str) -> float:
+        """Return an entry of the benchmark's own output."""
+        file = self.folder / f"graph500/{graph}-{variant}.txt"
+        entries = dict(line.split(": ") for line in file.read_text(encoding="utf-8").splitlines())
+        return float(entries[key])
+
+    def fact(self, name: str) -> str:
+        """Return the value of a fact, as it is written in ``facts.csv``."""
+        return str(self.value("facts.csv", "value", id=name))
+
+    def claim(self, name: str, column: str = "measured") -> Any:
+        """Return a column of a claim, by default what was measured."""
+        return self.value("claims.csv", column, id=name)
+
+    def times(
+        self,
+        graphs: Sequence[str],
+        variants: Sequence[str],
+        *,
+        prepared: bool = True,
+        intervals: bool = False,
+        file: str = "summary.csv",
+    ) -> str:
+        """Return a table of median times in ms: one row per variant, one column per graph.
+
+        `prepared` adds the preparation behind a time, as "0.166 + 1,596"; `intervals` adds 95% intervals.
+        """
+        best = {graph: self._best(graph, variants, file) for graph in graphs}
+
+        def cell(graph: str, variant: str) -> str:
+            found = self.rows(file, graph=graph, variant=variant)
+            if found.empty:
+                return ""
+            line = found.iloc[0]
+            if pd.isna(line["median_ms"]):
+                return str(line["status"])
+            text = digits(line["median_ms"])
+            text = f"**{text}**" if line["median_ms"] == best[graph] else text
+            text += f" ({self.interval(graph, variant, file)})" if intervals else ""
+            known = self.preparation(graph, variant) if prepared else float("nan")
+            return text if pd.isna(known) else f"{text} + {digits(known)}"
+
+        table = pd.DataFrame({graph: [cell(graph, one) for one in variants] for graph in graphs})
+        table.insert(0, "variant", [f"`{one}`" for one in variants])
+        return markdown(table)
+
+    def _best(self, graph: str, variants: Sequence[str], file: str) -> float:
+        return float(self.rows(file, graph=graph, variant=list(variants))["median_ms"].min())
+
+    def table(self, file: str, columns: Mapping[str, str] | None = None, **where: Any) -> str:
+        """Return the rows of a CSV file as a table; `columns` maps its columns to headings."""
+        rows = self.rows(file, **where)
+        chosen = rows[list(columns)].rename(columns=dict(columns)) if columns else rows
+        return markdown(chosen.map(_cell))
+
+    def facts(self, group: str, what: str = "", value: str = "") -> str:
+        """Return the facts whose ids begin with `group` and a dot as a table."""
+        rows = self._read("facts.csv")
+        rows = rows[rows["id"].str.startswith(f"{group}.")]
+        if rows.empty:
+            raise UserError(f"{self.folder / 'facts.csv'}: no fact of the group {group!r}")
+        values = [f"{one.value} {one.unit}".strip() for one in rows.itertuples()]
+        return markdown(pd.DataFrame({what: rows["what"], value: values}))
+
+    def claims(self) -> str:
+        """Return the claims with a verdict as a table, and below it those without, by reason."""
+        lines = self._read("claims.csv")
+        is_judged = ~lines["verdict"].str.startswith(UNJUDGED)
+        judged = lines[is_judged]
+        columns = {
+            "claim": [f"`{name}`" for name in judged["id"]],
+            "the paper says": judged["text"],
+            "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in judged["graph"]],
+            "claimed": _with_unit(judged, "claimed"),
+            "here": _with_unit(judged, "measured"),
+            "verdict": judged["verdict"],
+        }
+        reasons = lines[~is_judged].groupby("verdict", sort=False)["id"]
+        others = [f"- {_listed(names)}: {reason}." for reason, names in reasons]
+        return "\n\n".join([markdown(pd.DataFrame(columns)), *(["\n".join(others)] if others else [])])
+
+    def context(self, key: str) -> Any:
+        """Return an entry that all runs of ``context.json`` share."""
+        return json.loads((self.folder / "context.json").read_text(encoding="utf-8"))["common"][key]
+
+    def parts(self, *rows: Sequence[str]) -> str:
+        """Return the table of how a page was measured, with the GPU, its driver and the files beside it."""
+        gpu, count = self.context("before.name"), self.context("before.multiprocessors")
+        machine = f"{gpu} ({count} multiprocessors), driver {self.context('before.driver')}"
+        machine += f", CuPy {self.context('before.cupy')}"
+        named = ("summary.csv", "claims.csv", "facts.csv", "tables", "figures", "samples.parquet")
+        there = [*named, "context.json"]
+        files = ", ".join(f"[`{name}`]({name})" for name in there if (self.folder / name).exists())
+        return markdown(pd.DataFrame([("machine", machine), *rows, ("files", files)], columns=["", " "]))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return whole(value)
+    if isinstance(value, float):
+        return "" if pd.isna(value) else digits(value) if value != round(value) else whole(value)
+    return str(value)
+
+
+def _with_unit(lines: pd.DataFrame, column: str) -> list[str]:
+    def text(value: float, unit: object) -> str:
+        if pd.isna(value):
+            return ""
+        mantissa, _, exponent = f"{value:.2e}".partition("e+")
+        shown = digits(value) if value < 1e8 else f"{float(mantissa):g} × 10^{int(exponent)}"
+        return f"{shown} {unit if isinstance(unit, str) else ''}".strip()
+
+    return [text(*pair) for pair in zip(lines[column].astype(float), lines["unit"], strict=True)]
+
+
+def render(folder: Path) -> str:
+    """Return the page of a suite.
+
+    Raises
+    ------
+    UserError
+        If the template states a number itself, is wrong, or asks for data that are not there.
+    """
+    file, environment = folder / TEMPLATE, _environment(Data(folder).functions())
+    text = file.read_text(encoding="utf-8")
+    try:
+        loose = loose_numbers(text, environment)
+        if loose:
+            raise UserError(f"{file}: {loose[0]} stands in the prose; cite the data or facts.csv instead")
+        return environment.from_string(text).render()
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        raise UserError(f"{file}{f':{line}' if line else ''}: {error}") from error
+    except KeyError as error:
+        raise UserError(f"{file}: the data have no {error}") from error
+
+
+def suites(folder: Path) -> list[str]:
+    """Return the suites below `folder` that have a template."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{TEMPLATE}"))
+
+
+def write(folder: Path) -> bool:
+    """Write the page of a suite; return whether it changed."""
+    page, text = folder / PAGE, render(folder)
+    if page.is_file() and page.read_text(encoding="utf-8") == text:
+        return False
+    with replacing(page) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return True

@@ -1,0 +1,81 @@
+"""The searches of a published suite: ``samples.parquet``, from which its summary and ranks can be recomputed.
+
+It has one row per search, as ``results/timings.parquet``, without what no statistic reads. A suite over
+several ranks has ``rank-samples.parquet`` too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from relaxometer.core.files import write_table
+from relaxometer.results.gather import KEY
+
+SAMPLES, RANK_SAMPLES = "samples.parquet", "rank-samples.parquet"
+
+COLUMNS = [
+    *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
+    *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "upload_ms", "download_ms"),
+    *("reached_arcs", "phases"),
+]
+"""Columns of ``samples.parquet``, as far as the searches have them; ``round`` is 1 if they have none."""
+
+RENAMED = {"parameter_version": "version"}
+"""Columns of the gathered searches that have another name here."""
+
+
+def samples_of(timings: pa.Table) -> pa.Table:
+    """Return the published columns of gathered searches (:func:`relaxometer.results.gather.gather`)."""
+    named = timings.rename_columns([RENAMED.get(name, name) for name in timings.column_names])
+    if "round" not in named.column_names:
+        named = named.append_column("round", pa.array([1] * len(named), pa.int32()))
+    return named.select([name for name in COLUMNS if name in named.column_names])
+
+
+def read_samples(path: Path) -> pa.Table:
+    """Return the searches of a ``samples.parquet``, named as gathered ones, for the statistics."""
+    table = pq.read_table(path)
+    back = {ours: theirs for theirs, ours in RENAMED.items()}
+    return table.rename_columns([back.get(name, name) for name in table.column_names])
+
+
+def write_samples(results: Path, target: Path) -> list[Path]:
+    """Write the samples of a finished run of the workflow.
+
+    Parameters
+    ----------
+    results : Path
+        The workflow's ``results`` folder, with ``timings.parquet``.
+    target : Path
+        The folder of the published suite.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    written = [target / SAMPLES]
+    write_table(samples_of(pq.read_table(results / "timings.parquet")), written[0])
+    if (results / "distributed.csv").is_file():
+        searches = _rank_samples(pd.read_csv(results / "distributed.csv"), results / "runs/distributed")
+        if searches:
+            written.append(target / RANK_SAMPLES)
+            write_table(pa.concat_tables(searches, promote_options="permissive"), written[1])
+    return written
+
+
+def _rank_samples(runs: pd.DataFrame, folder: Path) -> list[pa.Table]:
+    """Return the searches of each run over several ranks that has any, with its series and ranks."""
+    found = []
+    for run in runs.to_dict("records"):
+        file = folder / str(run["variant"]) / "times.parquet"
+        if file.is_file():
+            times = pq.read_table(file)
+            identity = {key: run[key] for key in ("problem", "graph", "variant", "series", "ranks")}
+            columns = {key: pa.array([value] * len(times)) for key, value in identity.items()}
+            found.append(pa.table({**columns, **{name: times[name] for name in times.column_names}}))
+    return found
