@@ -4,7 +4,7 @@
 set -eu
 python=$1
 lock=$2
-options="--no-deps --require-hashes --quiet"
+options="--no-deps --require-hashes --quiet --quiet"
 pip="$python -m pip --disable-pip-version-check"
 if ! "$python" -m uv --version > /dev/null 2>&1; then
     $pip install $options --only-binary :all: -r workflow/envs/uv.lock || true

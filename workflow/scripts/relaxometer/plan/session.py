@@ -139,6 +139,8 @@ def end(screen: Screen | None) -> None:
     screen : Screen, optional
         Lines that it has shown are not repeated; those between the lines of many jobs are.
     """
+    if screen:
+        screen.close()
     shutil.rmtree(WITHDRAWN, ignore_errors=True)
     if ERRORS.is_file():
         lines = ERRORS.read_text(encoding="utf-8").splitlines()

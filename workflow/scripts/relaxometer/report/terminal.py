@@ -134,4 +134,5 @@ def show(overlays: Sequence[Path] = ()) -> None:
         return
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(*tables))
-    print(f"\nresults/summary.csv has all of it. Next: {report_command(overlays)}, then open report.zip")
+    print("\nAll of it: results/summary.csv and results/figures")
+    print(f"The report as report.zip: {report_command(overlays)}")
