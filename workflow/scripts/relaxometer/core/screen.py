@@ -23,7 +23,7 @@ from relaxometer.core.scripting import ERRORS, name_of
 LOG = Path("logs/run.log")
 """What Snakemake and the jobs of the last run wrote."""
 
-STEP = 0.2
+STEP = 0.34
 """Where there is no bar, a line tells when this share of the jobs has been done since the last line."""
 
 PAUSE_S = 20.0

@@ -134,5 +134,4 @@ def show(overlays: Sequence[Path] = ()) -> None:
         return
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(*tables))
-    print("\nAll of it: results/summary.csv and results/figures")
-    print(f"The report as report.zip: {report_command(overlays)}")
+    print(f"All of it: results/summary.csv. The report, report.zip: {report_command(overlays)}")
