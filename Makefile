@@ -4,35 +4,39 @@ PYTHON ?= python3
 SUITE ?=
 COUNT ?= 200000
 SEED ?= 1
+VERBOSE ?= 0
+export VERBOSE
 BIN := .venv/bin
+# Nothing, or the sign that keeps make from printing a command.
+Q := $(if $(filter-out 0,$(VERBOSE)),,@)
 OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
 .PHONY: run test quick test-slurm fuzz kill-test sanitize aa report publish results lint format lock bench-host bench-data clean
 
-run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml
-	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
-	$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
+run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml; VERBOSE=1 shows every job
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
+	$(Q)$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
 
-test: .venv/ready  ## every test that this machine can run, except those of test-slurm
+test: .venv/dev  ## every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
 
-quick: .venv/ready  ## a thinned selection of the tests in under three minutes, and the lines that it covers
+quick: .venv/dev  ## a thinned selection of the tests in under three minutes, and the lines that it covers
 	$(BIN)/python -m pytest -n auto --dist worksteal --quick --cov --cov-report=
 	@echo "Lines covered: $$($(BIN)/coverage report --format=total)%"
 
-test-slurm: .venv/ready  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
+test-slurm: .venv/dev  ## the workflow on a SLURM cluster of one node; skipped where slurm-wlm and munge are missing
 	$(BIN)/python -m pytest -m slurm -rs tests/workflow/test_slurm.py
 
-fuzz: .venv/ready  ## COUNT damaged files, registries, configurations and downloads; another SEED gives others
+fuzz: .venv/dev  ## COUNT damaged files, registries, configurations and downloads; another SEED gives others
 	PYTHONPATH=workflow/scripts:tests $(BIN)/python -m fuzz.driver --count $(COUNT) --seed $(SEED)
 
 kill-test: COUNT = 100
-kill-test: .venv/ready  ## kill a tiny run COUNT times at random points; each time the next one must finish it
+kill-test: .venv/dev  ## kill a tiny run COUNT times at random points; each time the next one must finish it
 	RELAXOMETER_KILLS=$(COUNT) $(BIN)/python -m pytest -x tests/workflow/test_kills.py
 
-sanitize: .venv/ready  ## every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
+sanitize: .venv/dev  ## every GPU variant under compute-sanitizer, or without a GPU under the emulation's sanitizers
 	PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/sanitize.py
 
 aa: SUITE = aa-host
@@ -50,7 +54,7 @@ results: .venv/ready  ## the pages and the headline of docs/results, from the da
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.pages
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.headline
 
-lint: .venv/ready  ## the code's form, and the order of the package's rooms
+lint: .venv/dev  ## the code's form, and the order of the package's rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -59,15 +63,19 @@ lint: .venv/ready  ## the code's form, and the order of the package's rooms
 	$(BIN)/snakemake --lint
 	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 
-format: .venv/ready
+format: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 	$(BIN)/clang-format -i $(KERNELS)
 
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-header
+
 lock:  ## needs uv
-	uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
-		--no-header --extra dev --extra slurm pyproject.toml -o requirements.lock
+	$(LOCK) --extra slurm pyproject.toml -o requirements.lock
+	$(LOCK) --extra dev --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
+	echo uv | $(LOCK) --no-annotate - -o workflow/envs/uv.lock
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench
@@ -78,12 +86,20 @@ bench-data: .venv/ready  ## time and memory that datasets take, against their ta
 clean:
 	rm -rf results logs .snakemake report.zip
 
-# The lock holds every dependency, so pip need not resolve anything. A machine with an NVIDIA driver also gets
-# the CuPy for its CUDA version, one with an MPI launcher mpi4py.
-.venv/ready: requirements.lock pyproject.toml workflow/envs/install_cupy.sh workflow/envs/install_mpi4py.sh
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --no-deps -r requirements.lock
-	sh workflow/envs/install_cupy.sh $(BIN)/python
-	sh workflow/envs/install_mpi4py.sh $(BIN)/python
-	touch $@
+# The locks hold every dependency, so nothing is resolved. A machine with an NVIDIA driver also gets the CuPy for
+# its CUDA version, one with an MPI launcher mpi4py. Two locks, since a run needs no tools of developers.
+INSTALLERS := $(addprefix workflow/envs/,install_lock.sh uv.lock install_cupy.sh install_mpi4py.sh)
+
+.venv/ready: requirements.lock pyproject.toml $(INSTALLERS)
+	$(Q)$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'
+	@echo "setting up .venv"
+	$(Q)test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(Q)sh workflow/envs/install_lock.sh $(BIN)/python requirements.lock
+	$(Q)sh workflow/envs/install_cupy.sh $(BIN)/python
+	$(Q)sh workflow/envs/install_mpi4py.sh $(BIN)/python
+	@touch $@
+
+.venv/dev: .venv/ready requirements-dev.lock
+	@echo "adding the tools of developers to .venv"
+	$(Q)sh workflow/envs/install_lock.sh $(BIN)/python requirements-dev.lock
+	@touch $@

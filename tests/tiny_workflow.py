@@ -100,20 +100,27 @@ class Workflow:
         base = [sys.executable, "-m", "snakemake", "--cores", "1", "--configfile", "tiny.yaml"]
         return [*base, *arguments]
 
-    def run(self, *arguments: str, check: bool = True, timeout_s: float = 600) -> subprocess.CompletedProcess:
+    def run(
+        self, *arguments: str, check: bool = True, timeout_s: float = 600, verbose: bool = False
+    ) -> subprocess.CompletedProcess:
         """Run Snakemake; with `check`, a failure shows its whole output."""
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.folder,
-            env=environment(),
+            env=environment() | {"VERBOSE": str(int(verbose))},
             capture_output=True,
             text=True,
             timeout=timeout_s,
             check=False,
         )
         if check and done.returncode:
-            pytest.fail(f"snakemake failed:\n{done.stdout}\n{done.stderr}")
+            pytest.fail(f"snakemake failed:\n{done.stdout}\n{done.stderr}\n{self.log()}")
         return done
+
+    def log(self) -> str:
+        """Return what Snakemake and the jobs of the last run wrote while they had no screen."""
+        log = self.folder / "logs/run.log"
+        return log.read_text(encoding="utf-8") if log.is_file() else ""
 
     def jobs_to_run(self) -> set[tuple[str, str]]:
         """Return (rule, variant) of the jobs that a dry run of `all` would do."""

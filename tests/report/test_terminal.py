@@ -1,6 +1,9 @@
 """The race as text."""
 
+from pathlib import Path
+
 import pandas as pd
+import pytest
 
 from relaxometer.report import terminal
 
@@ -17,37 +20,70 @@ def lines(*rows):
 REAL = lines(
     ("SSSP", "town", "1", "boost (rival)", "1 core", "2", "1.9 to 2.1", "0.01", "100%", "ok", ""),
     ("SSSP", "town", "2", "dijkstra-cpu", "1 core", "1,500", "1,400 to 1,600", "3", "100%", "ok", ""),
+    ("SSSP", "town", "", "hasty", "GPU", "1", "", "0", "50%", "invalid", r"rule left\_out broken"),
     ("SSSP", "town", "", "cugraph (rival)", "GPU", "", "", "", "0%", "absent", "it needs an NVIDIA GPU"),
 )
 EMULATED = lines(
     ("SSSP", "town", "", "near-far", "emulated", "7", "", "1", "100%", "ok", ""),
     ("SSSP", "town", "", "phast", "emulated", "", "", "", "0%", "skipped", "too many arcs"),
+    ("SSSP", "town", "", "tiled", "emulated", "", "", "", "0%", "skipped", "too many arcs"),
     ("BFS", "city", "", "hybrid", "emulated", "7", "", "1", "100%", "ok", ""),
 )
 
 
-def test_each_race_is_a_ranked_table():
+def test_each_race_is_a_ranked_table_and_failures_follow():
     assert terminal.race(REAL, EMULATED).splitlines() == [
         "",
-        "SSSP on town",
-        "                               ms    95% interval   ratio  prepared, ms  proven",
+        "SSSP on town                   ms    95% interval   ratio  prepared, ms  proven",
         "  1  boost (rival)  1 core      2      1.9 to 2.1    1.00          0.01    100%",
         "  2  dijkstra-cpu   1 core  1,500  1,400 to 1,600  750.00             3    100%",
-        "    cugraph (rival): absent (it needs an NVIDIA GPU)",
-        "    emulated, so their times do not count: near-far, phast (skipped)",
+        "     hasty          GPU         1                                     0     50%",
+        "  emulated, so their times do not count: near-far",
         "",
         "BFS on city",
-        "    emulated, so their times do not count: hybrid",
+        "  emulated, so their times do not count: hybrid",
+        "",
+        "  hasty: invalid in SSSP on town: rule left_out broken",
+        "  cugraph (rival): absent in SSSP on town: it needs an NVIDIA GPU",
+        "  phast, tiled: skipped in SSSP on town: too many arcs",
     ]
+
+
+def test_a_reason_of_all_races_stands_once_without_their_names():
+    absent = [
+        ("SSSP", graph, "", "boost", "1 core", "", "", "", "0%", "absent", "no Boost") for graph in "ab"
+    ]
+    assert terminal.race(lines(*absent), lines()).splitlines()[-1] == "  boost: absent: no Boost"
+
+
+def test_a_table_that_only_says_that_it_is_empty_is_no_race():
+    empty = lines(("Nothing ran in real time.", *[""] * (len(COLUMNS) - 1)))
+    assert "Nothing ran" not in terminal.race(empty, EMULATED)
 
 
 def test_no_line_is_longer_than_the_terminal():
     many = lines(
         *(("SSSP", "town", "", f"variant-{i}", "emulated", "7", "", "", "", "ok", "") for i in range(40))
     )
-    text = terminal.race(lines(), many)
+    long = lines(
+        *(("SSSP", "town", "1", "name-" * 30, "all cores", "7", "6 to 8", "1", "100%", "ok", ""),),
+        *(("SSSP", "t" * 150, "1", "short", "1 core", "7", "6 to 8", "1", "100%", "error", "why " * 90),),
+    )
+    text = terminal.race(long, many)
     assert max(map(len, text.splitlines())) <= terminal.COLUMNS
     assert text.count("variant-") == 40
+
+
+@pytest.mark.parametrize(
+    ("overlays", "command"),
+    [
+        ([], "make report"),
+        (["/somewhere/config/suites/adaptive.yaml"], "make report SUITE=adaptive"),
+        (["my.yaml"], "snakemake --configfile my.yaml --report report.zip"),
+    ],
+)
+def test_the_next_command_is_for_the_same_configuration(overlays, command):
+    assert terminal.report_command([Path(file) for file in overlays]) == command
 
 
 def test_a_run_without_a_race_says_nothing(tmp_path, monkeypatch, capsys):

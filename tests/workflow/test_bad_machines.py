@@ -38,7 +38,7 @@ def said(workflow, target, *, memory=None, env=None, **faults):
         check=False,
     )
     assert done.returncode
-    output = done.stdout + done.stderr
+    output = done.stdout + done.stderr + workflow.log()
     assert "Traceback" not in output
     return output
 

@@ -52,7 +52,7 @@ def begin(workflow):
         return subprocess.Popen(
             workflow.command("--", *TARGETS),
             cwd=workflow.folder,
-            env=environment(),
+            env=environment() | {"VERBOSE": "1"},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

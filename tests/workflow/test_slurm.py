@@ -81,7 +81,11 @@ def finished(cluster, no_ranks, tmp_path_factory):
         process.terminate()
         process.wait()
     if code:
-        files = [output, *sorted(remote.folder.glob(".snakemake/slurm_logs/**/*.log"))]
+        files = [
+            output,
+            remote.path("logs/run.log"),
+            *sorted(remote.folder.glob(".snakemake/slurm_logs/**/*.log")),
+        ]
         ends = "\n".join(f"{file}:\n{file.read_text(errors='replace')[-2000:]}" for file in files)
         pytest.fail(f"snakemake failed on the cluster:\n{ends}")
     return local, remote

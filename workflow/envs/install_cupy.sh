@@ -19,7 +19,7 @@ case "$major" in
         ;;
 esac
 echo "NVIDIA driver with CUDA $major found: installing CuPy"
-"$python" - "$extra" << 'END' | xargs "$python" -m pip install --disable-pip-version-check --quiet --progress-bar off
+"$python" - "$extra" << 'END' | xargs "$python" -m pip install --disable-pip-version-check --quiet --quiet --progress-bar off
 import sys
 import tomllib
 

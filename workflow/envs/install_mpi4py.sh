@@ -7,7 +7,7 @@ if ! command -v mpirun > /dev/null; then
     echo "no mpirun found: searches over several ranks will not run"
     exit 0
 fi
-"$python" - << 'END' | xargs "$python" -m pip install --disable-pip-version-check --quiet --progress-bar off
+"$python" - << 'END' | xargs "$python" -m pip install --disable-pip-version-check --quiet --quiet --progress-bar off
 import tomllib
 
 with open("pyproject.toml", "rb") as file:

@@ -2,8 +2,10 @@
 
 import atexit
 import json
+import logging
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -20,18 +22,27 @@ from relaxometer.plan.load import with_types
 from relaxometer.plan import session
 from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
+from relaxometer.core import screen
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal
-from relaxometer.rivals.installation import state_of_files
+from relaxometer.rivals.installation import installation, retry_absent, state_of_files
 
 update_config(config, with_types(workflow.config_settings.config))
 # False for the second start of `session.finish`, which makes what failed jobs have prevented without need.
 IS_FIRST = not config.pop(session.SECOND, False)
 IS_REPORT = any(word.partition("=")[0] == "--report" for word in sys.argv)
+IS_QUIET = (
+    IS_FIRST
+    and workflow.is_main_process
+    and not workflow.output_settings.dryrun
+    and not screen.is_verbose()
+)
+show_race = partial(terminal.show, workflow.overwrite_configfiles)
+SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else None
 
 try:
     # Of a key given twice, Snakemake takes the last without a word.
@@ -50,7 +61,8 @@ try:
     if workflow.is_main_process:
         PLAN.check_files()
 except UserError as error:
-    raise WorkflowError(str(error)) from None
+    # A WorkflowError would add where in this file it was raised.
+    sys.exit(f"error: {error}")
 if session.PREVENTED.is_file() and (IS_REPORT or not IS_FIRST):
     PLAN.leave_out(json.loads(session.PREVENTED.read_text(encoding="utf-8")))
 
@@ -178,4 +190,6 @@ def rival_code(wildcards):
     """Hash of the code that runs and proves a rival and of its own files, and the state of its program."""
     run = run_of(wildcards)
     own = PLAN.rivals[run.solver].code + state_of_files(run.command)
-    return code_hash("measure.rival") + own
+    # Nothing is installed for a command; it can only be absent.
+    found = installation(PLAN.rivals[run.solver], run.command) if run.command else ""
+    return code_hash("measure.rival") + own + (found if isinstance(found, str) else "")

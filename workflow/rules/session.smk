@@ -20,6 +20,11 @@ wildcard_constraints:
     problem="|".join(problem_names()),
 
 
+if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:
+    retry = partial(retry_absent, Path("results/rivals"), PLAN.rivals)
+    logging.getLogger("snakemake.logging").addHandler(screen.AtStart(retry))
+
+
 onstart:
     try:
         check_folders(Path("results"), ERRORS.parent)
@@ -27,9 +32,9 @@ onstart:
         raise WorkflowError(str(error)) from None
     session.begin(workflow, first=IS_FIRST)
     if IS_FIRST:
-        atexit.register(session.end)
         # Of what is registered, the last comes first.
-        atexit.register(terminal.show)
+        atexit.register(show_race)
+        atexit.register(session.end, SCREEN)
 
 
 onerror:

@@ -9,6 +9,7 @@ tries it again.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -19,21 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.core.files import write_json
+from relaxometer.core.screen import Screen
 from relaxometer.core.scripting import ERRORS, name_of
 from relaxometer.distributed.launch import SCRIPTS
-from relaxometer.rivals.installation import forget_absent
+
+logger = logging.getLogger("snakemake.logging")
 
 PREVENTED = Path("results/prevented.json")
 """The measurements that could not be made in the last run: name of the job to reason."""
 
 SECOND = "second_start"
 """Key of the configuration that tells Snakemake's second start, and its jobs, from the first."""
-
-INSTALLATIONS = Path("results/rivals")
-"""Where it says how each rival is started."""
-
-RUNS = Path("results/runs")
-"""Where each measurement has its folder."""
 
 VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_verdict.txt"))
 """Their first lines are the last lines of a run."""
@@ -123,21 +120,31 @@ def finish(workflow: Any) -> None:
     except OSError as error:
         print(f"{PREVENTED}: cannot be written: {error.strerror}", file=sys.stderr)
         return
-    print("making the summary and the report without what failed", file=sys.stderr, flush=True)
+    logger.warning("making the summary and the report without what failed")
     files = [str(file) for file in (workflow.main_snakefile, *workflow.overwrite_configfiles)]
     path = os.pathsep.join(filter(None, [str(SCRIPTS), os.environ.get("PYTHONPATH")]))
     subprocess.run(
         [sys.executable, "-m", "relaxometer.plan.second_start", json.dumps(files), *sys.argv[1:]],
-        env={**os.environ, "PYTHONPATH": path},
+        # What it writes goes where this start writes.
+        env={**os.environ, "PYTHONPATH": path, "VERBOSE": "1"},
         check=False,
     )
 
 
-def end() -> None:
-    """Print the errors of failed jobs again, then what the verdicts say; forget which rivals are absent."""
+def end(screen: Screen | None) -> None:
+    """Print the lines of failed jobs, then what the verdicts say.
+
+    Parameters
+    ----------
+    screen : Screen, optional
+        Lines that it has shown are not repeated; those between the lines of many jobs are.
+    """
+    if screen:
+        screen.close()
     shutil.rmtree(WITHDRAWN, ignore_errors=True)
-    forget_absent(INSTALLATIONS, RUNS)
     if ERRORS.is_file():
-        print(ERRORS.read_text(encoding="utf-8"), end="", file=sys.stderr)
+        lines = ERRORS.read_text(encoding="utf-8").splitlines()
+        for line in screen.untold(lines) if screen else lines:
+            print(line, file=sys.stderr)
     for verdict in filter(Path.is_file, VERDICTS):
         print(verdict.read_text(encoding="utf-8").partition("\n")[0], file=sys.stderr)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from textwrap import wrap
-from typing import Any
+from textwrap import shorten, wrap
 
 import pandas as pd
 
@@ -15,24 +17,26 @@ COLUMNS = 100
 REAL, EMULATED = (Path("results/tables/common", f"{name}.csv") for name in ("ranking", "ranking-emulated"))
 """The tables of the landing page."""
 
-SHOWN = {
-    "Rank": "",
-    "Variant": "",
-    "Class": "",
+LEFT = ("Rank", "Variant", "Class")
+"""Columns under the name of the race."""
+
+RIGHT = {
     "Median [ms]": "ms",
     "95% interval": "95% interval",
     "Ratio": "ratio",
     "Preparation [ms]": "prepared, ms",
     "Proven": "proven",
 }
-"""Columns of the tables and their headings here."""
+"""Further columns of the tables and their headings here."""
 
-LEFT = {"Variant", "Class"}
-"""Columns that are aligned to the left."""
+RACE = ["Problem", "Graph"]
+
+MAX_REASON = 160
+"""Characters of a reason; `results/summary.csv` has all of it."""
 
 
 def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
-    """Return a ranked table for each problem and graph, in lines of at most `COLUMNS` characters.
+    """Return a ranked table for each problem and graph, and what failed, in lines of at most `COLUMNS`.
 
     Emulated kernels are only named: their times say nothing about a GPU.
 
@@ -41,48 +45,93 @@ def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
     real, emulated : DataFrame of str
         The tables of the landing page.
     """
-    keys = ["Problem", "Graph"]
+    # A table without rows has one that says so, which names no graph.
+    real, emulated = (rows[rows["Graph"].fillna("") != ""] for rows in (real, emulated))
+    both = pd.concat([real, emulated])
     lines: list[str] = []
-    races = pd.concat([real, emulated])[keys].dropna().drop_duplicates()
-    for problem, graph in races.itertuples(index=False):
-        ours, theirs = (rows[(rows[keys] == [problem, graph]).all(axis=1)] for rows in (real, emulated))
-        lines += ["", f"{problem} on {graph}", *_table(ours)]
-        if len(theirs):
-            named = ", ".join(_with_proof(row) for row in theirs.to_dict("records"))
-            lines += _wrapped(f"emulated, so their times do not count: {named}")
-    return "\n".join(lines)
+    for problem, graph in both[RACE].drop_duplicates().itertuples(index=False):
+        ours, theirs = (rows[(rows[RACE] == [problem, graph]).all(axis=1)] for rows in (real, emulated))
+        lines += ["", *_table(f"{problem} on {graph}", ours[ours["Median [ms]"] != ""])]
+        named = theirs.loc[theirs["Status"] == "ok", "Variant"]
+        if len(named):
+            lines += _wrapped(f"emulated, so their times do not count: {', '.join(named)}")
+    return "\n".join([*lines, *_failures(both)])
 
 
-def _table(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield the heading, what was timed, and why the rest was not."""
-    timed = rows[rows["Median [ms]"] != ""]
-    if len(timed):
-        times = timed["Median [ms]"].str.replace(",", "").astype(float)
-        shown = timed.assign(Ratio=(times / times.min()).map("{:.2f}".format))[[*SHOWN]]
-        cells = [list(SHOWN.values()), *shown.to_numpy().tolist()]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for line in cells:
-            places = zip(SHOWN, line, widths, strict=True)
-            yield "  " + "  ".join(
-                text.ljust(width) if name in LEFT else text.rjust(width) for name, text, width in places
-            )
-    for row in rows[rows["Median [ms]"] == ""].to_dict("records"):
-        yield from _wrapped(f"{row['Variant']}: {row['Status']} ({row['Reason']})")
+def _table(title: str, rows: pd.DataFrame) -> Iterator[str]:
+    """Yield the heading of a race and a line for each of the variants, which have times."""
+    if rows.empty:
+        yield title
+        return
+    times = rows["Median [ms]"].str.replace(",", "").astype(float)
+    proven = times.where(rows["Status"] == "ok")
+    ratios = (proven / proven.min()).map("{:,.2f}".format).replace("nan", "")
+    cells = [[*RIGHT.values()], *rows.assign(Ratio=ratios)[[*RIGHT]].to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    names = _names(title, rows, COLUMNS - sum(widths) - 2 * len(widths))
+    for name, line in zip(names, cells, strict=True):
+        yield "  ".join([name, *(text.rjust(width) for text, width in zip(line, widths, strict=True))])
+
+
+def _names(title: str, rows: pd.DataFrame, most: int) -> list[str]:
+    """Return the left part of the heading and of each line, of one width, which is at most `most`."""
+    ranks, variants, classes = (rows[column].tolist() for column in LEFT)
+    widest = max(map(len, classes))
+    room = most - len("  1  ") - len("  ") - widest
+    variants = [text if len(text) <= room else text[: room - 1] + "…" for text in variants]
+    longest = max(map(len, variants))
+    lines = [
+        f"{rank:>3}  {variant:<{longest}}  {kind}"
+        for rank, variant, kind in zip(ranks, variants, classes, strict=True)
+    ]
+    lines = [shorten(title, most, placeholder="…"), *lines]
+    width = max(map(len, lines))
+    return [line.ljust(width) for line in lines]
+
+
+def _failures(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield why variants have no proven time, once for all variants and races of a reason."""
+    every = [*rows[RACE].drop_duplicates().agg(" on ".join, axis=1)]
+    races: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows[rows["Status"] != "ok"].to_dict("records"):
+        # Of the markup of the landing page.
+        reason = re.sub(r"\\([\\*`|_])", r"\1", row["Reason"])
+        races[row["Status"], reason, row["Variant"]].append(f"{row['Problem']} on {row['Graph']}")
+    variants: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (status, reason, variant), places_of_one in races.items():
+        variants[status, reason, tuple(places_of_one)].append(variant)
+    if variants:
+        yield ""
+    for (status, reason, places), names in variants.items():
+        where = "" if len(places) == len(every) else f" in {', '.join(places)}"
+        why = f": {shorten(reason, MAX_REASON, placeholder=' …')}" if reason else ""
+        yield from _wrapped(f"{', '.join(names)}: {status}{where}{why}")
 
 
 def _wrapped(text: str) -> list[str]:
     """Return a sentence in indented lines."""
-    return wrap(text, COLUMNS, initial_indent="    ", subsequent_indent="    ")
+    return wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
-def _with_proof(row: Mapping[Any, str]) -> str:
-    return row["Variant"] if row["Status"] == "ok" else f"{row['Variant']} ({row['Status']})"
+def report_command(overlays: Sequence[Path]) -> str:
+    """Return the command that makes the report of a run with these overlays of the configuration."""
+    if not overlays:
+        return "make report"
+    if len(overlays) == 1 and overlays[0].parent.parts[-2:] == ("config", "suites"):
+        return f"make report SUITE={overlays[0].stem}"
+    return f"snakemake --configfile {' '.join(map(os.path.relpath, overlays))} --report report.zip"
 
 
-def show() -> None:
-    """Print the race of the run that has just ended, if it made one, and what to do next."""
+def show(overlays: Sequence[Path] = ()) -> None:
+    """Print the race of the run that has just ended, if it made one, and what to do next.
+
+    Parameters
+    ----------
+    overlays : sequence of Path
+        The files of ``--configfile``.
+    """
     if not (REAL.is_file() and EMULATED.is_file()):
         return
     tables = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (REAL, EMULATED))
     print(race(*tables))
-    print("\nAll of it: results/summary.csv. The report: make report")
+    print(f"All of it: results/summary.csv. The report, report.zip: {report_command(overlays)}")

@@ -11,7 +11,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -109,23 +110,25 @@ def read_installation(path: Path) -> Installed | str:
         raise UserError(f"{path}: not readable ({quoted(error)}); delete it and run again") from None
 
 
-def forget_absent(folder: Path, runs: Path) -> None:
-    """Make the next run try absent rivals again.
+def retry_absent(folder: Path, rivals: Mapping[str, Rival]) -> None:
+    """Try to install absent rivals again; only if that changes anything, their runs are made again.
 
     Parameters
     ----------
     folder : Path
-        Of the files of :func:`write_installation`; those of absent rivals are deleted.
-    runs : Path
-        Folder of the results. A run of an absent rival loses its file of certificates, which is empty. The
-        rule `all` wants that file; for a missing installation alone Snakemake would make nothing again.
+        Of the files of :func:`write_installation`; that of a rival whose state has changed is written anew.
+    rivals : mapping of str to Rival
+        The rivals of the configuration by name; others are left alone.
     """
-    for path in folder.glob("*.json"):
-        if '"absent"' in path.read_text(encoding="utf-8"):
-            path.unlink()
-    for context in runs.glob("*/*/*/context.json"):
-        if '"absent"' in context.read_text(encoding="utf-8"):
-            context.with_name("certificates.parquet").unlink(missing_ok=True)
+
+    def retry(path: Path) -> None:
+        with suppress(UserError):  # The rule that needs the file reports it.
+            before = read_installation(path)
+            if isinstance(before, str) and (found := installation(rivals[path.stem])) != before:
+                write_installation(found, path)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(retry, [path for path in folder.glob("*.json") if path.stem in rivals]))
 
 
 def _has_gpu() -> bool:
@@ -157,18 +160,29 @@ def _environment(rival: Rival) -> Path:
     with _lock(folder):
         if not (ready.is_file() and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
-            pip_outside = importlib.util.find_spec("pip") is not None
-            options = ["--without-pip"] if pip_outside else []
+            options = ["--without-pip"] if _has_module("pip") else []
             _run([sys.executable, "-m", "venv", *options, str(folder)], rival)
             if needed.strip():
-                pip = [sys.executable, "-m", "pip", "--python", str(python)] if pip_outside else []
-                pip = pip or [str(python), "-m", "pip"]
-                # The lock is complete; a dependency with extras would have no hash for pip.
-                options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--no-input"]
-                options += ["--quiet", "--disable-pip-version-check", "-r", str(requirements)]
-                _run([*pip, "install", *options], rival)
+                _install_packages(python, requirements, rival)
             ready.touch()
     return python
+
+
+def _install_packages(python: Path, requirements: Path, rival: Rival) -> None:
+    """Install what a rival's lock names, with uv where it is there and succeeds, else with pip."""
+    # The lock is complete; a dependency with extras would have no hash for pip.
+    options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet", "-r", str(requirements)]
+    if _has_module("uv"):
+        with suppress(Absent):
+            _run([sys.executable, "-m", "uv", "pip", "install", "--python", str(python), *options], rival)
+            return
+    pip = [sys.executable, "-m", "pip", "--python", str(python)] if _has_module("pip") else []
+    pip = pip or [str(python), "-m", "pip"]
+    _run([*pip, "install", "--no-input", "--disable-pip-version-check", *options], rival)
+
+
+def _has_module(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 @contextmanager

@@ -1,0 +1,57 @@
+"""Absent rivals are tried again; their files change only if that changes anything."""
+
+import pytest
+
+from relaxometer.rivals import installation as module
+from relaxometer.rivals.installation import Installed, read_installation, retry_absent, write_installation
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("here", "gone", "other"):
+        found = Installed(["run"]) if name == "here" else "no network"
+        write_installation(found, tmp_path / f"{name}.json")
+    return tmp_path
+
+
+def times(folder):
+    return {path.stem: path.stat().st_mtime_ns for path in folder.glob("*.json")}
+
+
+def test_what_stays_absent_keeps_its_file(folder, monkeypatch):
+    tried = []
+    monkeypatch.setattr(module, "installation", lambda rival: tried.append(rival) or "no network")
+    before = times(folder)
+    retry_absent(folder, {"here": "rival here", "gone": "rival gone"})
+    assert tried == ["rival gone"], "neither what is installed nor what the configuration does not name"
+    assert times(folder) == before
+
+
+@pytest.mark.parametrize("found", [Installed(["run", "it"]), "no space left"])
+def test_a_new_state_is_written(folder, monkeypatch, found):
+    monkeypatch.setattr(module, "installation", lambda rival: found)
+    before = times(folder)
+    retry_absent(folder, {"here": "rival here", "gone": "rival gone"})
+    assert read_installation(folder / "gone.json") == found
+    assert {name for name, time in times(folder).items() if time != before[name]} == {"gone"}
+
+
+def test_a_damaged_file_is_left_to_the_rule_that_needs_it(folder, monkeypatch):
+    (folder / "gone.json").write_text("{", encoding="utf-8")
+    retry_absent(folder, {"gone": "rival gone"})
+    assert (folder / "gone.json").read_text(encoding="utf-8") == "{"
+
+
+def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
+    commands = []
+
+    def run(command, rival):
+        commands.append(command)
+        if "uv" in command:
+            raise module.Absent("no index")
+
+    monkeypatch.setattr(module, "_run", run)
+    monkeypatch.setattr(module, "_has_module", lambda name: True)
+    module._install_packages(tmp_path / "python", tmp_path / "lock", rival=None)
+    assert [command[2] for command in commands] == ["uv", "pip"]
+    assert all("--require-hashes" in command for command in commands)

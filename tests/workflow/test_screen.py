@@ -1,0 +1,110 @@
+"""What a run shows: a short screen that ends with the race, or with VERBOSE=1 every job."""
+
+import os
+import pty
+import subprocess
+
+import pytest
+
+from relaxometer.problems.variants import solver_names
+from relaxometer.report.terminal import COLUMNS
+from tiny_workflow import TINY, environment
+
+pytestmark = pytest.mark.slow
+
+VARIANTS = {**dict.fromkeys(solver_names("sssp"), False), "selection": {}, "dijkstra-cpu": {}}
+CONFIG = {
+    **TINY,
+    "sssp": {"graphs": ["tiny"], "variants": VARIANTS},
+    "report": {"papers": [], "maps": []},
+}
+SOURCES = "results/sources/tiny.parquet"
+
+
+def plant_a_mistake(workflow):
+    """Let `selection` add one to every length."""
+    kernel = workflow.path("workflow/scripts/relaxometer/problems/sssp/phase_synchronous/selection.cu")
+    text = kernel.read_text(encoding="utf-8")
+    wrong = text.replace("propose(v, distance, Wa[i], overflow)", "propose(v, distance + 1, Wa[i], overflow)")
+    assert wrong != text
+    kernel.write_text(wrong, encoding="utf-8")
+
+
+def test_a_run_is_one_screen_whose_last_lines_are_the_race(workflow):
+    workflow.configure(CONFIG)
+    plant_a_mistake(workflow)
+    both = subprocess.run(
+        workflow.command("--", "all"),
+        cwd=workflow.folder,
+        env=environment() | {"VERBOSE": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert both.returncode != 0
+    lines = both.stdout.splitlines()
+    assert len(lines) <= 40, both.stdout
+    first = lines.index(next(line for line in lines if line.startswith("SSSP on tiny")))
+    assert first > lines.index(next(line for line in lines if "1 of 2 measurements are not ok" in line))
+    table = lines[first:]
+    assert max(map(len, table[:-1])) <= COLUMNS, "the last line has a command with names of files"
+    assert "dijkstra-cpu  1 core" in table[1]
+    assert "1.00" in table[1]
+    assert "100%" in table[1]
+    assert any(line.startswith("  selection: invalid: rule") for line in table)
+    assert "results/summary.csv" in table[-1]
+    assert table[-1].endswith("snakemake --configfile tiny.yaml --report report.zip")
+    log = workflow.log()
+    assert "rule run_variant:" in log
+    assert "sssp selection on tiny: invalid (rule" in log
+
+    again = workflow.run("--", "results/verdict.txt")
+    assert "Nothing to be done" in again.stderr
+    assert "SSSP on tiny" in again.stdout
+
+
+def test_verbose_shows_every_job(workflow):
+    done = workflow.run("--", SOURCES, verbose=True)
+    assert "rule draw_sources:" in done.stderr
+    assert not workflow.path("logs/run.log").exists()
+
+
+def test_a_dry_run_shows_what_it_would_do(workflow):
+    assert "rule draw_sources:" in workflow.run("--dry-run", "--", SOURCES).stdout
+
+
+def test_a_terminal_has_a_bar(workflow):
+    ours, theirs = pty.openpty()
+    command = workflow.command("--", SOURCES)
+    run = subprocess.Popen(
+        command,
+        cwd=workflow.folder,
+        env=environment() | {"VERBOSE": "", "TERM": "xterm"},
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # The other end is closed.
+        pass
+    finally:
+        os.close(ours)
+    assert run.wait() == 0
+    text = shown.decode()
+    assert "/2" in text
+    assert "draw_sources tiny" in text
+    assert "rule draw_sources:" not in text
+    assert text.count("\n") < 20
+
+
+def test_a_mistake_in_the_configuration_is_one_line(workflow):
+    workflow.configure(CONFIG | {"sssp": {"graphs": ["tinny"]}})
+    done = workflow.run("--", "all", check=False)
+    assert done.returncode != 0
+    own_lines = ("Using workflow specific profile", "Config file config/config.yaml is extended")
+    [error] = [line for line in done.stderr.splitlines() if not line.startswith(own_lines)]
+    assert error.startswith("error: ")
+    assert "unknown dataset 'tinny'; did you mean 'tiny'?" in error
