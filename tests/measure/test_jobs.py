@@ -1,0 +1,70 @@
+"""Further rounds: which are measured, with which parameters, and how they are gathered."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.measure import jobs
+from relaxometer.plan.models import RivalRun, Run, Timing
+from relaxometer.results.gather import gather
+from sample_graphs import sample_graphs
+
+GRAPH = sample_graphs()["grid"]
+TIMING = Timing(repetitions=2, rounds=2, warmup=0)
+
+
+def run_of(solver):
+    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=TIMING)
+
+
+def measured(folder, solver):
+    """Make two rounds; return the folder of each and the statuses of the second."""
+    second = folder / "rounds/2"
+    jobs.run_variant(run_of(solver), GRAPH, np.array([7]), "host", folder)
+    return [folder, second], jobs.run_variant(run_of(solver), GRAPH, np.array([7]), "host", second, 2)
+
+
+def test_two_rounds_are_gathered(tmp_path):
+    folders, statuses = measured(tmp_path, "dijkstra-cpu")
+    assert statuses == {"ok"}
+    for file in ("runs.parquet", "certificates.parquet"):
+        rows = gather(folders, file).to_pylist()
+        assert [(row["round"], row["repetition"]) for row in rows] == [(1, 0), (2, 1)]
+
+
+def test_a_round_after_an_emulated_one_is_empty(tmp_path):
+    folders, statuses = measured(tmp_path, "conventional")
+    assert statuses == {"not measured"}
+    context = json.loads((folders[1] / "context.json").read_text(encoding="utf-8"))
+    assert context["not_measured"] == "times of the emulated device mean nothing"
+    for file in ("runs.parquet", "certificates.parquet"):
+        assert gather(folders, file)["round"].to_pylist() == [1, 1]
+        assert gather(folders, file)["repetition"].to_pylist() == [0, 1]
+
+
+def test_rows_from_before_there_were_rounds_are_of_the_first(tmp_path):
+    folders, _ = measured(tmp_path, "dijkstra-cpu")
+    old = pq.read_table(tmp_path / "runs.parquet").drop_columns("round")
+    pq.write_table(old, tmp_path / "runs.parquet")
+    table = gather(folders, "runs.parquet")
+    assert table["round"].to_pylist() == [1, 2]
+    assert table.schema.field("round").type == pa.int32()
+
+
+def test_a_round_without_a_first_one_is_a_line(tmp_path):
+    with pytest.raises(UserError, match="no results of the first round"):
+        jobs.run_variant(run_of("dijkstra-cpu"), GRAPH, np.array([7]), "host", tmp_path / "rounds/2", 2)
+
+
+def test_a_rival_keeps_the_parameters_that_it_was_tuned_to(tmp_path):
+    context = {"parameters": {"delta": 8, "threads": 1, "version": "3"}}
+    (tmp_path / "context.json").write_text(json.dumps(context), encoding="utf-8")
+    tune = {"delta": [4, 8]}
+    what = {"problem": "sssp", "graph": "grid", "variant": "r", "solver": "r", "timing": TIMING}
+    run = RivalRun(**what, parameters={"pull": 2}, kind="cpu-1", tune=tune)
+    tuned = jobs._as_tuned(run, tmp_path / "rounds/2")
+    assert (tuned.parameters, tuned.tune) == ({"pull": 2, "delta": 8}, {})
