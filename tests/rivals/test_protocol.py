@@ -16,7 +16,7 @@ from relaxometer.measure.measurement import write_measurement
 from relaxometer.problems.records import OVERFLOW
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
-from relaxometer.rivals.installation import Installed, installation
+from relaxometer.rivals.installation import Installed, installation, state_of_files
 from rival_runs import ADAPTERS, GRID, make_rival, only, outcomes, race
 from sample_graphs import sample_graphs
 
@@ -132,6 +132,9 @@ def test_a_command_names_files_from_where_the_workflow_runs(tmp_path, monkeypatc
     assert start.command == [sys.executable, str(tmp_path / "own.py")]
     start.environment["PYTHONPATH"] += f":{ADAPTERS}"
     assert only(race(tmp_path, "", installed=start)) == ("ok", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert installation(rival, f"{sys.executable} ~/own.py").command == start.command
+    assert state_of_files("sh ~/own.py") == state_of_files(f"sh {tmp_path}/own.py") != state_of_files("sh")
 
 
 def test_a_limit_on_our_own_files_is_kept(tmp_path):

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
 def obstacle(graph: Graph | Batch, ending: str) -> str:
     """Return why a graph cannot be written in one of the `FORMATS`; empty if it can."""
     if isinstance(graph, Batch):
-        return f".{ending} holds one graph, no batch"
+        return f".{ending} holds one graph, not a batch"
     largest = int(graph.weights.max(initial=0)) if ending == "wsg" else 0
     if ending in ("sg", "wsg") and max(graph.n_vertices, largest) > MAX_GAP:
         return f".{ending} holds vertices and weights up to {MAX_GAP:,}"
@@ -100,7 +100,7 @@ def _remove_others(folder: Path, names: set[str]) -> None:
 def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str, Callable[[Path], object]]]:
     """Yield the files of a graph by name, and what writes each."""
     for name, array in _arrays(graph).items():
-        yield name, array.tofile
+        yield name, partial(_write_array, array)
     yield "graph.json", partial(write_json, _facts(graph))
     for ending in formats:
         if isinstance(graph, Graph) and not obstacle(graph, ending):
@@ -128,6 +128,16 @@ def _facts(graph: Graph | Batch) -> dict[str, object]:
     if isinstance(graph, Graph):
         return facts | {"directed": bool(graph.metadata.get("directed", True))}
     return facts | {"graphs": len(graph)}
+
+
+def _write_array(array: npt.NDArray[Any], path: Path) -> None:
+    with path.open("wb") as file:
+        _append(array, file)
+
+
+def _append(array: npt.NDArray[Any], file: BinaryIO) -> None:
+    """Write an array; unlike ``tofile`` it says which error the system reports, such as a full disk."""
+    file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _write_gr(graph: Graph, path: Path) -> None:
@@ -186,11 +196,11 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
     back = reverse.indptr, neighbours(reverse.indices.astype("<i4"), reverse.data)
     is_directed = not all(map(np.array_equal, forth, back))
     with path.open("wb") as file:
-        np.array([is_directed]).tofile(file)
-        np.array([graph.n_arcs, graph.n_vertices], "<i8").tofile(file)
+        _append(np.array([is_directed]), file)
+        _append(np.array([graph.n_arcs, graph.n_vertices], "<i8"), file)
         for offsets, ends in (forth, back)[: 1 + is_directed]:
-            offsets.astype("<i8").tofile(file)
-            ends.tofile(file)
+            _append(offsets.astype("<i8"), file)
+            _append(ends, file)
 
 
 FORMATS: dict[str, Callable[[Graph, Path], None]] = {

@@ -88,7 +88,7 @@ def installation(rival: Rival, command: str | None = None) -> Installed | str:
 def state_of_files(command: str | None) -> str:
     """Return a text that changes with the program of a command, or with a file that it names."""
     with suppress(ValueError):
-        words = shlex.split(command or "")
+        words = _words(command or "")
         paths = [shutil.which(word) if not number else word for number, word in enumerate(words)]
         files = [Path(path) for path in paths if path and os.path.isfile(path)]  # noqa: PTH113 (never raises)
         return " ".join(f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
@@ -136,7 +136,7 @@ def _has_gpu() -> bool:
 def _given(command: str) -> Installed:
     """Return the user's own command, with whole paths: the adapter has another working directory."""
     try:
-        words = shlex.split(command)
+        words = _words(command)
     except ValueError as error:
         raise Absent(f"`command` is {quoted(command)}, which is not a command: {error}") from None
     program = shutil.which(words[0]) if words else None
@@ -145,6 +145,11 @@ def _given(command: str) -> Installed:
     is_path = os.path.exists  # never raises
     arguments = [str(Path(word).absolute()) if is_path(word) else word for word in words[1:]]
     return Installed([str(Path(program).absolute()), *arguments], {"PYTHONPATH": str(HELPERS)})
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a command, ``~`` expanded; ValueError if a quotation does not end."""
+    return [os.path.expanduser(word) for word in shlex.split(command)]  # noqa: PTH111 (never raises)
 
 
 def _environment(rival: Rival) -> Path:
@@ -221,11 +226,12 @@ def _compiled(rival: Rival) -> Path:
 
 def _printed_flags(command: str | None) -> list[str]:
     """Return the compiler flags that a command prints."""
-    if not command:
-        return []
     try:
-        done = subprocess.run(shlex.split(command), capture_output=True, encoding="utf-8", check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        words = shlex.split(command or "")
+        if not words:
+            return []
+        done = subprocess.run(words, capture_output=True, encoding="utf-8", check=True)
+        return shlex.split(done.stdout)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
         said = str(getattr(error, "stderr", None) or error).strip().partition("\n")[0]
-        raise Absent(f"its flags_command fails: {command}: {said}") from None
-    return shlex.split(done.stdout)
+        raise Absent(f"its flags_command fails: {command}: {quoted(said)}") from None
