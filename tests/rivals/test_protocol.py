@@ -199,6 +199,18 @@ serve(Failing)
     assert only(race(tmp_path, code.format("MemoryError('12 GB')"))) == ("oom", "12 GB")
 
 
+def test_the_helper_names_a_column_of_a_type_that_no_file_has(tmp_path):
+    code = """
+class Halves(Honest):
+    def answer(self):
+        return {"distance": np.zeros(self.n, np.float16)}
+
+serve(Halves)
+"""
+    reason = "TypeError: distance has type float16, expected one of u32, i32, u64, i64, f32, f64"
+    assert only(race(tmp_path, code)) == ("error", reason)
+
+
 def test_facts_are_recorded_and_cannot_change_what_we_know(tmp_path):
     ready = "ready 5 version=2.1 delta=7 threads=64 =x Path=/ nonsense\\n"
     context = race(tmp_path, f"talk(ready='{ready}')").context
