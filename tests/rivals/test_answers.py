@@ -2,6 +2,9 @@
 
 import errno
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -20,7 +23,7 @@ from relaxometer.graphs.tree import shortest_path_tree
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.rivals.answers import EXACT, NONE, TYPES, Unfit, read_answer
-from relaxometer.rivals.exchange import export, obstacle
+from relaxometer.rivals.exchange import FORMATS, export, obstacle
 from sample_graphs import sample_graphs
 
 
@@ -229,6 +232,23 @@ def test_a_batch_has_its_arrays_and_no_other_files(tmp_path):
     assert json.loads((folder / "graph.json").read_text(encoding="utf-8"))["graphs"] == 2
     assert not (folder / "weights.u32").exists()
     assert obstacle(batch, "gr") == ".gr holds one graph, not a batch"
+
+
+def test_two_jobs_write_the_files_of_a_graph_at_once(tmp_path, monkeypatch):
+    grid, writing = sample_graphs()["grid"], Event()
+
+    def write_slowly(graph, path):
+        with path.open("w", encoding="ascii") as file:
+            writing.set()
+            time.sleep(0.3)
+            file.write("whole")
+
+    monkeypatch.setitem(FORMATS, "gr", write_slowly)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(export, grid, tmp_path / "grid", ["gr"])
+        assert writing.wait(10)
+        export(grid, tmp_path / "grid", [])
+        assert (first.result() / "graph.gr").read_text(encoding="ascii") == "whole"
 
 
 @pytest.mark.parametrize(("formats", "which"), [([], min), (["wsg"], max)])

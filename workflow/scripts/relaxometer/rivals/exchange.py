@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,7 @@ from relaxometer.graphs.batch import content_hash as hash_of_batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.graph import content_hash as hash_of_graph
 from relaxometer.rivals.answers import TYPES
+from relaxometer.rivals.locks import locked
 
 PIECE = 1 << 20
 """Arcs that are turned into text at a time."""
@@ -34,7 +35,7 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
     """Write a graph's raw arrays and the files of some `FORMATS` into a folder of their own; return it.
 
     Files that are as this function left them stay; ``{folder}.json`` says how it left them. So whatever an
-    adapter does to the files costs no other.
+    adapter does to the files costs no other. Jobs on several nodes may call it at once.
 
     Parameters
     ----------
@@ -43,11 +44,17 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
     formats : sequence of str
         Those with an :func:`obstacle` are left out.
     """
-    stamp = folder.with_suffix(".json")
     version = hash_of_graph(graph) if isinstance(graph, Graph) else hash_of_batch(graph)
+    with locked(folder):
+        _renew(folder, version, dict(_writers(graph, formats)))
+    return folder
+
+
+def _renew(folder: Path, version: str, writers: Mapping[str, Callable[[Path], object]]) -> None:
+    """Write the files that are missing, changed or of another version of the graph, and remove all others."""
+    stamp = folder.with_suffix(".json")
     left = _read_stamp(stamp)
     states = left["files"] if left.get("version") == version else {}
-    writers = dict(_writers(graph, formats))
     _remove_others(folder, {*writers, *states})
     for name, write in writers.items():
         path = folder / name
@@ -56,7 +63,6 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
                 write(temporary)
             states[name] = _state(path)
     write_json({"version": version, "files": states}, stamp)
-    return folder
 
 
 def obstacle(graph: Graph | Batch, ending: str) -> str:

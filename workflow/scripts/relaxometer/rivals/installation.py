@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import json
@@ -11,8 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from relaxometer.core.files import write_json
 from relaxometer.device import KernelError
 from relaxometer.device.host_build import built_once, cache_folder, find_compiler
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival
+from relaxometer.rivals.locks import locked
 
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-DNDEBUG", f"-I{HELPERS}")
 
@@ -159,7 +158,7 @@ def _environment(rival: Rival) -> Path:
     digest = hashlib.sha256(needed + sys.version.encode() + sys.prefix.encode()).hexdigest()[:24]
     folder = cache_folder() / "rivals" / f"{rival.name}-{digest}"
     python, ready = folder / "bin/python", folder / "ready"
-    with _lock(folder):
+    with locked(folder):
         if not (ready.is_file() and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
             pip_outside = importlib.util.find_spec("pip") is not None
@@ -174,15 +173,6 @@ def _environment(rival: Rival) -> Path:
                 _run([*pip, "install", *options], rival)
             ready.touch()
     return python
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process installs into `folder`."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(folder.name + ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _run(command: list[str], rival: Rival) -> None:
