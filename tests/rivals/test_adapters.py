@@ -165,6 +165,9 @@ def test_without_a_gpu_cugraph_is_absent_and_nothing_is_downloaded(monkeypatch: 
     [
         ("no-such-config --libs", "No such file or directory"),
         ("sh -c 'echo no package llvm >&2; exit 3'", "no package llvm"),
+        ("llvm-config '--libs", "No closing quotation"),
+        ('echo "\'"', "No closing quotation"),
+        ("printf '\\377'", "can't decode byte 0xff"),
     ],
 )
 def test_a_command_without_flags_makes_a_rival_absent(

@@ -1,6 +1,10 @@
 """What goes to a rival and what comes back: files of graphs, columns of answers, trees from distances."""
 
+import errno
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
+from faults import largest_file
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers.dimacs import read_gr
 from relaxometer.datasets.registry import Dataset
@@ -18,7 +23,7 @@ from relaxometer.graphs.tree import shortest_path_tree
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.rivals.answers import EXACT, NONE, TYPES, Unfit, read_answer
-from relaxometer.rivals.exchange import export, obstacle
+from relaxometer.rivals.exchange import FORMATS, export, obstacle
 from sample_graphs import sample_graphs
 
 
@@ -226,7 +231,34 @@ def test_a_batch_has_its_arrays_and_no_other_files(tmp_path):
     assert np.fromfile(folder / "targets.u32", "<u4").tolist() == batch.targets.tolist()
     assert json.loads((folder / "graph.json").read_text(encoding="utf-8"))["graphs"] == 2
     assert not (folder / "weights.u32").exists()
-    assert obstacle(batch, "gr") == ".gr holds one graph, no batch"
+    assert obstacle(batch, "gr") == ".gr holds one graph, not a batch"
+
+
+def test_two_jobs_write_the_files_of_a_graph_at_once(tmp_path, monkeypatch):
+    grid, writing = sample_graphs()["grid"], Event()
+
+    def write_slowly(graph, path):
+        with path.open("w", encoding="ascii") as file:
+            writing.set()
+            time.sleep(0.3)
+            file.write("whole")
+
+    monkeypatch.setitem(FORMATS, "gr", write_slowly)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(export, grid, tmp_path / "grid", ["gr"])
+        assert writing.wait(10)
+        export(grid, tmp_path / "grid", [])
+        assert (first.result() / "graph.gr").read_text(encoding="ascii") == "whole"
+
+
+@pytest.mark.parametrize(("formats", "which"), [([], min), (["wsg"], max)])
+def test_a_full_disk_is_an_error_of_the_system_that_names_the_file(tmp_path, formats, which):
+    grid = sample_graphs()["grid"]
+    largest = which(array.nbytes for array in (grid.offsets, grid.targets, grid.weights))
+    with largest_file(largest), pytest.raises(OSError, match="File too large") as error:
+        export(grid, tmp_path / "grid", formats)
+    assert error.value.errno == errno.EFBIG
+    assert error.value.filename.startswith(str(tmp_path / "grid"))
 
 
 def test_files_are_written_once_and_follow_the_graph(tmp_path):

@@ -202,6 +202,26 @@ def test_slow_answers_to_ping_excuse_nothing(tmp_path):
     assert disputed(watched_race(tmp_path, code)).startswith("it says 10 ms where our clock says ")
 
 
+def test_an_own_thread_that_takes_the_core_excuses_nothing(tmp_path):
+    """The main thread waits for the core, as when other programs have it, while another one searches."""
+    code = """
+import hashlib
+
+class Cheat(Honest):
+    def solve(self, source):
+        super().solve(source)
+        work = "sha256", b"", b"", 100_000  # done without Python's lock
+        thread = threading.Thread(target=hashlib.pbkdf2_hmac, args=work)
+        thread.start()
+        while thread.is_alive():
+            os.sched_yield()
+
+talk(Cheat, done="done 2\\n")
+"""
+    result = watched_race(tmp_path, code, timing={"repetitions": 2})
+    assert disputed(result, at_least_ms=5).startswith("it says 2 ms where our clock says ")
+
+
 LATE = {
     "in a thread": """
 class Cheat(Slow):

@@ -105,6 +105,9 @@ FLAWS = {
     "rival.yaml: problems.bfs.answers: 'level, parent' is invalid; expected level": {
         "problems": {"bfs": {"answers": ["level", "parent"]}}
     },
+    "rival.yaml: problems.bfs.answers: 'level, level' names a column twice": {
+        "problems": {"bfs": {"answers": ["level", "level"]}}
+    },
     "rival.yaml: problems.dominators.answers: 'dominator' is invalid; expected idom, or an empty list": {
         "problems": {"dominators": {"answers": ["dominator"], "takes": "either"}}
     },
@@ -144,6 +147,7 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
         (["good/mine"], "good/mine' holds no folders of rivals; name the folder above it"),
         (["good", "same"], "two are called 'mine': "),
         (["taken"], f"two are called 'scipy': {OURS / 'scipy'}"),
+        (["x" * 300], "xxx...' cannot be read: File name too long"),
         (["named"], "named/My_Rival: rename it; a rival's name has the form [a-z0-9][a-z0-9-]*"),
     ):
         with pytest.raises(UserError) as error:

@@ -5,8 +5,25 @@ from pathlib import Path
 
 from relaxometer.rivals.definition import find_rivals
 from relaxometer.rivals.installation import Installed, installation
-from rival_runs import only, run_on
+from rival_runs import make_rival, only, run_on
 from sample_graphs import sample_graphs
+
+THROWER = r"""
+#include "rival.hpp"
+
+struct Thrower : rival::Adapter {
+    Thrower(const rival::Graph&, const rival::Job&)
+    {
+        std::string reason;
+        for (int i = 0; i < 500; ++i) reason += "too\nlarge\r";
+        throw rival::Skipped(reason);
+    }
+    void solve(int64_t) override {}
+    void answer(rival::Answer&) override {}
+};
+
+int main(int count, char** arguments) { return rival::serve<Thrower>(count, arguments); }
+"""
 
 PAGE = Path(__file__).parents[2] / "docs/rivals.md"
 
@@ -26,3 +43,13 @@ def test_the_example_in_cpp_is_proven(tmp_path):
     for name in ("grid", "zero-weights", "parallel-arcs"):
         graph = sample_graphs()[name]
         assert only(run_on(graph, rival, installed, tmp_path / name)) == ("ok", "")
+
+
+def test_an_exception_in_cpp_is_a_reason_of_one_line(tmp_path):
+    (tmp_path / "adapter.cpp").write_text(THROWER, encoding="utf-8")
+    rival = make_rival(tmp_path, adapter="adapter.cpp")
+    installed = installation(rival)
+    assert isinstance(installed, Installed), installed
+    status, reason = only(run_on(sample_graphs()["grid"], rival, installed, tmp_path / "grid"))
+    assert status == "skipped"
+    assert reason == "too large " * 50

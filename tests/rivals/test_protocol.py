@@ -16,7 +16,7 @@ from relaxometer.measure.measurement import write_measurement
 from relaxometer.problems.records import OVERFLOW
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
-from relaxometer.rivals.installation import Installed, installation
+from relaxometer.rivals.installation import Installed, installation, state_of_files
 from rival_runs import ADAPTERS, GRID, make_rival, only, outcomes, race
 from sample_graphs import sample_graphs
 
@@ -132,6 +132,9 @@ def test_a_command_names_files_from_where_the_workflow_runs(tmp_path, monkeypatc
     assert start.command == [sys.executable, str(tmp_path / "own.py")]
     start.environment["PYTHONPATH"] += f":{ADAPTERS}"
     assert only(race(tmp_path, "", installed=start)) == ("ok", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert installation(rival, f"{sys.executable} ~/own.py").command == start.command
+    assert state_of_files("sh ~/own.py") == state_of_files(f"sh {tmp_path}/own.py") != state_of_files("sh")
 
 
 def test_a_limit_on_our_own_files_is_kept(tmp_path):
@@ -194,6 +197,18 @@ serve(Failing)
 """
     assert only(race(tmp_path, code.format("Skipped('too\\nlarge')"))) == ("skipped", "too large")
     assert only(race(tmp_path, code.format("MemoryError('12 GB')"))) == ("oom", "12 GB")
+
+
+def test_the_helper_names_a_column_of_a_type_that_no_file_has(tmp_path):
+    code = """
+class Halves(Honest):
+    def answer(self):
+        return {"distance": np.zeros(self.n, np.float16)}
+
+serve(Halves)
+"""
+    reason = "TypeError: distance has type float16, expected one of u32, i32, u64, i64, f32, f64"
+    assert only(race(tmp_path, code)) == ("error", reason)
 
 
 def test_facts_are_recorded_and_cannot_change_what_we_know(tmp_path):

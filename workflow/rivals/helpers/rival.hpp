@@ -158,6 +158,14 @@ inline void say(FILE* messages, const std::string& line)
     std::fflush(messages);
 }
 
+// A reason on one line, of the length that a message may have.
+inline std::string one_line(std::string text)
+{
+    for (char& letter : text)
+        if (letter == '\n' || letter == '\r') letter = ' ';
+    return text.substr(0, 500);
+}
+
 template <typename Mine>
 void answer_messages(FILE* messages, const std::string& folder, const Job& job)
 {
@@ -210,11 +218,11 @@ int serve(int count, char** arguments)
         answer_messages<Mine>(messages, arguments[1], job);
         return 0;
     } catch (const Skipped& why) {
-        say(messages, std::string("skipped ") + why.what());
+        say(messages, "skipped " + one_line(why.what()));
     } catch (const std::bad_alloc&) {
         say(messages, "oom out of memory");
     } catch (const std::exception& error) {
-        say(messages, std::string("error ") + error.what());
+        say(messages, "error " + one_line(error.what()));
     }
     return 1;
 }

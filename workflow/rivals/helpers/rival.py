@@ -184,8 +184,10 @@ def _serve(rival: type[Rival], messages) -> None:
 def _write(answer: dict, folder: Path) -> None:
     for name, values in answer.items():
         column = np.ascontiguousarray(values)
-        ending = TYPES[column.dtype.newbyteorder("<").str]
-        column.astype(column.dtype.newbyteorder("<"), copy=False).tofile(folder / f"{name}.{ending}")
+        dtype = column.dtype.newbyteorder("<")
+        if dtype.str not in TYPES:
+            raise TypeError(f"{name} has type {column.dtype}, expected one of {', '.join(TYPES.values())}")
+        column.astype(dtype, copy=False).tofile(folder / f"{name}.{TYPES[dtype.str]}")
 
 
 def _ms(begin: float) -> str:

@@ -1,8 +1,7 @@
 """RoutingKit's customizable contraction hierarchies: a one-to-many query with all vertices as targets.
 
-RoutingKit leaves the order to the user. Ours is METIS's nested dissection, as for our `phast`. The query
-climbs from the source and sweeps down over the targets, on one core. Python receives a list with an object
-for each vertex; making it is part of the time, since the package has no other way out.
+RoutingKit leaves the order to the user: ours is METIS's nested dissection, as for `phast`. A query climbs
+from the source and sweeps down over all vertices, on one core; it returns a list, the only output there is.
 """
 
 import time
@@ -23,8 +22,9 @@ class RoutingKit(Rival):
     def __init__(self, graph, problem, parameters):
         if graph.weights.max(initial=0) >= INFINITE:
             raise Skipped(LIMIT)
-        self.n, self.tails, self.heads = graph.n_vertices, graph.tails, graph.targets
-        self.lists = self.tails.tolist(), self.heads.tolist(), graph.weights.tolist()
+        self.n, self.weights = graph.n_vertices, graph.weights
+        self.tails, self.heads = graph.tails, graph.targets
+        self.lists = self.tails.tolist(), self.heads.tolist(), self.weights.tolist()
 
     def prepare(self):
         (tails, heads, weights), ends = self.lists, [time.perf_counter()]
@@ -51,10 +51,10 @@ class RoutingKit(Rival):
 
     def answer(self):
         distance = np.array(self.found, dtype=np.float64)  # None, where unreached, becomes NaN
-        reached = ~np.isnan(distance)
-        if (reached[self.tails] & ~reached[self.heads]).any():
+        too_long = distance[self.tails] + self.weights >= INFINITE
+        if (too_long & np.isnan(distance[self.heads])).any():
             raise Skipped(LIMIT)
-        return {"distance": np.where(reached, distance, -1).astype(np.int64)}
+        return {"distance": np.nan_to_num(distance, nan=-1).astype(np.int64)}
 
 
 serve(RoutingKit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -170,6 +171,8 @@ def _check_answers(problem: str, solves: Solves, where: str) -> None:
         near = nearest(problem, problem_names())
         hint = f"did you mean {near!r}?" if near else "`kernels` in the configuration adds problems"
         raise UserError(f"{where}: unknown problem; {hint}")
+    if len(set(solves.answers)) < len(solves.answers):
+        raise UserError(f"{where}.answers: {quoted(', '.join(solves.answers))} names a column twice")
     known = load_problem(problem)
     can_complete = known.complete is not None and solves.takes == "graph"
     needed = list(known.columns)[: 1 if can_complete else None]
@@ -198,9 +201,9 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
     """
     found: dict[str, Rival] = {}
     for root in [OURS, *map(Path, folders)]:
-        inside = sorted(path.parent for path in root.glob(f"*/{FILE}")) if root.is_dir() else []
+        inside = _rivals_in(root, origin)
         if not inside and root != OURS:
-            is_rival = (root / FILE).is_file()
+            is_rival = os.path.isfile(root / FILE)  # noqa: PTH113 (never raises)
             hint = "name the folder above it" if is_rival else f"each is a folder with a {FILE}"
             raise UserError(f"{origin}: rivals: {quoted(root)} holds no folders of rivals; {hint}")
         for folder in inside:
@@ -211,3 +214,11 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
                 raise UserError(f"{folder}: rename it; a rival's name has the form {NAME}")
             found[folder.name] = Rival(folder)
     return found
+
+
+def _rivals_in(root: Path, origin: str) -> list[Path]:
+    """Return the folders of rivals in a folder, none if it does not exist."""
+    try:
+        return sorted(path.parent for path in root.glob(f"*/{FILE}")) if root.is_dir() else []
+    except OSError as error:
+        raise UserError(f"{origin}: rivals: {quoted(root)} cannot be read: {error.strerror}") from None

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from relaxometer.graphs.batch import content_hash as hash_of_batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.graph import content_hash as hash_of_graph
 from relaxometer.rivals.answers import TYPES
+from relaxometer.rivals.locks import locked
 
 PIECE = 1 << 20
 """Arcs that are turned into text at a time."""
@@ -34,7 +35,7 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
     """Write a graph's raw arrays and the files of some `FORMATS` into a folder of their own; return it.
 
     Files that are as this function left them stay; ``{folder}.json`` says how it left them. So whatever an
-    adapter does to the files costs no other.
+    adapter does to the files costs no other. Jobs on several nodes may call it at once.
 
     Parameters
     ----------
@@ -43,11 +44,17 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
     formats : sequence of str
         Those with an :func:`obstacle` are left out.
     """
-    stamp = folder.with_suffix(".json")
     version = hash_of_graph(graph) if isinstance(graph, Graph) else hash_of_batch(graph)
+    with locked(folder):
+        _renew(folder, version, dict(_writers(graph, formats)))
+    return folder
+
+
+def _renew(folder: Path, version: str, writers: Mapping[str, Callable[[Path], object]]) -> None:
+    """Write the files that are missing, changed or of another version of the graph, and remove all others."""
+    stamp = folder.with_suffix(".json")
     left = _read_stamp(stamp)
     states = left["files"] if left.get("version") == version else {}
-    writers = dict(_writers(graph, formats))
     _remove_others(folder, {*writers, *states})
     for name, write in writers.items():
         path = folder / name
@@ -56,13 +63,12 @@ def export(graph: Graph | Batch, folder: Path, formats: Sequence[str]) -> Path:
                 write(temporary)
             states[name] = _state(path)
     write_json({"version": version, "files": states}, stamp)
-    return folder
 
 
 def obstacle(graph: Graph | Batch, ending: str) -> str:
     """Return why a graph cannot be written in one of the `FORMATS`; empty if it can."""
     if isinstance(graph, Batch):
-        return f".{ending} holds one graph, no batch"
+        return f".{ending} holds one graph, not a batch"
     largest = int(graph.weights.max(initial=0)) if ending == "wsg" else 0
     if ending in ("sg", "wsg") and max(graph.n_vertices, largest) > MAX_GAP:
         return f".{ending} holds vertices and weights up to {MAX_GAP:,}"
@@ -100,7 +106,7 @@ def _remove_others(folder: Path, names: set[str]) -> None:
 def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str, Callable[[Path], object]]]:
     """Yield the files of a graph by name, and what writes each."""
     for name, array in _arrays(graph).items():
-        yield name, array.tofile
+        yield name, partial(_write_array, array)
     yield "graph.json", partial(write_json, _facts(graph))
     for ending in formats:
         if isinstance(graph, Graph) and not obstacle(graph, ending):
@@ -128,6 +134,16 @@ def _facts(graph: Graph | Batch) -> dict[str, object]:
     if isinstance(graph, Graph):
         return facts | {"directed": bool(graph.metadata.get("directed", True))}
     return facts | {"graphs": len(graph)}
+
+
+def _write_array(array: npt.NDArray[Any], path: Path) -> None:
+    with path.open("wb") as file:
+        _append(array, file)
+
+
+def _append(array: npt.NDArray[Any], file: BinaryIO) -> None:
+    """Write an array; unlike ``tofile`` it says which error the system reports, such as a full disk."""
+    file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _write_gr(graph: Graph, path: Path) -> None:
@@ -186,11 +202,11 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
     back = reverse.indptr, neighbours(reverse.indices.astype("<i4"), reverse.data)
     is_directed = not all(map(np.array_equal, forth, back))
     with path.open("wb") as file:
-        np.array([is_directed]).tofile(file)
-        np.array([graph.n_arcs, graph.n_vertices], "<i8").tofile(file)
+        _append(np.array([is_directed]), file)
+        _append(np.array([graph.n_arcs, graph.n_vertices], "<i8"), file)
         for offsets, ends in (forth, back)[: 1 + is_directed]:
-            offsets.astype("<i8").tofile(file)
-            ends.tofile(file)
+            _append(offsets.astype("<i8"), file)
+            _append(ends, file)
 
 
 FORMATS: dict[str, Callable[[Graph, Path], None]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import json
@@ -11,9 +10,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from relaxometer.core.files import write_json
 from relaxometer.device import KernelError
 from relaxometer.device.host_build import built_once, cache_folder, find_compiler
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival
+from relaxometer.rivals.locks import locked
 
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-DNDEBUG", f"-I{HELPERS}")
 
@@ -89,7 +89,7 @@ def installation(rival: Rival, command: str | None = None) -> Installed | str:
 def state_of_files(command: str | None) -> str:
     """Return a text that changes with the program of a command, or with a file that it names."""
     with suppress(ValueError):
-        words = shlex.split(command or "")
+        words = _words(command or "")
         paths = [shutil.which(word) if not number else word for number, word in enumerate(words)]
         files = [Path(path) for path in paths if path and os.path.isfile(path)]  # noqa: PTH113 (never raises)
         return " ".join(f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
@@ -139,7 +139,7 @@ def _has_gpu() -> bool:
 def _given(command: str) -> Installed:
     """Return the user's own command, with whole paths: the adapter has another working directory."""
     try:
-        words = shlex.split(command)
+        words = _words(command)
     except ValueError as error:
         raise Absent(f"`command` is {quoted(command)}, which is not a command: {error}") from None
     program = shutil.which(words[0]) if words else None
@@ -150,6 +150,11 @@ def _given(command: str) -> Installed:
     return Installed([str(Path(program).absolute()), *arguments], {"PYTHONPATH": str(HELPERS)})
 
 
+def _words(command: str) -> list[str]:
+    """Return the words of a command, ``~`` expanded; ValueError if a quotation does not end."""
+    return [os.path.expanduser(word) for word in shlex.split(command)]  # noqa: PTH111 (never raises)
+
+
 def _environment(rival: Rival) -> Path:
     """Return the interpreter of the rival's virtual environment."""
     requirements = rival.folder / REQUIREMENTS
@@ -157,7 +162,7 @@ def _environment(rival: Rival) -> Path:
     digest = hashlib.sha256(needed + sys.version.encode() + sys.prefix.encode()).hexdigest()[:24]
     folder = cache_folder() / "rivals" / f"{rival.name}-{digest}"
     python, ready = folder / "bin/python", folder / "ready"
-    with _lock(folder):
+    with locked(folder):
         if not (ready.is_file() and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
             options = ["--without-pip"] if _has_module("pip") else []
@@ -183,15 +188,6 @@ def _install_packages(python: Path, requirements: Path, rival: Rival) -> None:
 
 def _has_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process installs into `folder`."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(folder.name + ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _run(command: list[str], rival: Rival) -> None:
@@ -235,11 +231,12 @@ def _compiled(rival: Rival) -> Path:
 
 def _printed_flags(command: str | None) -> list[str]:
     """Return the compiler flags that a command prints."""
-    if not command:
-        return []
     try:
-        done = subprocess.run(shlex.split(command), capture_output=True, encoding="utf-8", check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        words = shlex.split(command or "")
+        if not words:
+            return []
+        done = subprocess.run(words, capture_output=True, encoding="utf-8", check=True)
+        return shlex.split(done.stdout)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
         said = str(getattr(error, "stderr", None) or error).strip().partition("\n")[0]
-        raise Absent(f"its flags_command fails: {command}: {said}") from None
-    return shlex.split(done.stdout)
+        raise Absent(f"its flags_command fails: {command}: {quoted(said)}") from None
