@@ -85,6 +85,16 @@ def test_a_variant_that_is_slower_under_one_name_is_told_apart(plan, tmp_path, m
     assert "gpu: 72 runs, 72 of them in several processes, which differ by 0." in text
 
 
+def test_runs_of_one_process_are_said_to_be(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_runs(plan, np.random.default_rng(4), sd=0.005)
+    for second in Path("results/runs").glob("*/*/*/rounds/2/runs.parquet"):
+        second.unlink()
+    text = aa.report(plan, 1.05)
+    assert "gpu: 72 runs, 0 of them in several processes, which differ by 3.0% (s.d.)" in text
+    assert "slowed down by 5.0%: found in 0 of 108" in text
+
+
 def test_few_sources_make_no_pair(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_runs(plan, np.random.default_rng(3), sd=0.005, sources=FEWEST - 1)

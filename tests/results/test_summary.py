@@ -43,6 +43,8 @@ def test_repeated_runs_of_one_dominator_tree_have_an_interval():
     assert np.isnan(line_of(table.iloc[:5])["ci95_low_ms"])
     one_source = table.assign(problem="sssp")
     assert np.isnan(line_of(one_source)["ci95_low_ms"]), "other sources were to be had"
+    unknown = table.assign(problem="a-problem-of-ones-own")
+    assert np.isnan(line_of(unknown)["ci95_low_ms"])
 
 
 def test_the_median_is_over_repetitions_then_rounds_then_sources():

@@ -100,9 +100,9 @@ def found_slowdowns(races: list[list[tuple[str, Pair]]], factor: float) -> int:
 
 def spreads(timings: pd.DataFrame) -> list[str]:
     """Return a line for each class: the assumed or measured standard deviation of a run between processes."""
-    runs = with_processes(timings).drop_duplicates(KEY)
-    rounds = timings.assign(round=timings.get("round", 1)).groupby(KEY)["round"].nunique()
-    runs = runs.join(rounds.rename("rounds"), on=KEY)
+    known = with_processes(timings)
+    rounds = known.groupby(KEY)["round"].nunique().rename("rounds")
+    runs = known.drop_duplicates(KEY).join(rounds, on=KEY)
     single = (runs[PROCESS[0]] * runs["rounds"]) ** 0.5
     return [
         f"{name}: {len(of_class)} runs, {int((of_class['rounds'] > 1).sum())} of them in several processes, "

@@ -230,33 +230,30 @@ def verdict(claim: Claim, measured: Measured) -> str:
     low, high = measured.ends
     if np.isnan(low) or np.isnan(high):
         return f"{UNDECIDED}: fewer than {FEWEST} samples"
+    against = claim.against
     if claim.direction == "lower":  # mirrored, so that the claimed side is above
-        low, high, against = -high, -low, -claim.against
-    else:
-        against = claim.against
-    bounds = _range(claim, against)
-    if bounds[0] <= low and high <= bounds[1]:
+        low, high, against = -high, -low, -against
+    least, most = _range(claim, against)
+    if least <= low and high <= most:
         return SAME
-    if low > bounds[1] or high < bounds[0]:
-        beyond = low > bounds[1]
-        if claim.direction in (None, "equal"):
-            return _outside(claim, beyond)
-        if beyond:
-            return EXCEEDED
-        if high < against:
-            return OPPOSITE
-        return LESS if low > against else _nothing_shown(claim)
-    if claim.direction in ("higher", "lower") and low <= against and claim.claimed is None:
-        return _nothing_shown(claim)
-    return UNDECIDED
+    if claim.direction in (None, "equal"):
+        return _outside(claim, low > most) if low > most or high < least else UNDECIDED
+    if low > most:
+        return EXCEEDED
+    if high < against:
+        return OPPOSITE
+    if low <= against and (high < least or claim.claimed is None):
+        return NO_LOSS if claim.direction == "lower" else NO_GAIN
+    return LESS if high < least else UNDECIDED
 
 
 def _range(claim: Claim, against: float) -> tuple[float, float]:
     """Return the claim's range, mirrored if it claims a lower value."""
     beyond = float(np.nextafter(against, np.inf))
-    if claim.claimed is None:
+    if claim.claimed is None and claim.direction != "equal":
         return beyond, float("inf")
-    low, high = claim.claimed * (1 - claim.tolerance), claim.claimed * (1 + claim.tolerance)
+    value = claim.against if claim.claimed is None else claim.claimed
+    low, high = value * (1 - claim.tolerance), value * (1 + claim.tolerance)
     if claim.direction == "lower":
         low, high = -high, -low
     return (max(low, beyond) if claim.direction in ("higher", "lower") else low), high
@@ -271,10 +268,6 @@ def _outside(claim: Claim, above: bool) -> str:
     if claim.quantity == "mean_rate":
         return "faster here" if above else "slower here"
     return EXCEEDED if above else LESS
-
-
-def _nothing_shown(claim: Claim) -> str:
-    return NO_LOSS if claim.direction == "lower" else NO_GAIN
 
 
 def graph_property(claim: Claim, evidence: Evidence) -> Measured:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from relaxometer.core.errors import UserError
 from relaxometer.problems.problem import load_problem
 from relaxometer.results.processes import PROCESS, part_of, with_processes
 from relaxometer.results.rows import FAILURES, KEY, PROVEN
@@ -102,10 +103,16 @@ def _is_one_search(rows: pd.DataFrame) -> bool:
     """Return whether a run has one search only, and no more are to be had.
 
     So it is with a batch, and with a flow graph that is solved from its entry. A run of shortest paths from
-    one source only is a sample of one.
+    one source only is a sample of one, and so is one of a problem that is not known here, since its folder
+    was not added.
     """
-    problem = load_problem(rows["problem"].iloc[0])
-    return (problem.takes_batches or not problem.has_source) and rows["source"].nunique() == 1
+    if rows["source"].nunique() > 1:
+        return False
+    try:
+        problem = load_problem(rows["problem"].iloc[0])
+    except UserError:
+        return False
+    return problem.takes_batches or not problem.has_source
 
 
 def _repeated(rows: pd.DataFrame) -> tuple[int, float]:
