@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from relaxometer.measure.extract_min import MAX_ROUNDS, OnCpu, Reduction, draw_values, methods, time_all
+from relaxometer.measure.extract_min import (
+    MAX_ROUNDS,
+    TRIALS,
+    OnCpu,
+    Reduction,
+    draw_values,
+    methods,
+    time_all,
+)
 from relaxometer.problems.sssp.dijkstra._extract_min import MAX_BLOCKS, THREADS, blocks_for
+from relaxometer.results.statistics import FEWEST
 
 ROUNDS = 40
 
@@ -49,3 +58,7 @@ def test_the_table_has_one_row_per_trial(host_device):
 
 def test_cub_is_not_measured_in_emulation(host_device):
     assert "cub" not in {name for name, *_ in methods(host_device, draw_values(10, 1))}
+
+
+def test_there_are_trials_enough_for_a_verdict():
+    assert TRIALS >= FEWEST

@@ -270,8 +270,14 @@ class TestClaims:
         assert len(ours) == 18
         columns = [trials(times, values=values) for values, times in SMALLER.items()]
         table = pd.concat([trials(SOURCE), *columns])
-        verdicts = {one.id: self.judged(one, table)["verdict"] for one in ours}
-        assert set(verdicts.values()) == {"same"}
+        lines = {one.id: self.judged(one, table) for one in ours}
+        for one in ours:
+            assert one.claimed is None or lines[one.id]["measured"] == pytest.approx(
+                one.claimed, rel=one.tolerance
+            )
+        undecided = {name for name, line in lines.items() if line["verdict"] != "same"}
+        assert {lines[name]["verdict"] for name in undecided} == {"undecided"}
+        assert undecided == {f"survey-extract-min-threads-{values}" for values in (100, 1000, 10_000)}
 
     def test_another_outcome_is_named(self):
         table = trials(SOURCE | {"reduction-256": 20, "reduction-512": 30_000})

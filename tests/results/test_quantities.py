@@ -2,14 +2,19 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from relaxometer.plan.models import DistributedRun
 from relaxometer.results.claims import Claim, Evidence, compare_claims
-from relaxometer.results.quantities import common_medians, growth
+from relaxometer.results.processes import ASSUMED
+from relaxometer.results.quantities import extreme, growth, quotients_over_ranks, range_of_best
 from relaxometer.results.scaling import PARTS, rank_searches
+from relaxometer.results.statistics import Estimate, Part
 from synthetic_runs import metadata, phases, searches
+
+TOO_FEW = "undecided: fewer than 6 samples"
 
 NOTHING = searches("none", [1.0]).iloc[:0]
 
@@ -50,6 +55,29 @@ def test_quantities_of_phases(counted, quantity, given, measured):
     assert judged(quantity, counted=counted, **given)["measured"] == pytest.approx(measured)
 
 
+def cheaper(sources, factor=1.0):
+    """Small phases of `selection` that take `factor` of those of `conventional`, from some sources."""
+    rows = [phases(name, [100, 20], sources=sources) for name in ("conventional", "selection")]
+    noise = 1 + 0.01 * (rows[0]["source"] % 3)
+    return pd.concat([rows[0], rows[1].assign(time_ms=rows[1]["time_ms"] * factor * noise)])
+
+
+@pytest.mark.parametrize(
+    ("sources", "factor", "verdict"),
+    [
+        (8, 0.5, "same"),
+        (8, 0.98, "no gain shown"),
+        (8, 1.5, "opposite"),
+        (5, 0.5, TOO_FEW),
+    ],
+)
+def test_a_speedup_of_small_phases_has_an_interval(sources, factor, verdict):
+    given = {"at": 100, "of": "selection", "over": "conventional", "direction": "higher"}
+    line = judged("small_phase_speedup", counted=cheaper(sources, factor), **given)
+    assert line["verdict"] == verdict
+    assert pd.isna(line["low"]) if sources < 6 else line["low"] < line["measured"] < line["high"]
+
+
 def test_phases_of_one_variant_show_no_speedup(counted):
     line = judged("small_phase_speedup", counted=counted, at=100, of="selection", over="adaptive")
     assert line["verdict"] == "not measured: no such phases of selection and adaptive on town"
@@ -68,7 +96,14 @@ def test_a_property_that_the_metadata_lack_is_named():
 
 def test_the_share_of_a_step():
     rows = phases("persistent-warp", [0, 0]).assign(mode=["prepare", "total"] * 2, time_ms=[3.0, 4.0] * 2)
-    assert judged("step_share", steps=rows, key="prepare", of="persistent-warp")["measured"] == 0.75
+    given = {"key": "prepare", "of": "persistent-warp", "claimed": 0.77}
+    few = judged("step_share", steps=rows, **given)
+    assert few["measured"] == pytest.approx(0.75)
+    assert few["verdict"] == TOO_FEW
+    more = pd.concat([rows.assign(source=rows["source"] + 10 * times) for times in range(3)])
+    assert judged("step_share", steps=more, **given)["verdict"] == "same"
+    none = judged("step_share", steps=rows, key="download", of="persistent-warp")
+    assert none["verdict"] == "not measured: persistent-warp on town has no step download with a total"
 
 
 def from_roots(**gpu_ms):
@@ -90,6 +125,7 @@ def test_how_a_speedup_grows_with_the_graph():
         over="classic",
     )
     assert line["measured"] == pytest.approx(4)
+    assert line["low"] < 4 < line["high"]
     absent = judged("speedup_growth", timings=from_roots(town=1), key="city", of="tree", over="classic")
     assert absent["verdict"] == "not measured: city is not in this run"
 
@@ -101,24 +137,50 @@ def test_the_size_with_the_best_rate():
     given = {"graph": "", "of": "edge-bf", "claimed": 7}
     both = judged("best_rate_vertices", timings=times, graphs=[metadata("city", 7)], **given)
     assert (both["measured"], both["verdict"]) == (7, "same")
+    alike = times.assign(time_ms=times["time_ms"].where(times["graph"] == "city", 1.01))
+    tie = judged("best_rate_vertices", timings=alike, graphs=[metadata("city", 7)], **given)
+    assert (tie["measured"], tie["low"], tie["high"], tie["verdict"]) == (7, 7, 1000, "undecided")
     one = judged("best_rate_vertices", timings=times[times["graph"] == "town"], **given)
     assert one["verdict"] == "not measured: edge-bf was run on fewer than two graphs"
 
 
-def test_the_time_of_an_extract_min():
-    trials = pd.DataFrame(
-        {
-            "method": "reduction",
-            "values": 100,
-            "threads": 512,
-            "device_kind": "cuda",
-            "device": "NVIDIA X",
-            "time_ms": [0.01, 0.02, 0.09],
-        }
-    )
-    line = judged("extract_min_time", extract_min=trials, graph="", at=100, of="reduction-512", claimed=41.2)
-    assert line["measured"] == pytest.approx(20)
-    other = judged("extract_min_time", extract_min=trials, graph="", at=100, of="cub", claimed=41.2)
+def trials(times_us, threads=512):
+    rows = {"method": "reduction", "values": 100, "threads": threads, "device_kind": "cuda"}
+    return pd.DataFrame({**rows, "device": "NVIDIA X", "time_ms": [time / 1e3 for time in times_us]})
+
+
+def extract_min(quantity, table, **given):
+    return judged(quantity, extract_min=table, graph="", at=100, **given)
+
+
+@pytest.mark.parametrize(
+    ("times_us", "verdict"),
+    [
+        ([19, 20, 20, 20, 20, 20, 21], "faster here"),
+        ([41] * 7, "same"),
+        ([45] * 7, "undecided"),
+        ([80] * 7, "slower here"),
+        ([10, 20, 90], TOO_FEW),
+    ],
+)
+def test_the_time_of_an_extract_min(times_us, verdict):
+    line = extract_min("extract_min_time", trials(times_us), of="reduction-512", claimed=41.2)
+    assert line["measured"] == pytest.approx(np.median(times_us))
+    assert line["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("others_us", "interval", "verdict"), [(30, (512, 512), "same"), (20.4, (256, 512), "undecided")]
+)
+def test_the_best_number_of_threads_may_be_a_tie(others_us, interval, verdict):
+    table = pd.concat([trials([20] * 8), trials([others_us] * 8, threads=256)])
+    line = extract_min("extract_min_best_threads", table, claimed=512, tolerance=0.01)
+    assert (line["measured"], line["low"], line["high"]) == (512, *interval)
+    assert line["verdict"] == verdict
+
+
+def test_an_extract_min_that_was_not_timed_is_named():
+    other = extract_min("extract_min_time", trials([20] * 8), of="cub", claimed=41.2)
     assert other["verdict"] == "not measured: ExtractMin by cub was not timed on a real device"
 
 
@@ -137,8 +199,38 @@ def over_ranks():
 
 
 def test_series_are_compared_from_their_common_sources(over_ranks):
-    medians = common_medians(over_ranks, "weak", "cpu", "time_ms")
-    assert medians.to_dict("index") == {1: {"of": 2.0, "over": 20.0}, 2: {"of": 2.0, "over": 40.0}}
+    found = quotients_over_ranks(over_ranks, "weak", "cpu", "time_ms")
+    assert [(one.value, one.n) for one in found] == [(pytest.approx(10), 4), (pytest.approx(20), 4)]
+
+
+def test_few_common_sources_over_ranks_decide_nothing(over_ranks):
+    given = {"graph": "", "key": "least", "of": "weak", "over": "cpu", "direction": "higher"}
+    assert judged("ranks_speedup", ranks=over_ranks, **given)["verdict"] == TOO_FEW
+    more = pd.concat([over_ranks, of_series("cpu", 1, [20.0] * 4), of_series("cpu", 2, [20.0] * 4)])
+    line = judged("ranks_speedup", ranks=more, **given)
+    assert line["verdict"] == "same"
+    assert line["low"] < line["measured"] < line["high"]
+
+
+def known(value, n=16):
+    """An estimate whose 95% interval reaches 8.7% to both sides."""
+    return Estimate(float(np.log(value)), (Part(0.0, 15.0), ASSUMED, ASSUMED), n)
+
+
+def test_the_interval_of_the_least_holds_all_that_may_be_the_least():
+    value, (low, high) = extreme([known(2.0), known(2.02), known(9.0)], least=True)
+    assert value == pytest.approx(2)
+    assert low < known(2.0).interval()[0]
+    assert known(2.0).interval()[1] < high < known(2.02).interval(0.999)[1]
+    value, (low, high) = extreme([known(2.0), known(9.0, n=5)], least=False)
+    assert value == pytest.approx(9)
+    assert np.isnan([low, high]).all()
+
+
+def test_the_range_of_the_best_leaves_out_what_is_shown_to_be_worse():
+    assert range_of_best(256, {128: known(1.3), 512: known(1.05), 1024: known(1.01)}) == (256, 1024)
+    assert range_of_best(256, {128: known(1.3), 512: known(1.3)}) == (256, 256)
+    assert np.isnan(range_of_best(256, {128: known(1.3, n=5)})).all()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +260,20 @@ def test_what_was_not_run_over_ranks_is_named(over_ranks):
 
 
 def test_a_time_that_does_not_grow():
-    assert growth(pd.Series({1: 9.0, 2: 3.0, 4: 3.0})) == 0
+    value, (low, high) = growth({1: known(9.0), 2: known(3.0), 4: known(3.0)})
+    assert value == 0
+    assert low == pytest.approx(-high)
+    assert high == pytest.approx(1.96 * 0.03 * 4**0.5 / np.log(2), rel=1e-3)
+
+
+def test_the_growth_of_communication_is_judged_by_its_interval():
+    rows = [of_series("weak", ranks, [1.0] * 8) for ranks in (1, 2, 4)]
+    given = {"graph": "", "of": "weak", "claimed": 1.0, "tolerance": 0.2}
+    assert judged("communication_growth", ranks=pd.concat(rows), **given)["verdict"] == "same"
+    flat = pd.concat(rows).assign(communication_ms=1.0)
+    assert judged("communication_growth", ranks=flat, **given)["verdict"] == "less than claimed"
+    few = pd.concat([one[one["source"] < 5] for one in rows])
+    assert judged("communication_growth", ranks=few, **given)["verdict"] == TOO_FEW
 
 
 def test_searches_over_ranks_are_read_with_their_series(tmp_path):

@@ -1,4 +1,7 @@
-"""Write the pages of docs/results from their data: ``python -m relaxometer.cli.pages [SUITE ...]``."""
+"""Write the pages of docs/results from their data: ``python -m relaxometer.cli.pages [SUITE ...]``.
+
+Claims of suites that were published without their searches are judged first, by the rule of today.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from pathlib import Path
 
 from relaxometer.core.errors import UserError
 from relaxometer.report import findings
+from relaxometer.results.rejudged import rejudge
 
-RESULTS = Path(__file__).parents[4] / "docs/results"
+ROOT = Path(__file__).parents[4]
+RESULTS, CLAIMS = ROOT / "docs/results", ROOT / "resources/claims"
 
 
 def main(arguments: list[str]) -> None:
@@ -19,6 +24,8 @@ def main(arguments: list[str]) -> None:
             raise SystemExit(f"error: no page for the suite {suite!r}; there are {', '.join(known)}")
     for suite in arguments or known:
         try:
+            if rejudge(RESULTS / suite, CLAIMS):
+                print(f"docs/results/{suite}/claims.csv: judged anew")
             changed = findings.write(RESULTS / suite)
         except UserError as error:
             raise SystemExit(f"error: {error}") from None

@@ -32,6 +32,9 @@ VALUES_BELOW = 2**30
 STEP = 2**20
 """Increase of a value that is put back."""
 
+TRIALS = 9
+"""Repetitions of a measurement; below six there would be no verdict on it."""
+
 MAX_ROUNDS = 1000
 """As in the survey; no value exceeds 2**32 in this many rounds."""
 
@@ -159,7 +162,7 @@ def methods(device: Device, values: npt.NDArray[np.uint32]) -> Iterator[tuple[st
         yield name, None, "cpu", OnCpu(name, values)
 
 
-def time_all(device: Device, *, seed: int, trials: int = 5, sizes: tuple[int, ...] = SIZES) -> pa.Table:
+def time_all(device: Device, *, seed: int, trials: int = TRIALS, sizes: tuple[int, ...] = SIZES) -> pa.Table:
     """Time every method on every size.
 
     Parameters
@@ -167,7 +170,7 @@ def time_all(device: Device, *, seed: int, trials: int = 5, sizes: tuple[int, ..
     device : Device
     seed : int
         Draws the values.
-    trials : int, default=5
+    trials : int, default=TRIALS
         Repetitions of each measurement, after one untimed round.
     sizes : tuple of int, default=SIZES
 

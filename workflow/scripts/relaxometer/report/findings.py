@@ -22,6 +22,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import replacing
 from relaxometer.report.figures.preparation import pays_after
+from relaxometer.results.published import SAMPLES
 
 TEMPLATE, PAGE = "page.md", "README.md"
 
@@ -308,11 +309,23 @@ class Data:
             "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in judged["graph"]],
             "claimed": _with_unit(judged, "claimed"),
             "here": _with_unit(judged, "measured"),
+            "95% interval": _claim_intervals(judged),
             "verdict": judged["verdict"],
         }
         reasons = lines[~is_judged].groupby("verdict", sort=False)["id"]
         others = [f"- {_listed(names)}: {reason}." for reason, names in reasons]
-        return "\n\n".join([markdown(pd.DataFrame(columns)), *(["\n".join(others)] if others else [])])
+        parts = [markdown(pd.DataFrame(columns)), "\n".join(others), self._of_intervals()]
+        return "\n\n".join(part for part in parts if part)
+
+    def _of_intervals(self) -> str:
+        """Say where the intervals of claims come from if the suite's searches were not kept."""
+        if (self.folder / SAMPLES).is_file():
+            return ""
+        return (
+            "The searches of this suite were not kept. Intervals follow from its tables "
+            "([how](../../statistics.md#suites-published-without-their-searches)); where these have none, "
+            "nothing is decided."
+        )
 
     def context(self, key: str) -> Any:
         """Return an entry that all runs of ``context.json`` share."""
@@ -343,13 +356,21 @@ def _cell(value: object) -> str:
 
 def _with_unit(lines: pd.DataFrame, column: str) -> list[str]:
     def text(value: float, unit: object) -> str:
-        if pd.isna(value):
-            return ""
-        mantissa, _, exponent = f"{value:.2e}".partition("e+")
-        shown = digits(value) if value < 1e8 else f"{float(mantissa):g} × 10^{int(exponent)}"
-        return f"{shown} {unit if isinstance(unit, str) else ''}".strip()
+        return "" if pd.isna(value) else f"{_large(value)} {unit if isinstance(unit, str) else ''}".strip()
 
     return [text(*pair) for pair in zip(lines[column].astype(float), lines["unit"], strict=True)]
+
+
+def _large(value: float) -> str:
+    """Format a number with three digits, from 10⁸ on with an exponent."""
+    mantissa, _, exponent = f"{value:.2e}".partition("e+")
+    return digits(value) if value < 1e8 else f"{float(mantissa):g} × 10^{int(exponent)}"
+
+
+def _claim_intervals(lines: pd.DataFrame) -> list[str]:
+    """Return "low to high", or nothing where a value is exact or its interval is unknown."""
+    ends = zip(lines["low"].astype(float), lines["high"].astype(float), strict=True)
+    return [f"{_large(low)} to {_large(high)}" if low < high else "" for low, high in ends]
 
 
 def render(folder: Path) -> str:

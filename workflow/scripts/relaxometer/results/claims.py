@@ -23,7 +23,6 @@ from relaxometer.results.samples import (
     EMULATED,
     extract_min_method,
     gaining_band,
-    median_extract_min,
     paired,
     ratio_estimate,
     share_at_or_under,
@@ -263,7 +262,7 @@ def _outside(claim: Claim, above: bool) -> str:
     """Say on which side of its range a value lies whose claim has none."""
     if claim.direction == "equal":
         return f"differs: {claim.of if above else claim.over} is faster"
-    if claim.quantity in ("mean_time", "step_time"):
+    if claim.quantity in TIMES:
         return "slower here" if above else "faster here"
     if claim.quantity == "mean_rate":
         return "faster here" if above else "slower here"
@@ -312,9 +311,10 @@ def small_phase_speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the mean time by `over` of phases that update at most `at` vertices by that by `of`."""
     phases = evidence.phases.query("graph == @claim.graph and variant in [@claim.of, @claim.over]")
     times = quantities.small_phase_times(phases, claim.at or 0.0)
-    if len(times) < 2:
+    if times.empty or len(times.columns) < 2:
         raise NotMeasured(f"no such phases of {claim.of} and {claim.over} on {claim.graph}")
-    return Measured(float(times[claim.over] / times[claim.of]), _real_origin(phases))
+    found = log_ratio_of_means(times[claim.over], times[claim.of], ASSUMED, ASSUMED)
+    return _estimated(found, _real_origin(phases))
 
 
 def mean_time(claim: Claim, evidence: Evidence) -> Measured:
@@ -325,9 +325,13 @@ def mean_time(claim: Claim, evidence: Evidence) -> Measured:
 
 def mean_rate(claim: Claim, evidence: Evidence) -> Measured:
     """Average the arcs of the graph per second of a search of the variant `of` over sources."""
-    times = evidence.times(claim.graph, claim.of)
-    rates = evidence.graphs[claim.graph]["arcs"] / times["time_ms"] * 1e3
-    return _estimated(log_mean(rates, part_of(times)), _origin(times))
+    return _estimated(*_rate(claim, evidence, claim.graph))
+
+
+def _rate(claim: Claim, evidence: Evidence, graph: str) -> tuple[Estimate, Origin]:
+    times = evidence.times(graph, claim.of)
+    rates = evidence.graphs[graph]["arcs"] / times["time_ms"] * 1e3
+    return log_mean(rates, part_of(times)), _origin(times)
 
 
 def spread_ratio(claim: Claim, evidence: Evidence) -> Measured:
@@ -394,86 +398,128 @@ def threshold_band(claim: Claim, evidence: Evidence) -> Measured:
 
 
 def best_threshold(claim: Claim, evidence: Evidence) -> Measured:
-    """Find the threshold with the smallest mean time, in microseconds."""
+    """Find the threshold with the smallest mean time, in microseconds.
+
+    The interval holds the thresholds that are not shown to be slower.
+    """
     sweep = evidence.sweep(claim.graph, claim.of, "to_all_us")
     means = sweep.groupby("to_all_us")["time_ms"].mean()
-    return Measured(float(means.index[int(means.argmin())]), _origin(sweep))
+    best = float(means.index[int(means.argmin())])
+    points = {float(point): rows for point, rows in sweep.groupby("to_all_us")}  # type: ignore[arg-type]
+    others = {point: ratio_estimate(points[best], rows) for point, rows in points.items() if point != best}
+    return Measured(best, _origin(sweep), quantities.range_of_best(best, others))
 
 
 def extract_min_speedup(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the time of an ExtractMin by `over` by that by `of`, on `at` values."""
-    _extract_min_times(claim, evidence)  # raises NotMeasured
-    trials = extract_min_method(pd.DataFrame(evidence.extract_min))
-    trials = trials[(trials["values"] == claim.at) & (trials["device_kind"] != EMULATED)]
-    times = {method: trials[trials["method"] == method] for method in (claim.of, claim.over)}
-    for method, rows in times.items():
-        if rows.empty:
-            raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
-    ours, theirs = (median_of(rows["time_ms"], ASSUMED) for rows in times.values())
-    return _estimated(theirs.over(ours), _origin(times[claim.of]))
+    trials = _extract_min_trials(claim, evidence)
+    ours, theirs = (_extract_min(trials, method) for method in (claim.of, claim.over))
+    return _estimated(theirs.over(ours), _origin(trials[trials["method"] == claim.of]))
 
 
 def extract_min_best_threads(claim: Claim, evidence: Evidence) -> Measured:
-    """Find the threads per block for which the reduction is fastest on `at` values."""
-    times = _extract_min_times(claim, evidence)
-    reductions = times[times.index.str.startswith("reduction-")]
+    """Find the threads per block for which the reduction is fastest on `at` values.
+
+    The interval holds the numbers of threads that are not shown to be slower.
+    """
+    trials = _extract_min_trials(claim, evidence)
+    reductions = trials[trials["method"].str.startswith("reduction-")]
     if reductions.empty:
         raise NotMeasured("emulated time")
-    best = str(reductions["time_us"].idxmin())
-    return Measured(float(best.removeprefix("reduction-")), _origin(reductions))
-
-
-def step_time(claim: Claim, evidence: Evidence) -> Measured:
-    """Average the time of the step `key` of the variant `of`, in milliseconds."""
-    if evidence.steps is None or evidence.steps.empty:
-        raise NotMeasured("no steps were recorded")
-    rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of and mode == @claim.key")
-    if rows.empty:
-        raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
-    if (rows["device_kind"] == EMULATED).any():
-        raise NotMeasured("emulated time")
-    return _estimated(log_mean(rows["time_ms"], ASSUMED), _origin(rows))
-
-
-def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
-    """Divide the median time of `over`, on the CPU, by that of `of`, from the root of a flow graph."""
-    candidate = evidence.times(claim.graph, claim.of)
-    return _estimated(ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate))
+    times = {
+        float(method.removeprefix("reduction-")): _extract_min(trials, method)
+        for method in reductions["method"].unique()
+    }
+    best = min(times, key=lambda threads: times[threads].log)
+    others = {threads: time.over(times[best]) for threads, time in times.items() if threads != best}
+    return Measured(best, _origin(reductions), quantities.range_of_best(best, others))
 
 
 def extract_min_time(claim: Claim, evidence: Evidence) -> Measured:
     """Take the median time of an ExtractMin by `of` on `at` values, in microseconds."""
-    times = _extract_min_times(claim, evidence)
-    if claim.of not in times.index:
-        raise NotMeasured(f"ExtractMin by {claim.of} was not timed on a real device")
-    return Measured(float(times["time_us"][claim.of]), _origin(times.loc[[claim.of]]))
+    trials = _extract_min_trials(claim, evidence)
+    time = _extract_min(trials.assign(time_ms=trials["time_ms"] * 1e3), claim.of)
+    return _estimated(time, _origin(trials[trials["method"] == claim.of]))
+
+
+def _extract_min_trials(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the trials in real time of an ExtractMin on the claim's number of values."""
+    if evidence.extract_min is None:
+        raise NotMeasured("ExtractMin was not timed")
+    trials = extract_min_method(evidence.extract_min)
+    return trials[(trials["values"] == claim.at) & (trials["device_kind"] != EMULATED)]
+
+
+def _extract_min(trials: pd.DataFrame, method: str) -> Estimate:
+    """Return the median time of a method over its trials, which one process made."""
+    rows = trials[trials["method"] == method]
+    if rows.empty:
+        raise NotMeasured(f"ExtractMin by {method} was not timed on a real device")
+    return median_of(rows["time_ms"], ASSUMED)
+
+
+def step_time(claim: Claim, evidence: Evidence) -> Measured:
+    """Average the time of the step `key` of the variant `of`, in milliseconds."""
+    rows = _steps(claim, evidence)
+    rows = rows[rows["mode"] == claim.key]
+    if rows.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} has no step {claim.key}")
+    return _estimated(log_mean(rows["time_ms"], ASSUMED), _origin(rows))
+
+
+def _steps(claim: Claim, evidence: Evidence) -> pd.DataFrame:
+    """Return the steps of the variant `of`, in real time."""
+    if evidence.steps is None or evidence.steps.empty:
+        raise NotMeasured("no steps were recorded")
+    rows = evidence.steps.query("graph == @claim.graph and variant == @claim.of")
+    if rows.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} was not run")
+    if (rows["device_kind"] == EMULATED).any():
+        raise NotMeasured("emulated time")
+    return rows
+
+
+def speedup_from_root(claim: Claim, evidence: Evidence) -> Measured:
+    """Divide the median time of `over`, on the CPU, by that of `of`, from the root of a flow graph."""
+    return _estimated(*_from_root(claim, evidence))
+
+
+def _from_root(claim: Claim, evidence: Evidence) -> tuple[Estimate, Origin]:
+    candidate = evidence.times(claim.graph, claim.of)
+    return ratio_estimate(candidate, _cpu_times(claim, evidence)), _origin(candidate)
 
 
 def step_share(claim: Claim, evidence: Evidence) -> Measured:
     """Return the share of the step `key` in the step "total" of the variant `of`."""
-    part, total = (step_time(claim.model_copy(update={"key": key}), evidence) for key in (claim.key, "total"))
-    return Measured(part.value / total.value, part.origin)
+    rows = _steps(claim, evidence)
+    times = quantities.step_times(rows, [claim.key, "total"])
+    if times.empty:
+        raise NotMeasured(f"{claim.of} on {claim.graph} has no step {claim.key} with a total")
+    return _estimated(log_ratio_of_means(times[claim.key], times["total"], ASSUMED), _origin(rows))
 
 
 def speedup_growth(claim: Claim, evidence: Evidence) -> Measured:
     """Divide the speedup of `of` over `over` from the root of a graph by that on the graph `key`."""
     if claim.key not in evidence.graphs:
         raise NotMeasured(f"{claim.key} is not in this run")
-    here, there = (
-        speedup_from_root(claim.model_copy(update={"graph": graph}), evidence)
-        for graph in (claim.graph, claim.key)
-    )
-    return Measured(here.value / there.value, here.origin)
+    here, origin = _from_root(claim, evidence)
+    there, _ = _from_root(claim.model_copy(update={"graph": claim.key}), evidence)
+    return _estimated(here.over(there), origin)
 
 
 def best_rate_vertices(claim: Claim, evidence: Evidence) -> Measured:
-    """Find the vertices of the graph on which the mean rate of the variant `of` is the largest."""
+    """Find the vertices of the graph on which the mean rate of the variant `of` is the largest.
+
+    The interval holds the sizes whose rate is not shown to be smaller.
+    """
     graphs = evidence.timings.query("variant == @claim.of")["graph"].unique()
-    rates = {graph: mean_rate(claim.model_copy(update={"graph": graph}), evidence) for graph in graphs}
-    if len(rates) < 2:
+    found = {float(evidence.graphs[one]["vertices"]): _rate(claim, evidence, one) for one in graphs}
+    if len(found) < 2:
         raise NotMeasured(f"{claim.of} was run on fewer than two graphs")
-    best = max(rates, key=lambda graph: rates[graph].value)
-    return Measured(float(evidence.graphs[best]["vertices"]), rates[best].origin)
+    best = max(found, key=lambda vertices: found[vertices][0].log)
+    rate, origin = found[best]
+    others = {vertices: rate.over(other) for vertices, (other, _) in found.items() if vertices != best}
+    return Measured(best, origin, quantities.range_of_best(best, others))
 
 
 def ranks_computing_ratio(claim: Claim, evidence: Evidence) -> Measured:
@@ -489,9 +535,12 @@ def ranks_speedup(claim: Claim, evidence: Evidence) -> Measured:
 def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
     """Return the exponent with which communication of the series `of` grows with the ranks."""
     searches = _rank_searches(claim, evidence)
-    medians = searches[searches["series"] == claim.of].groupby("ranks")["communication_ms"].median()
+    of_source = searches[searches["series"] == claim.of].groupby(["ranks", "source"])["communication_ms"]
+    medians = of_source.median().groupby("ranks")
+    times = {int(str(ranks)): median_of(rows, ASSUMED) for ranks, rows in medians}
     try:
-        return Measured(quantities.growth(medians), _real_origin(searches))
+        value, interval = quantities.growth(times)
+        return Measured(value, _real_origin(searches), interval)
     except ValueError as few:
         raise NotMeasured(f"{claim.of}: {few}") from None
 
@@ -499,12 +548,11 @@ def communication_growth(claim: Claim, evidence: Evidence) -> Measured:
 def _over_ranks(claim: Claim, evidence: Evidence, column: str) -> Measured:
     """Return the least or the most, as `key` says, of the quotients of two series over ranks."""
     searches = _rank_searches(claim, evidence)
-    medians = quantities.common_medians(searches, claim.of, claim.over, column)
-    if medians.empty:
+    quotients = quantities.quotients_over_ranks(searches, claim.of, claim.over, column)
+    if not quotients:
         raise NotMeasured(f"the series {claim.of} and {claim.over} share no source")
-    quotients = medians["over"] / medians["of"]
-    value = quotients.min() if claim.key == "least" else quotients.max()
-    return Measured(float(value), _real_origin(searches[searches["series"] == claim.of]))
+    value, interval = quantities.extreme(quotients, least=claim.key == "least")
+    return Measured(value, _real_origin(searches[searches["series"] == claim.of]), interval)
 
 
 def _rank_searches(claim: Claim, evidence: Evidence) -> pd.DataFrame:
@@ -524,14 +572,8 @@ def _real_origin(rows: pd.DataFrame) -> Origin:
     return _origin(rows)
 
 
-def _extract_min_times(claim: Claim, evidence: Evidence) -> pd.DataFrame:
-    """Return the real times of an ExtractMin on the claim's number of values, by method."""
-    if evidence.extract_min is None:
-        raise NotMeasured("ExtractMin was not timed")
-    medians = median_extract_min(evidence.extract_min)
-    real = medians[(medians["values"] == claim.at) & (medians["device_kind"] != EMULATED)]
-    return real.set_index("method")
-
+TIMES = ("mean_time", "step_time", "extract_min_time")
+"""Quantities that are faster or slower than claimed."""
 
 QUANTITIES: dict[str, Callable[[Claim, Evidence], Measured]] = {
     function.__name__: function
