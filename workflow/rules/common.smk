@@ -24,7 +24,7 @@ from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME
 from relaxometer.core.yaml_files import read_sections
-from relaxometer.report import catalogue, papers, targets, terminal
+from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import state_of_files
 
 update_config(config, with_types(workflow.config_settings.config))
@@ -48,6 +48,9 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 if session.PREVENTED.is_file() and (IS_REPORT or not IS_FIRST):
     PLAN.leave_out(json.loads(session.PREVENTED.read_text(encoding="utf-8")))
+
+CHAPTERS = catalogue.chapters(PLAN)
+"""The chapters of the report with their numbers."""
 
 
 def graph_files(graph):

@@ -158,10 +158,10 @@ EXHIBITS = (
         _draw,
         lambda *_: {"timings": TIMINGS},
         views=(
-            View("auto-regret", "2. SSSP", "auto", "its time against the best"),
+            View("auto-regret", "SSSP", "auto", "its time against the best"),
             View(
                 "auto-choices",
-                "2. SSSP",
+                "SSSP",
                 "auto",
                 "its choices and why, as a table",
                 caption="auto-regret",

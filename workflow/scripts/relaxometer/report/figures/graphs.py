@@ -281,7 +281,7 @@ EXHIBITS = (
         _draw_outline,
         lambda plan, _: {"graphs": metadata(plan.graphs)},
         views=(
-            View("table-1", "5. Graphs", "table 1", "outline of the graphs", suffix="csv"),
+            View("table-1", "Graphs", "table 1", "outline of the graphs", suffix="csv"),
             View("data", suffix="csv"),
         ),
         wanted=lambda plan: bool(plan.graphs),
@@ -290,7 +290,7 @@ EXHIBITS = (
         "arc-weights",
         _draw_weights,
         lambda _, graph: {"arcs": f"results/graphs/{graph}/arcs.parquet", "graphs": metadata([graph])},
-        views=(View("arc-weights", "5. Graphs", "figure 3", "arc weights"),),
+        views=(View("arc-weights", "Graphs", "figure 3", "arc weights"),),
         wanted=lambda plan: plan.graphs,
         per_graph=True,
     ),

@@ -14,7 +14,7 @@ from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.names import full_names
+from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
     Look,
     distinct_looks,
@@ -23,7 +23,7 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
-from relaxometer.report.figures.summary import CLOSE, label
+from relaxometer.report.figures.summary import CLOSE
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.races import relative_times
 from relaxometer.results.samples import share_at_or_under
@@ -169,7 +169,7 @@ EXHIBITS = (
         "performance-profile",
         lambda inputs: performance_profiles(inputs.searches(without=inputs.params["swept"])),
         lambda *_: {"timings": TIMINGS},
-        views=(View("performance-profile", "1. Summary", labels={"table": "performance profile (figure)"}),),
+        views=(View("performance-profile", "Summary", labels={"table": "performance profile (figure)"}),),
         wanted=_has_profile,
         params=lambda plan, _: {"swept": swept(plan)},
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
@@ -15,6 +15,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from PIL import Image
 
@@ -245,6 +246,15 @@ def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
         columnspacing=1.4,
         **options,
     )
+
+
+def legend_below(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
+    """Put a legend of markers below all panels, by the names that the figure shows."""
+    handles = [
+        Line2D([], [], linestyle="none", label=name, markersize=6, **style.points)
+        for name, style in looks.items()
+    ]
+    figure.legend(handles=handles, loc="outside lower left", ncols=columns, fontsize=8.5, handletextpad=0.3)
 
 
 def plain_log(axis: Axis, form: str = "{x:g}", subs: tuple[int, ...] = (1, 2, 5)) -> None:

@@ -360,9 +360,9 @@ EXHIBITS = (
         _draw_phases,
         _phase_files,
         views=(
-            View("figure-4", "2. SSSP", "figure 4", "updated vertices per phase"),
-            View("figure-5", "2. SSSP", "figure 5", "updated vertices, all phases"),
-            View("figure-6", "2. SSSP", "figure 6", "time of each phase"),
+            View("figure-4", "SSSP", "figure 4", "updated vertices per phase"),
+            View("figure-5", "SSSP", "figure 5", "updated vertices, all phases"),
+            View("figure-6", "SSSP", "figure 6", "time of each phase"),
         ),
         wanted=_graphs,
         per_graph=True,
@@ -373,7 +373,7 @@ EXHIBITS = (
             inputs.searches(variants=inputs.params["variants"]), inputs.contents("graphs")
         ),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
-        views=(View("figure-7", "2. SSSP", "figure 7", "mean time of a search"),),
+        views=(View("figure-7", "SSSP", "figure 7", "mean time of a search"),),
         wanted=lambda plan: bool(_graphs(plan)),
         params=lambda plan, _: {"variants": _variants(plan)},
     ),
@@ -385,7 +385,7 @@ EXHIBITS = (
             inputs.graph,
         ),
         lambda *_: {"timings": TIMINGS},
-        views=(View("figure-8", "2. SSSP", "figure 8", "mean time against the threshold"),),
+        views=(View("figure-8", "SSSP", "figure 8", "mean time against the threshold"),),
         wanted=lambda plan: [graph for graph in plan.graphs if threshold_runs(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {

@@ -375,7 +375,7 @@ EXHIBITS = (
         "dominator-sizes",
         lambda inputs: over_size(inputs.timings, inputs.contents("graphs")),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_family(plan))},
-        views=(View("size", "4. Dominators", "size", "time over size", graph="random flow graphs"),),
+        views=(View("size", "dominators", "size", "time over size", graph="random flow graphs"),),
         wanted=lambda plan: bool(_family(plan)),
     ),
     Exhibit(
@@ -385,7 +385,7 @@ EXHIBITS = (
             "timings": TIMINGS,
             "batches": [f"results/batches/{batch}/batch.json" for batch in _batches(plan)],
         },
-        views=(View("batches", "4. Dominators", "batches", "functions per second", graph="all batches"),),
+        views=(View("batches", "dominators", "batches", "functions per second", graph="all batches"),),
         wanted=lambda plan: bool(_batches(plan)),
     ),
     Exhibit(
@@ -399,7 +399,7 @@ EXHIBITS = (
         views=(
             View(
                 "steps",
-                "4. Dominators",
+                "dominators",
                 "steps",
                 "time of each step, as a table",
                 graph="flow-source",
@@ -415,7 +415,7 @@ EXHIBITS = (
         views=(
             View(
                 "winners",
-                "4. Dominators",
+                "dominators",
                 "winners",
                 "where a GPU wins and where it loses, as a table",
                 suffix="csv",
@@ -432,14 +432,14 @@ EXHIBITS = (
         views=(
             View(
                 "updates",
-                "4. Dominators",
+                "dominators",
                 "updates",
                 "time over the arcs of an update",
                 graph="all of the study",
             ),
             View(
                 "update-times",
-                "4. Dominators",
+                "dominators",
                 "updates",
                 "time over the arcs of an update, as a table",
                 graph="all of the study",

@@ -323,10 +323,10 @@ EXHIBITS = (
         _draw_extract_min,
         lambda *_: {"trials": "results/extract_min.parquet"},
         views=(
-            View("extract-min", "2. SSSP", "survey table 1", "time of ExtractMin", graph="none"),
+            View("extract-min", "SSSP", "survey table 1", "time of ExtractMin", graph="none"),
             View(
                 "extract-min-times",
-                "2. SSSP",
+                "SSSP",
                 "survey table 1",
                 "time of ExtractMin, as a table",
                 graph="none",
@@ -341,7 +341,7 @@ EXHIBITS = (
             inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph
         ),
         lambda *_: {"timings": TIMINGS},
-        views=(View("queues", "2. SSSP", "survey, queues", "order of the queues"),),
+        views=(View("queues", "SSSP", "survey, queues", "order of the queues"),),
         wanted=lambda plan: [graph for graph in plan.graphs if len(queue_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(queue_runs(plan, graph))},
@@ -350,7 +350,7 @@ EXHIBITS = (
         "widths",
         lambda inputs: widths(inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph),
         lambda *_: {"timings": TIMINGS},
-        views=(View("widths", "2. SSSP", "survey, delta-stepping", "width of a bucket"),),
+        views=(View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),),
         wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
@@ -362,7 +362,7 @@ EXHIBITS = (
         views=(
             View(
                 "bandwidth",
-                "2. SSSP",
+                "SSSP",
                 "survey, bandwidth",
                 "effective bandwidth of all variants against a copy",
                 suffix="csv",
