@@ -11,18 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.figures.looks import Look, distinct_looks
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
     GREY,
-    Look,
-    distinct_looks,
     empty_figure,
     entitle,
     legend_below,
     new_figure,
+    plain,
     plain_log,
 )
-from relaxometer.report.figures.summary import CLOSE
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.races import common_medians, finishers
@@ -118,14 +117,13 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> No
         if most < MIN_SPAN * least:
             middle = np.sqrt(least * most)
             axis.set_view_interval(middle / MIN_SPAN**0.5, middle * MIN_SPAN**0.5, ignore=True)
-            least, most = limits()
-        plain_log(axis, "{x:,g}", subs=(1, 2, 5) if most < CLOSE * least else (1,))
+    plain_log(axes.xaxis, axes.yaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(_prepared))
 
 
 def _prepared(value: float, _: int) -> str:
     """Label an axis of preparation: where all stand that are ready at once, and nothing left of there."""
-    return "" if value < LEAST_MS else f"≤{value:g}" if value == LEAST_MS else f"{value:,g}"
+    return "" if value < 0.99 * LEAST_MS else f"≤{value:g}" if abs(value - LEAST_MS) < 1e-9 else plain(value)
 
 
 def _finding(shown: pd.DataFrame) -> str:

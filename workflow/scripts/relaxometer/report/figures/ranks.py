@@ -19,11 +19,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import LOOKS, Look
 from relaxometer.report.figures.style import (
     GREY,
-    LOOKS,
     NOT_GPU_TIMES,
-    Look,
     empty_figure,
     emulated_note,
     entitle,

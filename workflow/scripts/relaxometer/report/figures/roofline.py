@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import distinct_looks
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.style import (
     GREY,
     annotate,
-    distinct_looks,
     empty_figure,
     entitle,
     legend_below,
@@ -89,8 +89,7 @@ def roofline(timings: pd.DataFrame, rate: Mapping[str, Any], problem: str) -> Fi
     _draw_roof(axes, roof)
     axes.set_xlabel("Least bytes of a phase [MB]")
     axes.set_ylabel("Least bytes of a search / its time [GB/s]")
-    for axis in (axes.xaxis, axes.yaxis):
-        plain_log(axis, "{x:,g}", subs=(1,))
+    plain_log(axes.xaxis, axes.yaxis)
     legend_below(figure, looks, NAMES_IN_A_ROW)
     best = shown.nlargest(1, "gb_s").iloc[0]
     finding = (

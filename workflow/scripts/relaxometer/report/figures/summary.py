@@ -13,16 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import Look, distinct_looks
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
-from relaxometer.report.figures.style import (
-    Look,
-    annotate,
-    distinct_looks,
-    empty_figure,
-    entitle,
-    new_figure,
-    plain_log,
-)
+from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.pages import NOTHING
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
@@ -33,9 +26,6 @@ CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Name of the clock of each device kind."""
 
 ROW_INCHES = 0.24
-
-CLOSE = 300
-"""Axes that span a smaller ratio have three labels per power of ten."""
 
 EMULATED_NOTE = ", emulated kernels"
 
@@ -80,7 +70,7 @@ def _share_axis(axes: Sequence[Axes], rows: pd.DataFrame) -> None:
         ranges = [axis.get_xlim() for axis in axes]
         for axis in axes:
             axis.set_xlim(min(low for low, _ in ranges), max(high for _, high in ranges))
-            _set_ticks(axis)
+            plain_log(axis.xaxis)
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_time_axis(rows))
 
@@ -101,12 +91,6 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
     axes.set(xscale="log", ylim=(-0.7, len(ordered) - 0.3))
     axes.margins(x=0.18)
     axes.grid(visible=False, axis="y")
-
-
-def _set_ticks(axes: Axes) -> None:
-    """Label 1, 2, 5, 10, ..., or only powers of ten if there would be too many labels."""
-    least, most = axes.get_xlim()
-    plain_log(axes.xaxis, "{x:,g}", subs=(1, 2, 5) if most < CLOSE * least else (1,))
 
 
 def _time_axis(rows: pd.DataFrame) -> str:
