@@ -106,10 +106,9 @@ def test_ticks_are_plain_numbers_and_neither_few_nor_many(low, high, shown):
 
 
 def test_a_line_breaks_at_sizes_that_were_not_run():
-    points = [(2**14, 1.0), (2**18, 2.0), (2**20, 3.0)]
-    found = style.with_gaps(points)
-    assert len(found) == 4
-    assert np.isnan(found[1]).all()
+    points = [(2**14, 1.0), (2**18, 2.0), (2**20, 3.0), (2**22, 4.0)]
+    found = style.with_gaps(points, [2**14, 2**18, 2**20, 2**21, 2**22])
+    assert [np.isnan(point).all() for point in found] == [False, True, False, False, True, False]
     assert [point for point in found if np.isfinite(point[0])] == points
 
 

@@ -127,6 +127,7 @@ def test_the_landing_page_has_the_race_and_the_headline_figure(browser):
     body = browser.find_element("tag name", "body").text
     assert "A processor ran these CUDA kernels: " in body
     assert "could not be measured in this run" in body
+    assert "System Message" not in body
     assert not [row for row in rows if "not measured" in row]
     assert browser.find_elements("css selector", "svg text")
     assert "© OpenStreetMap contributors" in body

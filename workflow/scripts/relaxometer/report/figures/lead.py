@@ -69,7 +69,10 @@ def _wins(won: pd.DataFrame, side: str, who: str) -> str:
 def _win(race: pd.Series, side: str) -> str:
     """Describe a won race."""
     place = f"{label(race['problem'])} on {race['graph']}"
-    sides = f"{_side(race, side)}, against {_side(race, OTHER[side])}"
+    ends = race["ratio_low"], race["ratio_high"]
+    low, high = ends if side == OURS else (1 / ends[1], 1 / ends[0])
+    interval = f"95% interval {rounded(low)} to {rounded(high)}; " if np.isfinite(low) else ""
+    sides = f"{interval}{_side(race, side)}, against {_side(race, OTHER[side])}"
     return f"{rounded(race['factor'])} times as fast in {place} ({sides})"
 
 
@@ -92,7 +95,7 @@ def _fastest(races: pd.DataFrame) -> str:
 
 
 def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) -> str:
-    """Say how sure the outcome is: the test, the intervals, and what was proven."""
+    """Say how sure the outcome is: the test, and what was proven."""
     decided = races[races["winner"].isin((OURS, RIVAL))] if len(races) else races
     proven = int(timings["status"].isin(PROVEN).sum())
     said = f"{proven:,} of {len(timings):,} answers were proven right"
@@ -103,13 +106,7 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
         return f"{said}."
     sources = decided["sources"]
     over = f"{sources.min():.0f}" + (f" to {sources.max():.0f}" if sources.min() < sources.max() else "")
-    spread = (decided["ratio_high"] / decided["ratio_low"]).pow(0.5) - 1
-    known = spread[np.isfinite(spread)]
-    wide = ""
-    if len(known):
-        ends = f"{known.min():.0%}" + (f" to {known.max():.0%}" if len(known) > 1 else "")
-        wide = f"; the 95% intervals of the ratios reach about {ends} to either side"
-    return f"A paired test over {over} common sources tells each winner from the loser{wide}; {said}."
+    return f"A paired test over {over} common sources tells each winner from the loser; {said}."
 
 
 def _machine(lines: pd.DataFrame, measured: str) -> str:

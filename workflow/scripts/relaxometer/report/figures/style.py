@@ -15,7 +15,6 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, Locator, NullFormatter, NullLocator
-from matplotlib.transforms import ScaledTranslation, Transform
 from PIL import Image
 
 from relaxometer.core.files import replacing
@@ -56,11 +55,14 @@ LARGE = 6
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-MAX_STEP = 4.5
+MAX_STEP = 10.5
 """Sizes with a larger ratio are not connected by a line: others between them were not run."""
 
-MAX_DODGE = 16.0
-"""Points over which series that stand side by side are spread at most."""
+BESIDE_SIZES = 1.4
+"""An axis of sizes reaches by this factor beyond those that were run."""
+
+DODGE, MAX_DODGE = 0.008, 0.04
+"""Distance between series that stand side by side, and over which all are spread, as shares of the axis."""
 
 INK = ".15"
 """The colour of text and axes."""
@@ -220,9 +222,13 @@ def plain_log(*axes: Axis) -> None:
 
 
 def size_axis(axes: Axes, sizes: Iterable[float]) -> None:
-    """Label the sizes that were run on a logarithmic axis: as powers of two if they are, else plainly."""
+    """Label the sizes that were run on a logarithmic axis: as powers of two if they are, else plainly.
+
+    Call it before drawing, since what is moved sideways depends on the axis.
+    """
     axes.set_xscale("log", base=2)
     shown = sorted(set(sizes))
+    axes.set_xlim(shown[0] / BESIDE_SIZES, shown[-1] * BESIDE_SIZES)
     axes.set_xticks(shown)
     axes.xaxis.set_minor_locator(NullLocator())
     powers = [np.log2(size) for size in shown]
@@ -231,32 +237,34 @@ def size_axis(axes: Axes, sizes: Iterable[float]) -> None:
     axes.set_xticks(shown, as_powers if are_powers else list(map(plain, shown)))
 
 
-def with_gaps(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return points ordered by size with NaN between those of which no line shall tell.
+def with_gaps(points: Sequence[tuple[float, ...]], sizes: Iterable[float]) -> list[tuple[float, ...]]:
+    """Return points ordered by size with NaN between those that no line should connect.
 
-    Sizes up to a ratio of :data:`MAX_STEP` are connected; others between them were not run.
+    Those are points with one of `sizes` between them, which was not run, or far apart (:data:`MAX_STEP`).
     """
+    known = sorted(sizes)
     found: list[tuple[float, ...]] = []
     for point in points:
-        if found and point[0] > MAX_STEP * found[-1][0]:
+        before = found[-1][0] if found else point[0]
+        if point[0] > MAX_STEP * before or any(before < size < point[0] for size in known):
             found.append((np.nan,) * len(point))
         found.append(tuple(point))
     return found
 
 
-def dodge(axes: Axes, place: int, of: int, points: float = 3.0) -> Transform:
-    """Return a transform that moves a series sideways, so that none hides another.
+def dodge(axes: Axes, place: int, of: int) -> float:
+    """Return the factor by which a series is moved sideways on an axis of sizes, so that none hides another.
 
     Parameters
     ----------
     axes : Axes
+        With the range of its axis set (:func:`size_axis`).
     place, of : int
         The series' number and how many there are.
-    points : float, default=3
-        Distance between neighbours; less if there are many.
     """
-    shift = min(points, MAX_DODGE / of) * (place - (of - 1) / 2)
-    return axes.transData + ScaledTranslation(shift / 72, 0, axes.figure.dpi_scale_trans)
+    low, high = axes.get_xlim()
+    share = min(DODGE, MAX_DODGE / of) * (place - (of - 1) / 2)
+    return float((high / low) ** share) if of > 1 else 1.0
 
 
 def draw_series(
@@ -267,6 +275,7 @@ def draw_series(
     Parameters
     ----------
     axes : Axes
+        Whose ticks are the sizes that were run (:func:`size_axis`).
     points : sequence of tuple of float
         Ordered by x.
     style : Look
@@ -274,16 +283,15 @@ def draw_series(
     beside : (int, int), default=(0, 1)
         Number of the series and how many there are: they are moved apart sideways (:func:`dodge`).
     """
-    at, middle, low, high = np.array(with_gaps(points)).reshape(-1, 4).T
+    at, middle, low, high = np.array(with_gaps(points, axes.get_xticks())).reshape(-1, 4).T
     axes.errorbar(
-        at,
+        at * dodge(axes, *beside),
         middle,
         yerr=(middle - low, high - middle),
         markersize=5,
         capsize=2.5,
         elinewidth=0.9,
         label=label,
-        transform=dodge(axes, *beside),
         **style.line,
     )
 

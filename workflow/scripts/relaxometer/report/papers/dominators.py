@@ -70,7 +70,8 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     for (variant, name), rows in medians.groupby(["variant", "name"], sort=False):
         style = looks[str(variant)].line
         in_front = 2 if (rows["device_kind"] == "cpu").all() else 3
-        at, middle = np.array(with_gaps(list(zip(rows["size"], rows["time_ms"], strict=True)))).T
+        points = list(zip(rows["size"], rows["time_ms"], strict=True))
+        at, middle = np.array(with_gaps(points, medians["size"].unique())).T
         axes.plot(at, middle, markersize=5, label=name, zorder=in_front, **style)
     kind = _kernel_kind(medians)
     axes.set(yscale="log", xlabel="Vertices")
@@ -172,8 +173,10 @@ def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
     """Compare the fastest kernel with the fastest CPU program on each batch."""
     fastest = winners(timings[timings["graph"].isin(names)]).dropna()
     return "".join(
-        f"; {row.graph}: {row.kernel} is {row.gain:.3g} times as fast as {row.program}"
-        for row in fastest.itertuples()
+        f"; {graph}: {kernel} is {rounded(float(gain))} times as fast as {program}"
+        for graph, kernel, program, gain in zip(
+            *(fastest[column] for column in ("graph", "kernel", "program", "gain")), strict=True
+        )
     )
 
 

@@ -160,13 +160,13 @@ def performance(measured: pd.DataFrame) -> Figure:
 
 def _lines(axes: Axes, rows: pd.DataFrame, column: str) -> None:
     """Draw the mean over sources for each label side by side, with whiskers to the extremes."""
+    size_axis(axes, rows["vertices"])
+    axes.set_xlabel("Vertices")
     looks = _looks(rows["label"].unique())
     for place, (name, of_label) in enumerate(rows.groupby("label", sort=False)):
         found = of_label.groupby("vertices")[column].agg(["mean", "min", "max"])
         points = list(found.itertuples(name=None))
         draw_series(axes, points, looks[str(name)], str(name), (place, len(looks)))
-    size_axis(axes, rows["vertices"])
-    axes.set_xlabel("Vertices")
 
 
 def _looks(labels: Iterable[str]) -> dict[str, Look]:
@@ -229,6 +229,7 @@ def gains(measured: pd.DataFrame) -> Figure:
     if (kernels["device_kind"] == EMULATED).any():
         return empty_figure(title, NO_GPU_TIME)
     figure, axes = new_figure(4.4)
+    size_axis(axes, kernels["vertices"])
     times = kernels.set_index(["label", "graph", "vertices", "source"])["time_ms"]
     shown = {
         name: pair for name, pair in GAINS.items() if set(pair) <= set(times.index.get_level_values("label"))
@@ -238,7 +239,6 @@ def gains(measured: pd.DataFrame) -> Figure:
         points = [(size, *bootstrap_median(of_size)) for size, of_size in gain.groupby("vertices")]
         draw_series(axes, points, GAIN_LOOKS[name], name, (place, len(shown)))
     axes.axhline(1, color=GREY, linewidth=0.9)
-    size_axis(axes, kernels["vertices"])
     axes.set(yscale="log", xlabel="Vertices", ylabel="Speed-up, median over sources")
     plain_log(axes.yaxis)
     legend_above(axes, 3)

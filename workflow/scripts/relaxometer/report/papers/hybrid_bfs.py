@@ -153,6 +153,7 @@ def _draw_over_scale(
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
     looks = distinct_looks(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
+    size_axis(axes, (sizes[graph] for graph in rows["graph"].unique()))
     variants = list(rows.groupby(["variant", short_names(rows)], sort=False))
     for place, ((variant, name), of_variant) in enumerate(variants):
         points = []
@@ -162,7 +163,6 @@ def _draw_over_scale(
             best[graph] = max(best.get(graph, ("", 0.0)), (str(name), median), key=lambda pair: pair[1])
         draw_series(axes, points, looks[str(variant)], str(name), (place, len(variants)))
     axes.set(yscale="log", xlabel="Vertices")
-    size_axis(axes, (sizes[graph] for graph in rows["graph"].unique()))
     plain_log(axes.yaxis)
     legend_above(axes, 3)
     return best
@@ -269,6 +269,7 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
         points = [(at, *bootstrap_median(part["time_ms"])) for at, part in rows.groupby(value)]
         draw_dots(axes, points, look(GPU_ONLY), label="fixed value")
+        axes.plot(*np.array(points).T[:2], color=look(GPU_ONLY).colour, linewidth=0.9)
         if len(plain):
             same = plain[plain["source"].isin(rows["source"])]
             axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="defaults")
