@@ -315,6 +315,12 @@ def test_a_map_without_a_proven_answer_says_so(square):
     assert "proven right" in texts(maps.distance_map(square, answer_of([], [])))
 
 
+def test_svg_has_an_alternative_text(tmp_path):
+    style.save(style.empty_figure("Times & more", "Nothing was run."), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert '<svg role="img" aria-label="Times &amp; more. Nothing was run." ' in text
+
+
 def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):
     for name in ("one.svg", "two.svg"):
         style.save(adaptive.updated_per_phase(phases("conventional", [1, 9, 0]), "town"), tmp_path / name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -331,6 +332,16 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
             figure.savefig(temporary, format=kind, dpi=dpi, metadata=metadata)
         if kind == "png":
             _reduce_colours(temporary)
+        elif kind == "svg":
+            _describe(temporary, figure)
+
+
+def _describe(svg: Path, figure: Figure) -> None:
+    """Give an SVG file the figure's title and finding as its alternative text."""
+    said = " ".join(". ".join(text.get_text() for text in figure.texts[:2]).split())
+    text = svg.read_text(encoding="utf-8")
+    label = f'<svg role="img" aria-label="{html.escape(said)}" '
+    svg.write_text(text.replace("<svg ", label, 1), encoding="utf-8")
 
 
 def _reduce_colours(png: Path) -> None:
