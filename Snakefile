@@ -25,3 +25,4 @@ rule all:
         targets.results(PLAN),
         catalogue.targets(PLAN),
         graph500_results(PLAN),
+        [variant_pages.path(program) for program in PROGRAMS],

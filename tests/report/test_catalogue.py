@@ -18,7 +18,7 @@ from synthetic_runs import searches
 ROOT = Path(__file__).parents[2]
 CAPTIONS = ROOT / "workflow/report"
 IN_RULES = {
-    *("summary", "claims", "distributed", "provenance", "graph", "degrees", "batch", "batch-sizes"),
+    *("provenance", "graph", "degrees", "batch", "batch-sizes", "variant"),
     "graph500-result",
 }
 """Captions that rules of their own name."""

@@ -9,13 +9,11 @@ import pyarrow as pa
 import pytest
 from matplotlib.collections import LineCollection
 
-from relaxometer.cli.all_runs import load_plan
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import Graph
-from relaxometer.problems import problem as problems
-from relaxometer.problems.variants import solver_names
 from relaxometer.report.figures import graphs, maps, style, summary
 from relaxometer.report.papers import adaptive
+from relaxometer.results.claims import load_claims
 from relaxometer.results.gather import summarise
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import on_one_clock, proven_phases, share_at_or_under, source_times
@@ -95,12 +93,42 @@ def test_figure_7_draws_means_from_small_to_large_and_says_what_the_test_shows()
         ]
     )
     figure = adaptive.mean_times(table, [metadata("large", 2000), metadata("small", 500)])
-    heights = [[bar.get_height() for bar in bars] for bars in figure.axes[0].containers]
+    heights = [container.lines[0].get_ydata() for container in figure.axes[0].containers]
     np.testing.assert_allclose(
         heights, [[np.mean(spread(2)), np.mean(spread(10))], [np.mean(spread(2)), np.mean(spread(8))]]
     )
     assert "large: adaptive is 1.25 times as fast as conventional" in texts(figure)
     assert "small: adaptive and conventional: no difference shown" in texts(figure)
+
+
+def test_figures_7_and_8_show_the_values_of_the_paper():
+    table = pd.concat(
+        [
+            searches("conventional", spread(10), graph="kanto-like"),
+            searches("adaptive-9", spread(9), graph="kanto-like", kernel="adaptive", to_all_us=9),
+        ]
+    )
+    shown = table[table["variant"] == "conventional"]
+    axes = adaptive.mean_times(shown, [metadata("kanto-like")]).axes[0]
+    crosses = [line for line in axes.lines if line.get_marker() == "x"]
+    assert [float(line.get_ydata()[0]) for line in crosses] == [107.0]
+    axes = adaptive.thresholds(table, ["adaptive-9"], "kanto-like").axes[0]
+    assert "best in the paper: 350 µs (K20c)" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_the_values_of_the_paper_are_those_of_the_claims():
+    claims = {
+        (claim.graph, claim.of): claim.claimed
+        for claim in load_claims(ROOT / "resources/claims/adaptive.yaml")
+        if claim.quantity == "mean_time"
+    }
+    assert claims == adaptive.PAPER_MS
+    (best,) = [
+        claim.claimed
+        for claim in load_claims(ROOT / "resources/claims/adaptive.yaml")
+        if claim.quantity == "best_threshold"
+    ]
+    assert best == adaptive.PAPER_BEST_US
 
 
 def test_emulated_times_are_named_and_never_compared():
@@ -116,13 +144,13 @@ def test_emulated_times_are_named_and_never_compared():
     assert "times as" not in shown
 
 
-def test_a_wrong_variant_gets_no_bar():
+def test_a_wrong_variant_gets_no_dot():
     table = pd.concat(
         [searches("conventional", spread(10)), searches("adaptive", spread(1), status="invalid")]
     )
     figure = adaptive.mean_times(table, [metadata()])
-    (bars,) = figure.axes[0].containers
-    assert [bar.get_height() for bar in bars] == [pytest.approx(np.mean(spread(10)))]
+    (dots,) = figure.axes[0].containers
+    assert dots.lines[0].get_ydata() == pytest.approx([np.mean(spread(10))])
 
 
 def test_one_wrong_answer_takes_the_whole_variant_out():
@@ -199,19 +227,19 @@ def test_the_headline_keeps_emulated_and_real_times_apart():
     assert [label.get_text() for label in real.get_yticklabels()] == ["dijkstra-cpu (1 core)"]
     assert [label.get_text() for label in emulated.get_yticklabels()] == ["conventional"]
     assert (real.get_xlabel(), emulated.get_xlabel()) == (
-        "Median time [ms, CPU]",
-        "Median time [ms, emulated]",
+        "Median time of a search [ms]",
+        "Median time of a search [ms, emulated]",
     )
     assert "Not shown: adaptive on town (invalid)" in texts(figure)
 
 
-def test_the_headline_puts_gpu_and_cpu_on_one_axis_with_a_label():
+def test_the_headline_puts_gpu_and_cpu_on_one_axis():
     lines = summary_of(
         searches("conventional", spread(3)), searches("dijkstra-cpu", spread(20), device_kind="cpu")
     )
     (axes,) = summary.median_times(lines).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["dijkstra-cpu (1 core)", "conventional"]
-    assert axes.get_xlabel() == "Median time [ms, GPU and CPU]"
+    assert axes.get_xlabel() == "Median time of a search [ms]"
 
 
 @pytest.fixture
@@ -266,20 +294,10 @@ def test_a_map_without_a_proven_answer_says_so(square):
     assert "proven right" in texts(maps.distance_map(square, answer_of([], [])))
 
 
-def test_a_variant_looks_the_same_everywhere():
-    for problem in problems.problem_names():
-        looks = [style.LOOKS[name] for name in solver_names(problem) if name in style.LOOKS]
-        assert len({look.colour for look in looks}) == len(looks)
-    assert style.look("unheard-of") == style.look("unheard-of")
-
-
-@pytest.mark.parametrize("suite", [None, *sorted((ROOT / "config/suites").glob("*.yaml"))], ids=str)
-def test_no_two_variants_of_a_configuration_look_alike(suite, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    runs = load_plan([suite] if suite else []).runs.values()
-    for problem in problems.problem_names():
-        names = {run.variant for run in runs if run.problem == problem} & set(solver_names(problem))
-        assert len({(style.look(name).colour, style.look(name).marker) for name in names}) == len(names)
+def test_svg_has_an_alternative_text(tmp_path):
+    style.save(style.empty_figure("Times & more", "Nothing was run."), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert '<svg role="img" aria-label="Times &amp; more. Nothing was run." ' in text
 
 
 def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path):

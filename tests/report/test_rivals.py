@@ -8,8 +8,6 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from relaxometer.cli.all_runs import load_plan
-from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
 from relaxometer.report.catalogue import Inputs, exhibits
 from relaxometer.report.catalogue import targets as wanted
@@ -17,12 +15,12 @@ from relaxometer.report.figures import (
     choice,
     preparation,
     profiles,
-    style,
     summary,
     throughput,
     winners,
     work,
 )
+from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.names import full_names, short_names
 from relaxometer.report.papers import dominators, hybrid_bfs
 from relaxometer.results.gather import summarise
@@ -54,37 +52,6 @@ RACE = pd.concat(
         rival("silent", spread(0.1), status="unproven", version="unknown"),
     ]
 )
-
-
-class TestLook:
-    """Rivals have an own look."""
-
-    def test_a_rival_has_open_markers_and_a_variant_has_none(self):
-        assert style.look("boost", rival=True).points["markerfacecolor"] == "white"
-        assert style.look("boost", rival=True) == style.look("boost", rival=True)
-        names = ["boost", "conventional", "unheard-of"]
-        assert not any("markerfacecolor" in style.look(name).points for name in names)
-        assert style.look("boost", rival=True) != style.look("boost")
-
-    def test_looks_of_a_figure_differ_without_colours(self):
-        many = [(f"rival-{number}", True) for number in range(24)]
-        many += [(f"variant-{number}", False) for number in range(24)] + [
-            (name, False) for name in style.LOOKS
-        ]
-        looks = style.distinct_looks(many)
-        assert len({(one.marker, str(one.dash), one.is_open) for one in looks.values()}) > 60
-        few = style.distinct_looks(many[:9])
-        assert len({one.marker for one in few.values()}) == 9
-        assert {looks[name].colour for name in style.LOOKS} == {one.colour for one in style.LOOKS.values()}
-        assert style.distinct_looks(reversed(many)) == looks
-
-    @pytest.mark.parametrize("suite", [None, *sorted((ROOT / "config/suites").glob("*.yaml"))], ids=str)
-    def test_no_two_rivals_of_a_configuration_look_alike(self, suite, monkeypatch):
-        monkeypatch.chdir(ROOT)
-        runs = load_plan([suite] if suite else []).runs.values()
-        rivals = {run.variant for run in runs if isinstance(run, RivalRun)}
-        looks = style.distinct_looks([(name, True) for name in rivals])
-        assert len({(one.marker, str(one.dash)) for one in looks.values()}) == len(rivals)
 
 
 class TestNames:
@@ -146,7 +113,7 @@ class TestMedianTimes:
         points = [line for line in axes.lines if line.get_marker() not in ("|", "None")]
         is_open = {float(line.get_xdata()[0]): line.get_markerfacecolor() == "white" for line in points}
         assert is_open == {np.median(spread(mean)): mean in (30, 5) for mean in (40, 30, 11, 5, 2)}
-        assert axes.get_xlabel() == "Median time [ms, GPU and CPU]"
+        assert axes.get_xlabel() == "Median time of a search [ms]"
 
     def test_absent_unproven_and_disputed_rivals_are_named(self):
         shown = texts(summary.median_times(summary_of(RACE)))
@@ -173,7 +140,7 @@ class TestMedianTimes:
         assert real.get_title(loc="left") == "town (SSSP)"
         assert emulated.get_title(loc="left") == "town (SSSP), emulated kernels"
         assert [label.get_text() for label in emulated.get_yticklabels()] == ["tiled"]
-        assert real.get_xlabel() == "Median time [ms, CPU]"
+        assert real.get_xlabel() == "Median time of a search [ms]"
         assert "these are not GPU times" in texts(figure)
 
 
@@ -228,13 +195,14 @@ class TestRanking:
 
     def test_the_landing_page_shows_the_real_race_before_the_emulated_kernels(self):
         page = (ROOT / "workflow/report/workflow.rst").read_text(encoding="utf-8")
-        shown = [page.index(f"tables/common/{name}.csv") for name in SHOWN]
+        shown = [page.index(f"/common/{name}") for name in SHOWN]
         assert shown == sorted(shown)
-        views = {view.name for one in exhibits().values() for view in one.views}
+        views = {f"{view.name}.{view.suffix}" for one in exhibits().values() for view in one.views}
         assert views >= set(SHOWN)
 
 
-SHOWN = ("winners-in-short", "ranking", "ranking-emulated")
+SHOWN = ("lead.html", "winners-in-short.csv", "ranking.csv", "median-times.svg", "emulated.html")
+"""Parts of the landing page in their order."""
 
 
 class TestWinners:
@@ -498,11 +466,11 @@ class TestOtherFigures:
         )
         axes = dominators.over_size(table, [metadata()]).axes[0]
         faces = {line.get_label(): line.get_markerfacecolor() for line in axes.lines}
-        assert faces == {"semi-nca": "#404040", "llvm-opt (rival)": "white"}
-        bars = dominators.throughput(table, [{"name": "town", "graphs": 10}]).axes[0]
-        names = [label.get_text() for label in bars.get_yticklabels()]
-        hatches = [bar.get_hatch() for bar in bars.patches]
-        assert dict(zip(names, hatches, strict=True)) == {"llvm-opt (rival)": "////", "semi-nca": ""}
+        assert faces == {"semi-nca": look("semi-nca").colour, "llvm-opt (rival)": "white"}
+        panel = dominators.throughput(table, [{"name": "town", "graphs": 10}]).axes[0]
+        names = [label.get_text() for label in panel.get_yticklabels()]
+        is_open = [dot.get_markerfacecolor() == "white" for dot in panel.lines]
+        assert dict(zip(names, is_open, strict=True)) == {"llvm-opt (rival)": True, "semi-nca": False}
         best = dominators.winners(table)
         assert best["program"].tolist() == ["semi-nca (1 core)"]
 

@@ -77,7 +77,8 @@ def test_a_dataset_that_cannot_be_had_costs_only_its_own_rows(workflow, config):
     again = workflow.run("--", "all", check=False)
     assert again.returncode != 0
     tried, told = ["build_graph", "download_file"], ["summarise_runs", "judge_answers", "accept_answers"]
-    assert sorted(executed(workflow)) == sorted([*tried, *told, "plot_summary", "plot_winners"])
+    shown = ["plot_summary", "plot_winners", "plot_lead", "describe_variants"]
+    assert sorted(executed(workflow)) == sorted([*tried, *told, *shown])
     assert last_line(again) == last_line(done)
     assert summary_of(workflow).equals(summary)
 

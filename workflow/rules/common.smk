@@ -28,7 +28,7 @@ from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
 from relaxometer.core.validation import NAME
 from relaxometer.core.yaml_files import read_sections
-from relaxometer.report import catalogue, papers, targets, terminal
+from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import installation, retry_absent, state_of_files
 
 update_config(config, with_types(workflow.config_settings.config))
@@ -65,6 +65,9 @@ except UserError as error:
     sys.exit(f"error: {error}")
 if session.PREVENTED.is_file() and (IS_REPORT or not IS_FIRST):
     PLAN.leave_out(json.loads(session.PREVENTED.read_text(encoding="utf-8")))
+
+CHAPTERS = catalogue.chapters(PLAN)
+"""The chapters of the report with their numbers."""
 
 
 def graph_files(graph):

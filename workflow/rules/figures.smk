@@ -13,17 +13,17 @@ for exhibit in catalogue.exhibits().values():
             ),
         output:
             **{
-                view.name: (
+                name: (
                     report(
-                        exhibit.path(view),
-                        category=view.category,
-                        caption=f"../report/{exhibit.caption(view)}",
-                        labels=exhibit.labels(view),
+                        one.path,
+                        category=CHAPTERS.get(one.shown.category, one.shown.category),
+                        caption=f"../report/{exhibit.caption(one.shown)}",
+                        labels=exhibit.labels(one.shown),
                     )
-                    if view.category
-                    else exhibit.path(view)
+                    if one.shown
+                    else one.path
                 )
-                for view in exhibit.views
+                for name, one in exhibit.outputs().items()
             },
         log:
             exhibit.log,

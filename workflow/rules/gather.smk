@@ -28,12 +28,7 @@ rule summarise_runs:
     input:
         "results/timings.parquet",
     output:
-        report(
-            "results/summary.csv",
-            category="1. Summary",
-            caption="../report/common/summary.rst",
-            labels={"table": "all variants", "format": "csv"},
-        ),
+        "results/summary.csv",
     log:
         "logs/summarise_runs.log",
     conda:
@@ -60,12 +55,7 @@ rule gather_distributed:
     input:
         expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
     output:
-        report(
-            "results/distributed.csv",
-            category="1. Summary",
-            caption="../report/common/distributed.rst",
-            labels={"table": "searches over several ranks", "format": "csv"},
-        ),
+        "results/distributed.csv",
     log:
         "logs/gather_distributed.log",
     conda:
@@ -138,12 +128,7 @@ rule compare_claims:
         ranks=expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
     output:
         parquet="results/claims.parquet",
-        csv=report(
-            "results/claims.csv",
-            category="1. Summary",
-            caption="../report/common/claims.rst",
-            labels={"table": "claims of the papers", "format": "csv"},
-        ),
+        csv="results/claims.csv",
         table="results/tables/common/claims.csv",
     log:
         "logs/compare_claims.log",
@@ -163,13 +148,13 @@ rule merge_contexts:
     output:
         context=report(
             "results/context.json",
-            category="6. Provenance",
+            category=CHAPTERS["Provenance"],
             caption="../report/common/provenance.rst",
-            labels={"what": "all runs, as json"},
+            labels={"what": "all runs, as JSON"},
         ),
         page=report(
             "results/pages/provenance.html",
-            category="6. Provenance",
+            category=CHAPTERS["Provenance"],
             caption="../report/common/provenance.rst",
             labels={"what": "all runs, as a page"},
         ),

@@ -11,7 +11,7 @@ rule describe_graph:
         description="results/descriptions/graphs/{graph}.json",
         figure=report(
             "results/figures/common/degrees/{graph}.svg",
-            category="5. Graphs",
+            category=CHAPTERS.get("Graphs", "Graphs"),
             caption="../report/common/degrees.rst",
             labels={
                 "graph": "{graph}",
@@ -21,7 +21,7 @@ rule describe_graph:
         ),
         page=report(
             "results/pages/graphs/{graph}.html",
-            category="5. Graphs",
+            category=CHAPTERS.get("Graphs", "Graphs"),
             caption="../report/common/graph.rst",
             labels={
                 "graph": "{graph}",
@@ -46,7 +46,7 @@ rule describe_batch:
         description="results/descriptions/batches/{batch}.json",
         figure=report(
             "results/figures/common/batch-sizes/{batch}.svg",
-            category="5. Graphs",
+            category=CHAPTERS.get("Graphs", "Graphs"),
             caption="../report/common/batch-sizes.rst",
             labels={
                 "graph": "{batch}",
@@ -56,7 +56,7 @@ rule describe_batch:
         ),
         page=report(
             "results/pages/batches/{batch}.html",
-            category="5. Graphs",
+            category=CHAPTERS.get("Graphs", "Graphs"),
             caption="../report/common/batch.rst",
             labels={
                 "graph": "{batch}",
@@ -81,7 +81,7 @@ rule write_graph500_result:
     output:
         report(
             "results/graph500/{graph}-{variant}.txt",
-            category="3. BFS",
+            category=CHAPTERS.get("BFS", "BFS"),
             caption="../report/hybrid-bfs/graph500-result.rst",
             labels={
                 "graph": "{graph}",
@@ -99,3 +99,37 @@ rule write_graph500_result:
         code=code_hash("results.graph500_result"),
     script:
         "../scripts/write_graph500_result.py"
+
+
+PROGRAMS = variant_pages.programs(PLAN)
+
+if PROGRAMS:
+
+    rule describe_variants:
+        input:
+            summary="results/summary.csv",
+            timings="results/timings.parquet",
+            phases=expand("{folder}/phases.parquet", folder=RUN_FOLDERS),
+        output:
+            [
+                report(
+                    variant_pages.path(program),
+                    category=CHAPTERS.get("Variants", "Variants"),
+                    caption="../report/common/variant.rst",
+                    labels={
+                        "problem": program["problem"],
+                        "variant or rival": program["variant"],
+                    },
+                )
+                for program in PROGRAMS
+            ],
+        log:
+            "logs/describe_variants.log",
+        conda:
+            "../envs/relaxometer.yaml"
+        params:
+            programs=PROGRAMS,
+            swept=targets.swept(PLAN),
+            code=code_hash("report.variant_pages"),
+        script:
+            "../scripts/describe_variants.py"

@@ -17,14 +17,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from relaxometer.core.files import replacing
-from relaxometer.report import figures, papers
+from relaxometer.core.files import replacing, write_text
+from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
+from relaxometer.report.figures.names import label
 from relaxometer.results.gather import gather
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import proven
@@ -34,7 +35,19 @@ if TYPE_CHECKING:
 
 TIMINGS = "results/timings.parquet"
 
-Content = Figure | pd.DataFrame
+CAPTIONS = Path(__file__).parents[3] / "report"
+"""The captions of the report, by paper."""
+
+SUMMARY, VARIANTS, GRAPHS, PROVENANCE = "Summary", "Variants", "Graphs", "Provenance"
+"""Chapters of every report; between the first two there is one for each problem."""
+
+KINDS = {"csv": "tables", "html": "pages"}
+"""Folder of the files of a suffix, if it is not that of the figures."""
+
+PAGE = "-page"
+"""Ends the name of a table's page among the outputs of a rule."""
+
+Content = Figure | pd.DataFrame | str
 Files = Mapping[str, str | list[str]]
 """Input files by what they hold; :class:`Inputs` reads them."""
 
@@ -109,13 +122,15 @@ class View:
     name : str
         Of the file, and of its caption in ``workflow/report`` unless `caption` is given.
     category : str
-        Chapter of the report; a view without one is for the landing page.
+        Chapter of the report, without its number; a view without one is for the landing page. In a chapter, a
+        table is a page that sorts and filters.
     figure, view : str
         The columns of these names in the report's list of results.
     graph : str, optional
         The column of this name; by default the graph that is drawn, or "all".
     caption : str, optional
-    suffix : {"svg", "png", "csv"}
+    suffix : {"svg", "png", "csv", "html"}
+        A table may be drawn for an "html" view too: the report then has its page, and no CSV file is kept.
     labels : mapping, optional
         All columns, in place of `graph`, `figure` and `view`.
     """
@@ -128,6 +143,19 @@ class View:
     caption: str = ""
     suffix: str = "svg"
     labels: Mapping[str, str] | None = None
+
+    @property
+    def title(self) -> str:
+        """The heading of a table's page."""
+        said = ", ".join(self.labels.values()) if self.labels else f"{self.figure}: {self.view}"
+        return said[:1].upper() + said[1:]
+
+
+class Output(NamedTuple):
+    """A file of an exhibit; `shown` is the view that the report shows by this file, if it shows it."""
+
+    path: str
+    shown: View | None
 
 
 @dataclass(frozen=True)
@@ -181,9 +209,21 @@ class Exhibit:
 
     def path(self, view: View) -> str:
         """Return the file of a view, with the wildcard ``{graph}`` if there is one for each graph."""
-        kind = "tables" if view.suffix == "csv" else "figures"
+        return self._file(KINDS.get(view.suffix, "figures"), view.name, view.suffix)
+
+    def _file(self, kind: str, name: str, suffix: str) -> str:
         graph = "/{graph}" if self.per_graph else ""
-        return f"results/{kind}/{self.paper}/{view.name}{graph}.{view.suffix}"
+        return f"results/{kind}/{self.paper}/{name}{graph}.{suffix}"
+
+    def outputs(self) -> dict[str, Output]:
+        """Return all files by their names in the rule: one per view, and a page per table of a chapter."""
+        found = {}
+        for view in self.views:
+            is_table = view.suffix == "csv"
+            found[view.name] = Output(self.path(view), view if view.category and not is_table else None)
+            if view.category and is_table:
+                found[f"{view.name}{PAGE}"] = Output(self._file("pages", view.name, "html"), view)
+        return found
 
     def caption(self, view: View) -> str:
         """Return a view's caption, below ``workflow/report``."""
@@ -198,19 +238,30 @@ class Exhibit:
         """Return the files that a plan wants of this exhibit."""
         wanted = self.wanted(plan)
         graphs = wanted if self.per_graph else [""] if wanted else []
-        return [self.path(view).format(graph=graph) for graph in graphs for view in self.views]
+        return [one.path.format(graph=graph) for graph in graphs for one in self.outputs().values()]
 
     def save(self, inputs: Inputs, outputs: Mapping[str, str]) -> None:
-        """Draw all views and write each to its file; `outputs` are the files by the views' names."""
+        """Draw all views and write each to its files; `outputs` are these by the names of :meth:`outputs`."""
         drawn = self.draw(inputs)
         contents = drawn if isinstance(drawn, Mapping) else {self.views[0].name: drawn}
         for name, file in outputs.items():
-            content = contents[name]
-            if isinstance(content, pd.DataFrame):
+            view = self.outputs()[name].shown
+            content = contents[name.removesuffix(PAGE)]
+            if isinstance(content, Figure):
+                style.save(content, file)
+            elif isinstance(content, str):
+                write_text(content, Path(file))
+            elif view:
+                write_text(self._table_page(view, content, inputs.graph), Path(file))
+            else:
                 with replacing(Path(file)) as temporary:
                     content.to_csv(temporary, index=False)
-            else:
-                style.save(content, file)
+
+    def _table_page(self, view: View, rows: pd.DataFrame, graph: str) -> str:
+        """Return the page of a table, with its caption as an introduction."""
+        note = pages.from_caption((CAPTIONS / self.caption(view)).read_text(encoding="utf-8"))
+        title = f"{view.title}, {graph}" if graph else view.title
+        return pages.table_page(title, note, rows, view.name)
 
 
 @cache
@@ -228,3 +279,21 @@ def targets(plan: Plan) -> list[str]:
     """Return the figures and tables that a plan wants: those of its papers and those of no paper."""
     chosen = {"common", *plan.config.report.papers}
     return [path for one in exhibits().values() if one.paper in chosen for path in one.targets(plan)]
+
+
+def chapters(plan: Plan) -> dict[str, str]:
+    """Return the chapters of a plan's report by their names, numbered without gaps: "SSSP" is "2. SSSP"."""
+    problems = dict.fromkeys(run.problem for run in plan.runs.values())
+    chosen = {"common", *plan.config.report.papers}
+    wanted = [one for one in exhibits().values() if one.paper in chosen and one.targets(plan)]
+    drawn = {view.category for one in wanted for view in one.views if view.category}
+    present = drawn | {SUMMARY, PROVENANCE} | ({VARIANTS} if plan.runs else set())
+    present |= {GRAPHS} if plan.graphs or plan.batches else set()
+    middle = [name for name in ("SSSP", "BFS", *map(label, problems)) if name in present]
+    middle += sorted(present - {SUMMARY, *middle, VARIANTS, GRAPHS, PROVENANCE})
+    order = [
+        SUMMARY,
+        *dict.fromkeys(middle),
+        *(one for one in (VARIANTS, GRAPHS, PROVENANCE) if one in present),
+    ]
+    return {name: f"{number}. {name[:1].upper()}{name[1:]}" for number, name in enumerate(order, start=1)}

@@ -5,8 +5,17 @@ from __future__ import annotations
 import base64
 import html
 import mimetypes
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import pandas as pd
+
+SCRIPT = Path(__file__).with_name("tables.js")
+"""Sorts and filters the tables of :func:`data_table`."""
+
+NOTHING = "<!-- nothing to show -->\n"
+"""A section of the landing page that this run does not need."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -24,6 +33,17 @@ figure {{ margin: 0 0 2em 0; }}
 figcaption, .note {{ max-width: 52em; color: #555; }}
 img {{ width: 52em; max-width: 100%; }}
 .wide {{ overflow-x: auto; }}
+.sortable :is(th, td) {{ padding: 0.25em 0.6em; font-size: 13px; white-space: nowrap; }}
+.sortable td:last-child {{ white-space: normal; min-width: 10em; }}
+.sortable .number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+.sortable th button {{ font: inherit; color: inherit; background: none; border: 0; padding: 0; }}
+.sortable th button {{ text-align: inherit; white-space: normal; cursor: pointer; }}
+.sortable th button::after {{ content: " ⇅"; color: #bbb; }}
+.sortable th[aria-sort="ascending"] button::after {{ content: " ▲"; color: #222; }}
+.sortable th[aria-sort="descending"] button::after {{ content: " ▼"; color: #222; }}
+.filter {{ margin: 1em 0 0.5em; }}
+.filter input {{ font: inherit; width: 22em; max-width: 60%; padding: 0.25em 0.5em; margin: 0 0.8em; }}
+.filter a {{ margin-left: 0.8em; }}
 </style>
 </head>
 <body>
@@ -60,3 +80,60 @@ def image(file: str | Path, caption: str) -> str:
     text = html.escape(caption)
     picture = f'<img src="data:{kind};base64,{data}" alt="{text}">'
     return f"<figure>{picture}\n<figcaption>{text}</figcaption></figure>"
+
+
+def data_table(rows: pd.DataFrame, name: str) -> str:
+    """Return a table that sorts by a click on a heading and filters by words, and that can be saved as CSV.
+
+    Columns of numbers are aligned to the right. A page with such tables ends with :func:`table_script`.
+
+    Parameters
+    ----------
+    rows : DataFrame of str
+    name : str
+        Of the table: its id on the page, and its file when saved.
+    """
+    cells = rows.astype(object).where(rows.notna(), "").astype(str)
+    numeric = [_is_numeric(cells.iloc[:, place]) for place in range(cells.shape[1])]
+    marks = [' class="number"' if one else "" for one in numeric]
+    head = "".join(
+        f'<th scope="col"{mark}><button type="button">{html.escape(column)}</button></th>'
+        for column, mark in zip(cells.columns, marks, strict=True)
+    )
+    lines = [
+        "".join(f"<td{mark}>{_linked(cell)}</td>" for cell, mark in zip(row, marks, strict=True))
+        for row in cells.itertuples(index=False, name=None)
+    ]
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    data = base64.b64encode(cells.to_csv(index=False).encode()).decode()
+    return f"""<p class="filter" id="{name}-filter"><label>Filter: <input type="search" \
+placeholder="words, or -words to leave out"></label><output></output>\
+<a href="data:text/csv;base64,{data}" download="{name}.csv">save as CSV</a></p>
+<div class="wide"><table class="sortable" id="{name}"><thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody></table></div>"""
+
+
+def _is_numeric(cells: pd.Series) -> bool:
+    """Whether at least half of the cells that are not empty begin with a number, and there is one."""
+    filled = cells[cells != ""]
+    return bool(len(filled)) and bool(filled.str.match(r"[-+]?\d[\d,.]*(e[-+]?\d+)?%?$").mean() > 0.5)
+
+
+def table_script() -> str:
+    """Return the script that lets the tables of :func:`data_table` sort and filter."""
+    return f"<script>\n{SCRIPT.read_text(encoding='utf-8')}</script>"
+
+
+def table_page(title: str, note: str, rows: pd.DataFrame, name: str) -> str:
+    """Return a page with one table; `note` is HTML, such as that of :func:`from_caption`."""
+    return page(title, f'<div class="note">{note}</div>\n{data_table(rows, name)}\n{table_script()}')
+
+
+def from_caption(text: str) -> str:
+    """Return a caption of the report as HTML: paragraphs, emphasis and literals of reStructuredText."""
+    escaped = html.escape(text, quote=False)
+    escaped = re.sub(r"``?([^`]+)``?", r"<code>\1</code>", escaped)
+    escaped = re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escaped)
+    return "\n".join(f"<p>{one.strip()}</p>" for one in re.split(r"\n\s*\n", escaped) if one.strip())

@@ -63,6 +63,11 @@ class Estimate:
         half = t.ppf((1 + confidence) / 2, self._df) * np.sqrt(self._variance)
         return float(np.exp(self.log - half)), float(np.exp(self.log + half))
 
+    def point(self) -> tuple[float, float, float]:
+        """Return the quantity and the ends of its interval or, where there is none, the quantity thrice."""
+        low, high = np.nan_to_num(self.interval(), nan=self.value)
+        return self.value, float(low), float(high)
+
     def p_value(self) -> float:
         """Return the two-sided p-value of "the quantity is 1"; 1 below `FEWEST` samples."""
         from scipy.stats import t

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.style import (
     GREY,
     annotate,
     empty_figure,
     emulated_note,
     entitle,
-    look,
     new_figure,
     plain_log,
 )
@@ -35,8 +34,6 @@ CLOSE = 0.10
 """Largest regret of a good choice."""
 
 ROW_INCHES = 0.32
-
-TICKS_NEAR_1 = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5)
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
@@ -130,17 +127,9 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
         ylim=(-0.7, len(table) - 0.3),
     )
     axes.margins(x=0.35)
-    _set_ticks(axes)
+    plain_log(axes.xaxis)
     entitle(figure, title, f"{in_short(table)} (dashed line). Log scale; preparation not included")
     return figure
-
-
-def _set_ticks(axes: Axes) -> None:
-    """Label 1, 2, 5, 10, ..., or some ratios around 1 if all are near it."""
-    least, most = axes.get_xlim()
-    plain_log(axes.xaxis)
-    if least > TICKS_NEAR_1[0] and most < 2:
-        axes.set_xticks([ratio for ratio in TICKS_NEAR_1 if least <= ratio <= most])
 
 
 def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
@@ -158,10 +147,10 @@ EXHIBITS = (
         _draw,
         lambda *_: {"timings": TIMINGS},
         views=(
-            View("auto-regret", "2. SSSP", "auto", "its time against the best"),
+            View("auto-regret", "SSSP", "auto", "its time against the best"),
             View(
                 "auto-choices",
-                "2. SSSP",
+                "SSSP",
                 "auto",
                 "its choices and why, as a table",
                 caption="auto-regret",

@@ -11,11 +11,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.describe import WARP, Counts
 from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
+from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.style import (
     FAINT,
     GREY,
@@ -23,8 +24,9 @@ from relaxometer.report.figures.style import (
     empty_figure,
     entitle,
     legend_above,
-    look,
     new_figure,
+    plain,
+    plain_log,
 )
 from relaxometer.results.contexts import data_lines
 from relaxometer.results.samples import share_at_or_under
@@ -80,6 +82,7 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     _mark_at(axes, float(np.median(weights)), "median", height=0.1)
     _mark_at(axes, float(weights.mean()), "mean", height=0.25)
     axes.set(xscale="log", ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
+    plain_log(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.set_ylabel("Cumulative share of the arcs")
     spread = weights.std() / weights.mean() if weights.any() else 0
@@ -164,8 +167,8 @@ def draw_tails(axes: Axes, shown: Mapping[str, Counts]) -> None:
         )
     axes.set(xscale="log", yscale="log")
     axes.axvline(WARP, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)), label=f"{WARP} (a warp)")
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
+    plain_log(axes.xaxis, axes.yaxis)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{plain(100 * share)}%"))
     legend_above(axes, 3)
 
 
@@ -242,7 +245,7 @@ def _draw_sizes(axes: Axes, description: Mapping[str, Any]) -> None:
         text = f"{limit:,}, {name}: {100 * share:.3g}%"
         options = {"rotation": 90, "ha": "right", "va": "bottom", "color": GREY, "fontsize": 7.5}
         annotate(axes, text, (limit, 0.03), (-2, 0), **options)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    plain_log(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     legend_above(axes, 2)
 
@@ -281,7 +284,7 @@ EXHIBITS = (
         _draw_outline,
         lambda plan, _: {"graphs": metadata(plan.graphs)},
         views=(
-            View("table-1", "5. Graphs", "table 1", "outline of the graphs", suffix="csv"),
+            View("table-1", "Graphs", "table 1", "outline of the graphs", suffix="csv"),
             View("data", suffix="csv"),
         ),
         wanted=lambda plan: bool(plan.graphs),
@@ -290,7 +293,7 @@ EXHIBITS = (
         "arc-weights",
         _draw_weights,
         lambda _, graph: {"arcs": f"results/graphs/{graph}/arcs.parquet", "graphs": metadata([graph])},
-        views=(View("arc-weights", "5. Graphs", "figure 3", "arc weights"),),
+        views=(View("arc-weights", "Graphs", "figure 3", "arc weights"),),
         wanted=lambda plan: plan.graphs,
         per_graph=True,
     ),

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from relaxometer.report.figures.looks import distinct_looks
 from relaxometer.report.figures.names import full_names
 from relaxometer.report.figures.style import (
     FAINT,
     GREY,
     annotate,
-    distinct_looks,
     entitle,
     new_figure,
     plain_log,
@@ -50,7 +50,7 @@ def times_and_preparation(summary: pd.DataFrame) -> Figure:
         panel.set(xscale="log", ylim=(len(rows) - 0.3, -0.7))
         panel.margins(x=0.14)
         panel.grid(visible=False, axis="y")
-    plain_log(axes[-1, 0].xaxis, "{x:,g}", subs=(1,))
+    plain_log(axes[-1, 0].xaxis)
     axes[-1, 0].set_xlabel("Time [ms]")
     _explain(axes[0, 0])
     entitle(figure, TITLE, "Preparation is done once per graph. Log scale; lower is better.")

@@ -266,7 +266,7 @@ EXHIBITS = (
         "map",
         _draw,
         _files,
-        views=(View("map", "5. Graphs", "map", "distance from one source", suffix="png"),),
+        views=(View("map", "Graphs", "map", "distance from one source", suffix="png"),),
         wanted=lambda plan: plan.config.report.maps,
         per_graph=True,
     ),

@@ -8,8 +8,16 @@ import pandas as pd
 CLASSES = {"gpu": "GPU", "emulated": "emulated", "cpu-1": "1 core", "cpu-all": "all cores", "cpu": "CPU"}
 """Name of each class; the last is that of old results, which do not say how many cores."""
 
+ACRONYMS = ("sssp", "bfs")
+"""Problems whose names are written in capitals."""
+
 MAX_VERSION = 20
 """Characters of a version in a name."""
+
+
+def label(problem: str) -> str:
+    """Return the name of a problem in figures and tables, and of its chapter in the report."""
+    return problem.upper() if problem in ACRONYMS else problem
 
 
 def short_names(rows: pd.DataFrame) -> pd.Series:

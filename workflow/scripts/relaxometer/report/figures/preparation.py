@@ -1,4 +1,4 @@
-"""Preparation of the variants and rivals of shortest paths, and the searches after which it pays."""
+"""Preparation of variants and rivals against their searches, and the searches after which it pays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import ceil
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.names import CLASSES, short_names
+from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
@@ -31,7 +31,7 @@ def pays_after(prepare_ms: float, search_ms: float, other_prepare_ms: float, oth
     return f"{max(1, ceil((prepare_ms - other_prepare_ms) / gained)):,}"
 
 
-def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
+def payoff_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the times of preparation, of a search and of both for every variant and rival, by graph.
 
     Returns
@@ -41,7 +41,7 @@ def payoff_table(timings: pd.DataFrame) -> pd.DataFrame:
         variant that is the fastest for a single search, and with `CPU_BASELINE` if it was run; emulated times
         are not compared.
     """
-    times = source_times(timings[timings["problem"] == "sssp"])
+    times = source_times(timings[timings["problem"] == problem])
     lines = times.groupby([*KEY, "class", "rival"], sort=False)["time_ms"].median().reset_index()
     lines = lines.join(timings.groupby(KEY)["prepare_ms"].first(), on=KEY)
     lines = lines.assign(
@@ -92,13 +92,28 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-EXHIBITS = (
-    Exhibit(
-        "preparation",
-        lambda inputs: payoff_table(inputs.searches(without=inputs.params["swept"])),
+def _exhibit(problem: str, name: str) -> Exhibit:
+    return Exhibit(
+        name,
+        lambda inputs: payoff_table(inputs.searches(without=inputs.params["swept"]), problem),
         lambda *_: {"timings": TIMINGS},
-        views=(View("preparation", "2. SSSP", "preparation", "its time, and when it pays", suffix="csv"),),
-        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
+        views=(
+            View(
+                name,
+                label(problem),
+                "preparation",
+                "its time, and when it pays",
+                suffix="csv",
+                caption="preparation",
+            ),
+        ),
+        wanted=lambda plan: bool(graphs_of(plan, problem)),
         params=lambda plan, _: {"swept": swept(plan)},
-    ),
+    )
+
+
+EXHIBITS = (
+    _exhibit("sssp", "preparation"),
+    _exhibit("bfs", "bfs-preparation"),
+    _exhibit("dominators", "dominators-preparation"),
 )

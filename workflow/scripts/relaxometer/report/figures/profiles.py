@@ -14,16 +14,9 @@ from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.names import full_names
-from relaxometer.report.figures.style import (
-    Look,
-    distinct_looks,
-    empty_figure,
-    entitle,
-    new_figure,
-    plain_log,
-)
-from relaxometer.report.figures.summary import CLOSE, label
+from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.names import full_names, label
+from relaxometer.report.figures.style import empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.races import relative_times
 from relaxometer.results.samples import share_at_or_under
@@ -107,7 +100,7 @@ def _draw_profile(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> 
         )
     axes.set(xscale="log", xlim=(1 / 1.03, farthest), ylim=(-0.04, 1.06), ylabel="Share of the graphs")
     axes.set_xlabel("Time within this factor of the best of the graph")
-    plain_log(axes.xaxis, "{x:,g}", subs=(1, 2, 5) if farthest < CLOSE else (1,))
+    plain_log(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=3.4, fontsize=8.5)
 
@@ -169,7 +162,7 @@ EXHIBITS = (
         "performance-profile",
         lambda inputs: performance_profiles(inputs.searches(without=inputs.params["swept"])),
         lambda *_: {"timings": TIMINGS},
-        views=(View("performance-profile", "1. Summary", labels={"table": "performance profile (figure)"}),),
+        views=(View("performance-profile", "Summary", labels={"table": "performance profile (figure)"}),),
         wanted=_has_profile,
         params=lambda plan, _: {"swept": swept(plan)},
     ),

@@ -18,12 +18,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from relaxometer.report.catalogue import Exhibit, Inputs, View
+from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import LOOKS, Look
 from relaxometer.report.figures.style import (
     GREY,
-    LOOKS,
     NOT_GPU_TIMES,
-    Look,
     empty_figure,
     emulated_note,
     entitle,
@@ -196,9 +195,13 @@ def _over_ranks(axes: Axes, rows: pd.DataFrame) -> None:
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.2, handlelength=2.6)
 
 
-def _draw(inputs: Inputs) -> dict[str, Figure]:
+def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
     table = inputs.table("ranks")
+    numbers = table.select_dtypes("number").columns
     return {
+        "distributed": table.assign(
+            **{name: table[name].map("{:.6g}".format, na_action="ignore") for name in numbers}
+        ),
         "rate-over-ranks": rates(table),
         "computing-over-ranks": computing(table),
         "communication-over-ranks": communication(table),
@@ -207,7 +210,7 @@ def _draw(inputs: Inputs) -> dict[str, Figure]:
 
 
 def _view(name: str, figure: str, view: str, caption: str = "") -> View:
-    return View(name, "3. BFS", figure, view, graph="several ranks", caption=caption)
+    return View(name, "BFS", figure, view, graph="several ranks", caption=caption)
 
 
 EXHIBITS = (
@@ -216,6 +219,7 @@ EXHIBITS = (
         _draw,
         lambda *_: {"ranks": "results/distributed.csv"},
         views=(
+            View("distributed", SUMMARY, labels={"table": "searches over several ranks"}, suffix="html"),
             _view("rate-over-ranks", "figure 9", "rate over ranks"),
             _view("computing-over-ranks", "figure 10", "computing over ranks", "parts-over-ranks"),
             _view("communication-over-ranks", "figure 12", "communication over ranks", "parts-over-ranks"),

@@ -1,24 +1,25 @@
-"""The shared look of all figures: theme, one colour per variant, titles, files."""
+"""The shared style of all figures: theme, titles, legends, axes, files."""
 
 from __future__ import annotations
 
-import zlib
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import html
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, Locator, NullFormatter, NullLocator
 from PIL import Image
 
 from relaxometer.core.files import replacing
+from relaxometer.report.figures.looks import Look
 from relaxometer.results.samples import EMULATED
 
 WIDTH = 7.2
@@ -35,6 +36,34 @@ NOT_GPU_TIMES = "emulated device: these are not GPU times"
 PALETTE = 128
 """Colours in a PNG file."""
 
+
+MAX_TICKS = 7
+"""Labels of a logarithmic axis."""
+
+ROUND = (
+    (1, 1.05, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
+    (1, 1.1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+    (1, 1.2, 1.5, 2, 3, 4, 5, 7),
+    (1, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)
+"""Steps within a power of ten, the densest first."""
+
+LARGE = 6
+"""Powers of ten from here on are written as such."""
+
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+MAX_STEP = 10.5
+"""Sizes with a larger ratio are not connected by a line: others between them were not run."""
+
+BESIDE_SIZES = 1.4
+"""An axis of sizes reaches by this factor beyond those that were run."""
+
+DODGE, MAX_DODGE = 0.008, 0.04
+"""Distance between series that stand side by side, and over which all are spread, as shares of the axis."""
 
 INK = ".15"
 """The colour of text and axes."""
@@ -82,111 +111,6 @@ THEME: Any = {
     "ytick.minor.size": 3.2,
     "ytick.minor.width": 0.8,
 }
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a variant or a rival is drawn in every figure.
-
-    Parameters
-    ----------
-    colour : str
-    dash : str or tuple
-        A Matplotlib line style.
-    marker : str
-    is_open : bool
-        Whether the marker has no filling, which is how rivals are told from variants, also in print.
-    """
-
-    colour: str
-    dash: Any
-    marker: str
-    is_open: bool = False
-
-    @property
-    def line(self) -> dict[str, Any]:
-        """The options of a Matplotlib line."""
-        return {"linestyle": self.dash, **self.points}
-
-    @property
-    def points(self) -> dict[str, Any]:
-        """The options of Matplotlib markers."""
-        filling = {"markerfacecolor": "white", "markeredgewidth": 1.3} if self.is_open else {}
-        return {"color": self.colour, "marker": self.marker, **filling}
-
-
-LOOKS = {
-    "conventional": Look("#0072B2", "-", "o"),
-    "selection": Look("#D55E00", (0, (5, 1.5)), "s"),
-    "adaptive": Look("#009E73", (0, (1.5, 1)), "D"),
-    "phast": Look("#7F3C8D", "-", "*"),
-    "edge-bf-atomic": Look("#56B4E9", "-", "s"),
-    "boost-dijkstra": Look("#A5642A", "-", "<"),
-    "scipy-dijkstra": Look("#CC79A7", "-", ">"),
-    "dijkstra-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
-    "hybrid": Look("#009E73", "-", "D"),
-    "top-down": Look("#0072B2", (0, (5, 1.5)), "o"),
-    "bottom-up": Look("#D55E00", (0, (1.5, 1)), "s"),
-    "level-array": Look("#56B4E9", (0, (3, 1, 1, 1, 1, 1)), "X"),
-    "cooperative": Look("#CC79A7", (0, (6, 1, 2, 1)), "P"),
-    "hybrid-cpu": Look("#404040", (0, (4, 1, 1, 1)), "v"),
-}
-"""Colours of Okabe and Ito, which colour-blind readers can distinguish; dashes and markers for print."""
-
-OTHER_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
-OTHER_MARKERS = ("^", "P", "X", "*", "<", ">")
-VARIANT_MARKERS = (*OTHER_MARKERS, "o", "s", "D", "v", "p")
-
-RIVAL_COLOURS = ("#000000", "#8C2D04", "#08519C", "#006D2C", "#6A51A3", "#AE017E")
-RIVAL_MARKERS = ("o", "s", "D", "^", "v", "<", ">", "p", "d")
-"""Rivals have dark colours, open markers and broken lines; no variant has an open marker."""
-
-DASHES = ((0, (3, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)))
-
-
-def look(variant: str, rival: bool = False) -> Look:
-    """Return the look of a variant or a rival; a hash of its name decides if it is not in `LOOKS`."""
-    if variant in LOOKS and not rival:
-        return LOOKS[variant]
-    number = zlib.crc32(variant.encode())
-    if rival:
-        number, place = divmod(number, len(RIVAL_COLOURS))
-        return Look(
-            RIVAL_COLOURS[place],
-            DASHES[number // len(RIVAL_MARKERS) % len(DASHES)],
-            RIVAL_MARKERS[number % len(RIVAL_MARKERS)],
-            is_open=True,
-        )
-    colour = OTHER_COLOURS[number % len(OTHER_COLOURS)]
-    return Look(colour, "-", OTHER_MARKERS[number // len(OTHER_COLOURS) % len(OTHER_MARKERS)])
-
-
-def distinct_looks(contestants: Iterable[tuple[str, bool]]) -> dict[str, Look]:
-    """Return looks for one figure, by name, of which no two are alike, also without their colours.
-
-    Parameters
-    ----------
-    contestants : iterable of (str, bool)
-        Names, and whether each is a rival. Of two with one marker, the second gets the next one that is used
-        least, and another dash if all are used. So it is with two rivals of one colour.
-    """
-    found: dict[str, Look] = {}
-    used: Counter[Any] = Counter()
-
-    def least_used(what: Any, own: Any, all_of: tuple[Any, ...]) -> Any:
-        """Return the first of those used least, from the contestant's own on."""
-        start = all_of.index(own)
-        choice = min((*all_of[start:], *all_of[:start]), key=lambda one: used[what, one])
-        used[what, choice] += 1
-        return choice
-
-    for name, rival in sorted(set(contestants), key=lambda one: (one[0] not in LOOKS, one)):
-        own = look(name, rival)
-        marker = least_used(rival, own.marker, RIVAL_MARKERS if rival else VARIANT_MARKERS)
-        dash = least_used((rival, marker), own.dash, tuple(dict.fromkeys((own.dash, *DASHES))))
-        colour = least_used("colour", own.colour, RIVAL_COLOURS) if rival else own.colour
-        found[name] = replace(own, colour=colour, dash=dash, marker=marker)
-    return found
 
 
 def use_theme() -> None:
@@ -247,11 +171,137 @@ def legend_above(axes: Axes, columns: int, handles: Any = None) -> None:
     )
 
 
-def plain_log(axis: Axis, form: str = "{x:g}", subs: tuple[int, ...] = (1, 2, 5)) -> None:
-    """Label 1, 2, 5, 10, ... on a logarithmic axis, as plain numbers of a format."""
-    axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(StrMethodFormatter(form))
-    axis.set_minor_formatter(NullFormatter())
+def legend_below(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
+    """Put a legend of markers below all panels, by the names that the figure shows."""
+    handles = [
+        Line2D([], [], linestyle="none", label=name, markersize=6, **style.points)
+        for name, style in looks.items()
+    ]
+    figure.legend(handles=handles, loc="outside lower left", ncols=columns, fontsize=8.5, handletextpad=0.3)
+
+
+class PlainLogLocator(Locator):
+    """Ticks of a logarithmic axis at round numbers: as many as fit, down to a ratio of 1.05."""
+
+    def __call__(self) -> list[float]:
+        """Return the ticks of the axis."""
+        assert self.axis is not None, "a locator belongs to an axis"
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the ticks between two ends; none if an end is not above 0."""
+        low, high = sorted((vmin, vmax))
+        if not (low > 0 and np.isfinite(high)):
+            return []
+        decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+        for steps in ROUND:
+            ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+            inside = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+            if len(inside) <= MAX_TICKS:
+                return inside
+        every = -(-len(inside) // MAX_TICKS)
+        return [tick for tick in inside if round(np.log10(tick)) % every == 0]
+
+
+def plain(value: float, _: int | None = None) -> str:
+    """Format a tick as a plain number; powers of ten from a million on as such."""
+    if value <= 0 or not np.isfinite(value):
+        return "0" if value == 0 else ""
+    power = int(np.floor(np.log10(value) + 1e-9))
+    if power >= LARGE:
+        factor = f"{value / 10.0**power:.3g}"
+        return ("" if factor == "1" else f"{factor}·") + "10" + str(power).translate(SUPERSCRIPT)
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.{max(3, 3 - power)}f}".rstrip("0").rstrip(".")
+
+
+def plain_log(*axes: Axis) -> None:
+    """Label logarithmic axes at round numbers, written plainly: 0.5, 1, 2, ... or 0.01, 1, 100, ..."""
+    for axis in axes:
+        axis.set_major_locator(PlainLogLocator())
+        axis.set_major_formatter(FuncFormatter(plain))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def size_axis(axes: Axes, sizes: Iterable[float]) -> None:
+    """Label the sizes that were run on a logarithmic axis: as powers of two if they are, else plainly.
+
+    Call it before drawing, since what is moved sideways depends on the axis.
+    """
+    axes.set_xscale("log", base=2)
+    shown = sorted(set(sizes))
+    axes.set_xlim(shown[0] / BESIDE_SIZES, shown[-1] * BESIDE_SIZES)
+    axes.set_xticks(shown)
+    axes.xaxis.set_minor_locator(NullLocator())
+    powers = [np.log2(size) for size in shown]
+    are_powers = all(abs(power - round(power)) < 0.01 for power in powers)
+    as_powers = [f"2{str(round(power)).translate(SUPERSCRIPT)}" for power in powers]
+    axes.set_xticks(shown, as_powers if are_powers else list(map(plain, shown)))
+
+
+def with_gaps(points: Sequence[tuple[float, ...]], sizes: Iterable[float]) -> list[tuple[float, ...]]:
+    """Return points ordered by size with NaN between those that no line should connect.
+
+    Those are points with one of `sizes` between them, which was not run, or far apart (:data:`MAX_STEP`).
+    """
+    known = sorted(sizes)
+    found: list[tuple[float, ...]] = []
+    for point in points:
+        before = found[-1][0] if found else point[0]
+        if point[0] > MAX_STEP * before or any(before < size < point[0] for size in known):
+            found.append((np.nan,) * len(point))
+        found.append(tuple(point))
+    return found
+
+
+def dodge(axes: Axes, place: int, of: int) -> float:
+    """Return the factor by which a series is moved sideways on an axis of sizes, so that none hides another.
+
+    Parameters
+    ----------
+    axes : Axes
+        With the range of its axis set (:func:`size_axis`).
+    place, of : int
+        The series' number and how many there are.
+    """
+    low, high = axes.get_xlim()
+    share = min(DODGE, MAX_DODGE / of) * (place - (of - 1) / 2)
+    return float((high / low) ** share) if of > 1 else 1.0
+
+
+def draw_series(
+    axes: Axes, points: Sequence[tuple[float, ...]], style: Look, label: str, beside: tuple[int, int] = (0, 1)
+) -> None:
+    """Draw points (x, middle, low, high) with whiskers, and a line between neighbouring sizes.
+
+    Parameters
+    ----------
+    axes : Axes
+        Whose ticks are the sizes that were run (:func:`size_axis`).
+    points : sequence of tuple of float
+        Ordered by x.
+    style : Look
+    label : str
+    beside : (int, int), default=(0, 1)
+        Number of the series and how many there are: they are moved apart sideways (:func:`dodge`).
+    """
+    at, middle, low, high = np.array(with_gaps(points, axes.get_xticks())).reshape(-1, 4).T
+    axes.errorbar(
+        at * dodge(axes, *beside),
+        middle,
+        yerr=(middle - low, high - middle),
+        markersize=5,
+        capsize=2.5,
+        elinewidth=0.9,
+        label=label,
+        **style.line,
+    )
+
+
+def draw_dots(axes: Axes, points: Sequence[tuple[float, ...]], style: Look, **options: Any) -> None:
+    """Draw points (x, middle, low, high) with whiskers and without a line."""
+    at, middle, low, high = np.array(points).reshape(-1, 4).T
+    given: dict[str, Any] = {"linestyle": "none", "markersize": 5.5, "capsize": 2.5, "elinewidth": 0.9}
+    axes.errorbar(at, middle, yerr=(middle - low, high - middle), **given | options | style.points)
 
 
 def annotate(axes: Axes, text: str, at: tuple[Any, Any], offset: tuple[float, float], **options: Any) -> None:
@@ -282,6 +332,16 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
             figure.savefig(temporary, format=kind, dpi=dpi, metadata=metadata)
         if kind == "png":
             _reduce_colours(temporary)
+        elif kind == "svg":
+            _describe(temporary, figure)
+
+
+def _describe(svg: Path, figure: Figure) -> None:
+    """Give an SVG file the figure's title and finding as its alternative text."""
+    said = " ".join(". ".join(text.get_text() for text in figure.texts[:2]).split())
+    text = svg.read_text(encoding="utf-8")
+    label = f'<svg role="img" aria-label="{html.escape(said)}" '
+    svg.write_text(text.replace("<svg ", label, 1), encoding="utf-8")
 
 
 def _reduce_colours(png: Path) -> None:

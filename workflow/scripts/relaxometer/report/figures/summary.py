@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import shorten
 
 import numpy as np
@@ -11,19 +12,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
-from relaxometer.report.figures.names import CLASSES, full_names, short_names, shown_version
-from relaxometer.report.figures.style import (
-    GREY,
-    WIDTH,
-    Look,
-    annotate,
-    distinct_looks,
-    empty_figure,
-    entitle,
-    new_figure,
-    plain_log,
-)
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Content, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.names import CLASSES, full_names, label, short_names, shown_version
+from relaxometer.report.figures.style import annotate, empty_figure, entitle, new_figure, plain_log
+from relaxometer.report.pages import NOTHING
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.races import ranking
@@ -33,16 +26,9 @@ from relaxometer.results.statistics import FEWEST
 CLOCKS = {"cuda": "GPU", "cpu": "CPU", EMULATED: "emulated"}
 """Name of the clock of each device kind."""
 
-ACRONYMS = ("sssp", "bfs")
-"""Problems whose names are written in capitals."""
-
 ROW_INCHES = 0.24
 
-CLOSE = 300
-"""Axes that span a smaller ratio have three labels per power of ten."""
-
-WIDER = 3.0
-"""Inches that a column of emulated times adds."""
+EMULATED_NOTE = ", emulated kernels"
 
 MAX_REASON = 160
 """Characters of a reason in the ranked table; the whole is in ``summary.csv``."""
@@ -51,7 +37,8 @@ MAX_REASON = 160
 def median_times(summary: pd.DataFrame) -> Figure:
     """Draw the median time of every variant and rival, with its 95% interval, by problem and graph.
 
-    Real and emulated times never share a panel. Lines of ``summary.csv`` without a time are named, not drawn.
+    Real times come first; emulated times have panels and an axis of their own below them. Lines of
+    ``summary.csv`` without a time are named, not drawn.
     """
     title = "Median time of a search, by graph and variant"
     lines = with_class(summary)
@@ -59,49 +46,39 @@ def median_times(summary: pd.DataFrame) -> Figure:
     timed = lines.dropna(subset=["median_ms"])
     if timed.empty:
         return empty_figure(title, "No variant finished with every answer proven right.")
-    emulated = is_emulated(timed)
-    clocks = [("", timed[~emulated]), (", emulated kernels", timed[emulated])]
-    columns = [(note, rows) for note, rows in clocks if len(rows)]
-    races = list(timed[["problem", "graph"]].drop_duplicates().itertuples(index=False, name=None))
-    panels = {
-        (race, note): rows[(rows["problem"] == race[0]) & (rows["graph"] == race[1])]
-        for race in races
-        for note, rows in columns
-    }
-    heights = [max(len(panels[race, note]) for note, _ in columns) + 1.2 for race in races]
+    panels = [
+        (f"{graph} ({label(str(problem))}){note}", of_race, bool(note))
+        for note, of_clock in (("", timed[~is_emulated(timed)]), (EMULATED_NOTE, timed[is_emulated(timed)]))
+        for (problem, graph), of_race in of_clock.groupby(["problem", "graph"], sort=False)
+    ]
+    heights = [len(rows) + 1.6 for _, rows, _ in panels]
     looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
     figure, axes = new_figure(
-        ROW_INCHES * sum(heights) + 1.5,
-        len(columns),
-        len(races),
-        width=WIDTH + WIDER * (len(columns) - 1),
-        squeeze=False,
-        sharex="col",
-        height_ratios=heights,
+        ROW_INCHES * sum(heights) + 1.5, rows=len(panels), squeeze=False, height_ratios=heights
     )
-    for row, race in enumerate(races):
-        for column, (note, _) in enumerate(columns):
-            name = f"{race[1]} ({label(race[0])}){note}"
-            _draw_panel(axes[row, column], panels[race, note], name, looks)
-    for column, (_, rows) in enumerate(columns):
-        axes[-1, column].set_xlabel(_time_axis(rows))
-        _set_ticks(axes[-1, column])
+    for axis, (name, rows, _) in zip(axes[:, 0], panels, strict=True):
+        _draw_panel(axis, rows, name, looks)
+    for emulated in (False, True):
+        together = [axis for axis, panel in zip(axes[:, 0], panels, strict=True) if panel[2] == emulated]
+        _share_axis(together, timed[is_emulated(timed) == emulated])
     entitle(figure, title, _headline_finding(lines))
     return figure
 
 
-def label(problem: str) -> str:
-    """Return the name of a problem in figures and tables."""
-    return problem.upper() if problem in ACRONYMS else problem
+def _share_axis(axes: Sequence[Axes], rows: pd.DataFrame) -> None:
+    """Give panels one range, and the last of them the labels of the axis."""
+    if axes:
+        ranges = [axis.get_xlim() for axis in axes]
+        for axis in axes:
+            axis.set_xlim(min(low for low, _ in ranges), max(high for _, high in ranges))
+            plain_log(axis.xaxis)
+            axis.tick_params(labelbottom=axis is axes[-1])
+        axes[-1].set_xlabel(_time_axis(rows))
 
 
 def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, Look]) -> None:
     """Draw the variants of one problem on one graph, the fastest on top."""
     axes.set_title(title, loc="left", fontsize=9.5)
-    if rows.empty:
-        axes.text(0.02, 0.5, "not run", transform=axes.transAxes, va="center", color=GREY)
-        axes.set_yticks([])
-        return
     ordered = rows.sort_values("median_ms", ascending=False).reset_index(drop=True)
     for y, (_, line) in enumerate(ordered.iterrows()):
         style = looks[line["variant"]]
@@ -117,16 +94,9 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
     axes.grid(visible=False, axis="y")
 
 
-def _set_ticks(axes: Axes) -> None:
-    """Label 1, 2, 5, 10, ..., or only powers of ten if there would be too many labels."""
-    least, most = axes.get_xlim()
-    plain_log(axes.xaxis, "{x:,g}", subs=(1, 2, 5) if most < CLOSE * least else (1,))
-
-
 def _time_axis(rows: pd.DataFrame) -> str:
-    """Name the time axis of a column by the clocks of its rows."""
-    clocks = set(rows["class"].map({"gpu": "GPU", "emulated": "emulated"}).fillna("CPU"))
-    return f"Median time [ms, {' and '.join(one for one in CLOCKS.values() if one in clocks)}]"
+    """Name the time axis of a column; whether a program ran on a GPU or a CPU stands with its name."""
+    return f"Median time of a search [ms{', emulated' if is_emulated(rows).any() else ''}]"
 
 
 def _headline_finding(lines: pd.DataFrame) -> str:
@@ -202,6 +172,11 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def unmarked(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a ranked table for a page, on which the reasons need no protection from reStructuredText."""
+    return table.assign(Reason=table["Reason"].str.replace(r"\\(.)", r"\1", regex=True))
+
+
 def _intervals(lines: pd.DataFrame) -> list[str]:
     ends = zip(lines["ci95_low_ms"], lines["ci95_high_ms"], strict=True)
     return [f"{rounded(low)} to {rounded(high)}" if low < high else "" for low, high in ends]
@@ -229,6 +204,20 @@ def races_and_emulated(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
+def emulated_section(table: pd.DataFrame) -> str:
+    """Return the section of the landing page on emulated kernels, from a ranked table."""
+    rows = table[table["Class"] == CLASSES["emulated"]]
+    if rows.empty:
+        return NOTHING
+    proven = int((rows["Status"] == "ok").sum())
+    names = ", ".join(dict.fromkeys(rows["Variant"]))
+    return f"""<h1>Emulated kernels</h1>
+<p>A processor ran these CUDA kernels: {html.escape(names)}. {proven} of {len(rows)} of their runs were proven
+right all the same. Their times say nothing about a GPU: they have no rank and are compared with no time in
+the race. The page of all variants and rivals under Summary has them.</p>
+"""
+
+
 def rounded(value: float) -> str:
     """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
@@ -239,11 +228,16 @@ def whole(value: float) -> str:
     return f"{value:,.0f}" if np.isfinite(value) else ""
 
 
-def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
+def _draw(inputs: Inputs) -> dict[str, Content]:
     hidden, lines = inputs.params["swept"], inputs.table("summary")
     lines = lines[~lines["variant"].isin(hidden)]
     table = ranked_table(lines, inputs.searches(without=hidden))
-    return {"median-times": median_times(lines), **races_and_emulated(table)}
+    return {
+        "median-times": median_times(lines),
+        "emulated": emulated_section(table),
+        "runs": unmarked(table),
+        **races_and_emulated(table),
+    }
 
 
 EXHIBITS = (
@@ -252,7 +246,11 @@ EXHIBITS = (
         _draw,
         lambda *_: {"summary": "results/summary.csv", "timings": TIMINGS},
         views=(
-            View("median-times", "1. Summary", labels={"table": "median times (figure)"}),
+            View("median-times", "Summary", labels={"table": "median times (figure)"}),
+            View(
+                "runs", SUMMARY, labels={"table": "all variants and rivals"}, suffix="html", caption="summary"
+            ),
+            View("emulated", suffix="html"),
             View("ranking", suffix="csv"),
             View("ranking-emulated", suffix="csv"),
         ),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, StrMethodFormatter
+from matplotlib.ticker import NullFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, View
+from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.style import (
     GREY,
@@ -18,8 +19,8 @@ from relaxometer.report.figures.style import (
     empty_figure,
     emulated_note,
     entitle,
-    look,
     new_figure,
+    plain_log,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.results.samples import EMULATED, source_times
@@ -106,7 +107,7 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     )
     axes.set_xticks(many["searches"].unique(), labels=[f"{count:,}" for count in many["searches"].unique()])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    plain_log(axes.yaxis)
     entitle(figure, title, _finding(many, others, launches, kind))
     return figure
 
@@ -177,7 +178,7 @@ EXHIBITS = (
         "throughput",
         lambda inputs: throughput(inputs.table("launches"), inputs.timings, inputs.graph),
         _launches,
-        views=(View("throughput", "2. SSSP", "throughput", "searches per second"),),
+        views=(View("throughput", "SSSP", "throughput", "searches per second"),),
         wanted=lambda plan: plan.config.throughput.graphs,
         per_graph=True,
     ),
@@ -185,7 +186,7 @@ EXHIBITS = (
         "throughput-table",
         lambda inputs: throughput_table(inputs.table("launches"), inputs.timings),
         _launches,
-        views=(View("throughput", "2. SSSP", "throughput", "searches per second, as a table", suffix="csv"),),
+        views=(View("throughput", "SSSP", "throughput", "searches per second, as a table", suffix="csv"),),
         wanted=lambda plan: bool(plan.config.throughput.graphs),
     ),
 )

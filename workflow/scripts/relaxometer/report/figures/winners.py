@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
-from relaxometer.report.figures.names import CLASSES, shown_version
-from relaxometer.report.figures.summary import label, rounded
+from relaxometer.report.figures.names import CLASSES, label, shown_version
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import swept
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, TOO_FEW, winners
 from relaxometer.results.samples import with_class
@@ -112,6 +112,7 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             **{column: table[column] for column in COLUMNS[:2]},
+            "Faster": table["Faster"],
             "Our best": joined("Our best", "Our class"),
             "Time [ms]": table["Ours [ms]"],
             "Preparation [ms]": table["Our preparation [ms]"],
@@ -119,7 +120,6 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
             "Its time [ms]": table["Rival [ms]"],
             "Its preparation [ms]": table["Its preparation [ms]"],
             "Rival / ours": joined("Rival / ours", "95% interval"),
-            "Faster": table["Faster"],
         }
     )
 
@@ -136,7 +136,7 @@ EXHIBITS = (
         _draw,
         lambda *_: {"summary": "results/summary.csv", "timings": TIMINGS},
         views=(
-            View("winners", "1. Summary", labels={"table": "who wins where"}, suffix="csv"),
+            View("winners", "Summary", labels={"table": "who wins where"}, suffix="csv"),
             View("winners-in-short", suffix="csv"),
         ),
         wanted=lambda plan: bool(plan.runs),

@@ -1,11 +1,11 @@
-"""The work of the variants of shortest paths: relaxed arcs, time and phases."""
+"""The work of the variants of each problem: relaxed or examined arcs, time and phases."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.names import CLASSES, short_names
+from relaxometer.report.figures.names import CLASSES, label, short_names
 from relaxometer.report.figures.summary import rounded, whole
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import FAILURES, KEY, PROVEN
@@ -29,9 +29,9 @@ def relaxations(timings: pd.DataFrame) -> pd.Series:
     return share.groupby([counted[column] for column in KEY], sort=False).median().rename("relaxations")
 
 
-def work_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return rank, time, phases and work of every variant of shortest paths as text, by graph and rank."""
-    ours = timings[timings["problem"] == "sssp"]
+def work_table(timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
+    """Return rank, time, phases and work of every variant of a problem as text, by graph and rank."""
+    ours = timings[timings["problem"] == problem]
     good = proven(ours, ours)
     good = good[good["status"].isin(PROVEN)]
     keys = [*KEY, "class", "rival"]
@@ -43,6 +43,7 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
     ranked = ranking(ours).set_index(KEY)
     lines = lines.join(ranked[["rank", "median_ms"]], on=KEY)
     lines["time_ms"] = lines["median_ms"].fillna(lines["time_ms"])  # over the sources that all ranked share
+    work = "Relaxations per arc" if problem == "sssp" else "Examined per arc"
     places = {graph: place for place, graph in enumerate(lines["graph"].unique())}
     lines = lines.assign(place=lines["graph"].map(places)).sort_values(["place", "rank", "time_ms"])
     return pd.DataFrame(
@@ -52,7 +53,7 @@ def work_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Variant": short_names(lines),
             "Class": lines["class"].map(CLASSES),
             "Median [ms]": lines["time_ms"].map(rounded),
-            "Relaxations per arc": lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
+            work: lines["relaxations"].map("{:.2f}".format, na_action="ignore").fillna(""),
             "Phases": lines["phases"].map(whole),
             "Status": lines["status"],
         }
@@ -66,17 +67,23 @@ def _worst(statuses: pd.Series) -> str:
     return str([*failed, *others, "ok"][0])
 
 
-EXHIBITS = (
-    Exhibit(
-        "sssp-work",
-        lambda inputs: work_table(inputs.searches(without=inputs.params["swept"])),
+def _exhibit(problem: str) -> Exhibit:
+    return Exhibit(
+        f"{problem}-work",
+        lambda inputs: work_table(inputs.searches(without=inputs.params["swept"]), problem),
         lambda *_: {"timings": TIMINGS},
         views=(
             View(
-                "sssp-work", "2. SSSP", "work", "rank, phases and relaxed arcs of all variants", suffix="csv"
+                f"{problem}-work",
+                label(problem),
+                "work",
+                "rank, phases and work of all variants",
+                suffix="csv",
             ),
         ),
-        wanted=lambda plan: bool(graphs_of(plan, "sssp")),
+        wanted=lambda plan: bool(graphs_of(plan, problem)),
         params=lambda plan, _: {"swept": swept(plan)},
-    ),
-)
+    )
+
+
+EXHIBITS = tuple(map(_exhibit, ("sssp", "bfs")))

@@ -14,22 +14,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
+from relaxometer.report.figures.looks import Look, distinct_looks, look
 from relaxometer.report.figures.style import (
     FAINT,
+    GREY,
     NOT_GPU_TIMES,
     annotate,
+    draw_dots,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
-    look,
     new_figure,
     plain_log,
 )
@@ -55,6 +59,24 @@ FEW_UPDATED = 10_000
 
 SOURCE_COLOURS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc")
 """One for each source shown in figure 4; colour-blind readers can distinguish them."""
+
+PAPER_MS = {
+    ("kanto-like", "conventional"): 107.0,
+    ("kanto-like", "selection"): 251.0,
+    ("kanto-like-main", "selection"): 60.0,
+}
+"""Mean times in the paper by graph and variant: those on its map of the same size, by a Tesla K20c."""
+
+PAPER_GRAPH, PAPER_BEST_US = "kanto-like", 350
+"""The threshold that is best in figure 8 of the paper, on its large map."""
+
+PAPER_MARK: dict[str, Any] = {"marker": "x", "markersize": 7, "markeredgewidth": 1.8}
+
+BESIDE = 0.2
+"""Distance between the variants of a graph in figure 7, where graphs are 1 apart."""
+
+RESAMPLES = 2_000
+"""Resamples of the bootstrap intervals of means."""
 
 CURVE_POINTS = 400
 NOTHING_PROVEN = "No run of conventional, selection or adaptive on this graph was proven right and finished."
@@ -105,7 +127,7 @@ def updated_distribution(phases: pd.DataFrame, graph: str) -> Figure:
         annotate(axes, f"{share:.0%} at or under {name}", (limit, share), (-8, 5), ha="right", fontsize=8.5)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="Updated vertices in a phase")
     axes.set_ylabel("Cumulative share of the phases")
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    plain_log(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     finding = (
         f"{len(updated):,} phases of {counts['source'].nunique():,} sources; peak {peak:,} "
@@ -178,9 +200,7 @@ def _phase_finding(rows: pd.DataFrame, source: int, kind: str) -> str:
 
 
 def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figure:
-    """Draw figure 7: the mean time of a search on each graph."""
-    import seaborn as sns
-
+    """Draw figure 7: the mean time of a search on each graph, and the paper's where it has the graph."""
     title = "Figure 7: mean time of a search"
     times = on_one_clock(source_times(timings))
     if times.empty:
@@ -190,39 +210,48 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
     order = sorted(sizes, key=lambda name: sizes[name])
     variants = list(times["variant"].unique())
     figure, axes = new_figure(3.8 + 0.25 * (len(order) > 3))
-    sns.barplot(
-        times,
-        x="graph",
-        y="time_ms",
-        hue="variant",
-        order=order,
-        hue_order=variants,
-        palette={variant: look(variant).colour for variant in variants},
-        saturation=1,
-        errorbar=("ci", 95),
-        seed=0,
-        err_kws={"color": "0.1", "linewidth": 1},
-        ax=axes,
-    )
-    _label_bars(axes)
+    looks = distinct_looks((variant, False) for variant in variants)
+    for place, variant in enumerate(variants):
+        at = np.arange(len(order)) + (place - (len(variants) - 1) / 2) * BESIDE
+        means = [_mean(times[(times["graph"] == name) & (times["variant"] == variant)]) for name in order]
+        _mean_dots(axes, at, means, variant, looks[variant])
+        published = [PAPER_MS.get((name, variant), np.nan) for name in order]
+        axes.plot(at, published, linestyle="none", color=looks[variant].colour, **PAPER_MARK)
     labels = [f"{name}\n{sizes[name]:,} vertices" for name in order]
     axes.set_xticks(range(len(order)), labels)
-    axes.set(xlabel="", ylabel=f"Mean time over sources [ms{emulated_note(kind)}]")
+    axes.set(xlabel="", yscale="log", ylabel=f"Mean time over sources [ms{emulated_note(kind)}]")
+    axes.set_xlim(-0.5, len(order) - 0.5)
     axes.grid(visible=False, axis="x")
-    axes.margins(y=0.12)
-    legend_above(axes, len(variants))
+    axes.margins(y=0.15)
+    plain_log(axes.yaxis)
+    handles = axes.get_legend_handles_labels()[0]
+    if any((name, variant) in PAPER_MS for name in order for variant in variants):
+        handles.append(
+            Line2D([], [], linestyle="none", color=GREY, label="in the paper (K20c)", **PAPER_MARK)
+        )
+    legend_above(axes, 4, handles)
     entitle(figure, title, "\n".join(_mean_time_findings(times, order, kind)))
     return figure
 
 
-def _label_bars(axes: Axes) -> None:
-    """Write the height of each bar above its interval."""
-    ends = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
-    tops = [(float(points[:, 0].mean()), float(points[:, 1].max())) for points in ends]
-    for bar in (bar for bars in axes.containers for bar in bars):
-        centre = bar.get_x() + bar.get_width() / 2
-        top = max([bar.get_height(), *(y for x, y in tops if abs(x - centre) < bar.get_width() / 4)])
-        annotate(axes, f"{bar.get_height():.3g}", (centre, top), (0, 3), ha="center")
+def _mean(rows: pd.DataFrame) -> tuple[float, float, float]:
+    """Return the mean time over sources with its 95% bootstrap interval; NaN without rows."""
+    if rows.empty:
+        return np.nan, np.nan, np.nan
+    values = rows["time_ms"].to_numpy()
+    means = np.random.default_rng(0).choice(values, (RESAMPLES, len(values))).mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(values.mean()), float(low), float(high)
+
+
+def _mean_dots(
+    axes: Axes, at: npt.NDArray[Any], means: Sequence[tuple[float, ...]], variant: str, style: Look
+) -> None:
+    """Draw the means of a variant with their intervals and values."""
+    draw_dots(axes, [(x, *of_graph) for x, of_graph in zip(at, means, strict=True)], style, label=variant)
+    for x, (value, *_) in zip(at, means, strict=True):
+        if np.isfinite(value):
+            annotate(axes, f"{value:.3g}", (x, value), (7, 0), va="center")
 
 
 def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -> list[str]:
@@ -242,8 +271,6 @@ def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -
 
 def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
     """Draw figure 8: the mean time of adaptive over its threshold, in which the `swept` variants differ."""
-    import seaborn as sns
-
     title = f"Figure 8: mean time of a search over the threshold of adaptive, {graph}"
     of_variant = timings.groupby("variant")["parameter_to_all_us"].first()
     times = on_one_clock(source_times(timings)).assign(to_all_us=lambda rows: rows["variant"].map(of_variant))
@@ -254,27 +281,23 @@ def thresholds(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figur
     same_sources = times[times["source"].isin(sweep["source"].unique())]
     figure, axes = new_figure(4.0)
     style = look("adaptive")
-    sns.lineplot(
-        sweep,
-        x="to_all_us",
-        y="time_ms",
-        estimator="mean",
-        errorbar=("ci", 95),
-        seed=0,
-        marker=style.marker,
-        color=style.colour,
-        label="adaptive, fixed threshold",
-        ax=axes,
-    )
+    means = {float(at): _mean(rows) for at, rows in sweep.groupby("to_all_us")}  # type: ignore[arg-type]
+    draw_dots(axes, [(at, *of_point) for at, of_point in means.items()], style)
+    curve = list(means), [mean for mean, *_ in means.values()]
+    axes.plot(*curve, label="adaptive, fixed threshold", **style.line)
     for variant in ("conventional", "selection"):
         _mean_line(axes, same_sources[same_sources["variant"] == variant], variant)
     _mark_tuned(axes, same_sources[same_sources["variant"] == "adaptive"])
+    if graph == PAPER_GRAPH:
+        line = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (2, 2))}
+        axes.axvline(PAPER_BEST_US, label=f"best in the paper: {PAPER_BEST_US} µs (K20c)", **line)
     axes.set(
         xscale="log",
+        yscale="log",
         xlabel="Threshold: time of a phase after which the search runs all vertices [µs]",
         ylabel=f"Mean time over sources [ms{emulated_note(kind)}]",
     )
-    plain_log(axes.xaxis, "{x:,.0f}")
+    plain_log(axes.xaxis, axes.yaxis)
     legend_above(axes, 2)
     entitle(figure, title, _threshold_finding(sweep, same_sources, kind))
     return figure
@@ -360,9 +383,9 @@ EXHIBITS = (
         _draw_phases,
         _phase_files,
         views=(
-            View("figure-4", "2. SSSP", "figure 4", "updated vertices per phase"),
-            View("figure-5", "2. SSSP", "figure 5", "updated vertices, all phases"),
-            View("figure-6", "2. SSSP", "figure 6", "time of each phase"),
+            View("figure-4", "SSSP", "figure 4", "updated vertices per phase"),
+            View("figure-5", "SSSP", "figure 5", "updated vertices, all phases"),
+            View("figure-6", "SSSP", "figure 6", "time of each phase"),
         ),
         wanted=_graphs,
         per_graph=True,
@@ -373,7 +396,7 @@ EXHIBITS = (
             inputs.searches(variants=inputs.params["variants"]), inputs.contents("graphs")
         ),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
-        views=(View("figure-7", "2. SSSP", "figure 7", "mean time of a search"),),
+        views=(View("figure-7", "SSSP", "figure 7", "mean time of a search"),),
         wanted=lambda plan: bool(_graphs(plan)),
         params=lambda plan, _: {"variants": _variants(plan)},
     ),
@@ -385,7 +408,7 @@ EXHIBITS = (
             inputs.graph,
         ),
         lambda *_: {"timings": TIMINGS},
-        views=(View("figure-8", "2. SSSP", "figure 8", "mean time against the threshold"),),
+        views=(View("figure-8", "SSSP", "figure 8", "mean time against the threshold"),),
         wanted=lambda plan: [graph for graph in plan.graphs if threshold_runs(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {

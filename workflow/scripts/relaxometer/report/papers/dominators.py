@@ -14,21 +14,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.figures.looks import Look, distinct_looks
 from relaxometer.report.figures.names import full_names, short_names
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
-    Look,
     annotate,
-    distinct_looks,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
     new_figure,
+    plain_log,
+    size_axis,
+    with_gaps,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.targets import folder, graphs_of
@@ -36,22 +37,6 @@ from relaxometer.results.samples import EMULATED, in_words, source_times
 
 if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
-
-LOOKS = {
-    "persistent-warp": Look("#0072B2", "-", "o"),
-    "multiword": Look("#D55E00", (0, (5, 1.5)), "s"),
-    "iterative-tree": Look("#009E73", (0, (1.5, 1)), "D"),
-    "batch-warp": Look("#0072B2", "-", "o"),
-    "batch-block": Look("#009E73", (0, (1.5, 1)), "D"),
-    "lengauer-tarjan": Look("#404040", (0, (4, 1, 1, 1)), "v"),
-    "cooper-harvey-kennedy": Look("#404040", (0, (5, 1.5)), "^"),
-    "semi-nca": Look("#404040", "-", "P"),
-    "igraph": Look("#999999", (0, (1.5, 1)), "<"),
-    "rustworkx": Look("#999999", "-", ">"),
-}
-"""Kernels in colours, CPU programs in greys."""
-
-OTHER = Look("#CC79A7", "-", "X")
 
 STEPS = {
     "prepare": ("Preparing the graph", 0.849),
@@ -63,8 +48,8 @@ STEPS = {
 
 CHANGE_LOOKS = {"removed": Look("#D55E00", "-", "s"), "added": Look("#0072B2", "-", "o")}
 
-FULL_SOLVE = (0, (4, 2))
-"""Line style of full solves, in the colour of the change."""
+FULL_SOLVES = {"removed": (0, (4, 4)), "added": (4, (4, 4))}
+"""Line style of full solves, in the colour of the change; where the two coincide, dashes fill gaps."""
 
 UPDATES_TITLE = "Dominators: time to update them after arcs change"
 
@@ -85,9 +70,13 @@ def over_size(timings: pd.DataFrame, graphs: Sequence[Mapping[str, Any]]) -> Fig
     for (variant, name), rows in medians.groupby(["variant", "name"], sort=False):
         style = looks[str(variant)].line
         in_front = 2 if (rows["device_kind"] == "cpu").all() else 3
-        axes.plot(rows["size"], rows["time_ms"], markersize=5, label=name, zorder=in_front, **style)
+        points = list(zip(rows["size"], rows["time_ms"], strict=True))
+        at, middle = np.array(with_gaps(points, medians["size"].unique())).T
+        axes.plot(at, middle, markersize=5, label=name, zorder=in_front, **style)
     kind = _kernel_kind(medians)
-    axes.set(xscale="log", yscale="log", xlabel="Vertices")
+    axes.set(yscale="log", xlabel="Vertices")
+    size_axis(axes, medians["size"])
+    plain_log(axes.yaxis)
     axes.set_ylabel(f"Median time of a search [ms{emulated_note(kind)}]")
     crossover = crossing(medians)
     if crossover is not None:
@@ -116,9 +105,7 @@ def median_times(timings: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFram
 
 def _looks(medians: pd.DataFrame) -> dict[str, Look]:
     """Return the look of each variant and rival, by name."""
-    contestants = medians[["variant", "rival"]].drop_duplicates()
-    rivals = contestants[contestants["rival"]].itertuples(index=False, name=None)
-    return {name: LOOKS.get(name, OTHER) for name in contestants["variant"]} | distinct_looks(rivals)
+    return distinct_looks(medians[["variant", "rival"]].itertuples(index=False, name=None))
 
 
 def crossing(medians: pd.DataFrame) -> int | None:
@@ -166,7 +153,7 @@ def throughput(timings: pd.DataFrame, batches: Sequence[Mapping[str, Any]]) -> F
     figure, panels = new_figure(1.4 + 0.3 * len(rates), rows=len(names), squeeze=False)
     for axes, name in zip(panels[:, 0], names, strict=True):
         of_batch = rates[rates["graph"] == name].sort_values("rate")
-        _bars(axes, of_batch, moving)
+        _dots(axes, of_batch, moving)
         axes.set_title(f"{name}: {sizes[name]:,} graphs", loc="left", fontsize=9)
     kind = _kernel_kind(rates)
     panels[-1, 0].set_xlabel(f"Functions per second{emulated_note(kind)}")
@@ -186,8 +173,10 @@ def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
     """Compare the fastest kernel with the fastest CPU program on each batch."""
     fastest = winners(timings[timings["graph"].isin(names)]).dropna()
     return "".join(
-        f"; {row.graph}: {row.kernel} is {row.gain:.3g} times as fast as {row.program}"
-        for row in fastest.itertuples()
+        f"; {graph}: {kernel} is {rounded(float(gain))} times as fast as {program}"
+        for graph, kernel, program, gain in zip(
+            *(fastest[column] for column in ("graph", "kernel", "program", "gain")), strict=True
+        )
     )
 
 
@@ -230,22 +219,21 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _bars(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
-    """Draw one bar per variant with its rate at the end; mark the rates that include transfers."""
+def _dots(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
+    """Draw the rate of each variant with its value beside it; mark the rates that include transfers."""
     looks = _looks(rates)
-    for row in rates.to_dict("records"):
-        # A variant's colour is that of its kernel, of which there may be several variants.
-        colour = looks[row["variant"]].colour if row["rival"] else LOOKS.get(row["kernel"], OTHER).colour
-        hatch = "////" if row["rival"] else ""
-        face = "white" if row["rival"] else colour
-        axes.barh(row["name"], row["rate"], height=0.65, facecolor=face, edgecolor=colour, hatch=hatch)
+    for place, row in enumerate(rates.to_dict("records")):
+        axes.plot(row["rate"], place, linestyle="none", markersize=6.5, **looks[row["variant"]].points)
+    axes.set_yticks(range(len(rates)), rates["name"])
+    axes.set_ylim(-0.6, len(rates) - 0.4)
     axes.set_xscale("log")
     axes.grid(visible=False, axis="y")
-    axes.margins(x=0.12)
+    axes.margins(x=0.2)
+    plain_log(axes.xaxis)
     for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
         figures = f"{rate / 1e6:,.3g} million" if rate >= 1e6 else f"{rate:,.0f}"
         text = figures + (", with transfers" if variant in moving else "")
-        annotate(axes, text, (rate, place), (3, 0), va="center")
+        annotate(axes, text, (rate, place), (7, 0), va="center")
 
 
 def steps_table(phases: pd.DataFrame) -> pd.DataFrame:
@@ -311,13 +299,17 @@ def _update_panel(axes: Axes, table: pd.DataFrame) -> None:
         style, ordered = CHANGE_LOOKS[str(change)], rows.sort_values("arcs")
         axes.plot(ordered["arcs"], ordered["time_ms"], markersize=5, label=f"arcs {change}", **style.line)
         label = f"full solve, {change}"
-        axes.plot(ordered["arcs"], ordered["full_ms"], color=style.colour, linestyle=FULL_SOLVE, label=label)
+        axes.plot(
+            ordered["arcs"],
+            ordered["full_ms"],
+            color=style.colour,
+            linestyle=FULL_SOLVES[str(change)],
+            label=label,
+        )
     axes.set(xscale="log", yscale="log")
     least, most = table[["time_ms", "full_ms"]].min().min(), table[["time_ms", "full_ms"]].max().max()
     axes.set_ylim(10 ** np.floor(np.log10(least)), 10 ** np.ceil(np.log10(most)))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        axis.set_minor_formatter(NullFormatter())
+    plain_log(axes.xaxis, axes.yaxis)
 
 
 def _update_finding(table: pd.DataFrame, kind: str) -> str:
@@ -375,7 +367,7 @@ EXHIBITS = (
         "dominator-sizes",
         lambda inputs: over_size(inputs.timings, inputs.contents("graphs")),
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_family(plan))},
-        views=(View("size", "4. Dominators", "size", "time over size", graph="random flow graphs"),),
+        views=(View("size", "dominators", "size", "time over size", graph="random flow graphs"),),
         wanted=lambda plan: bool(_family(plan)),
     ),
     Exhibit(
@@ -385,7 +377,7 @@ EXHIBITS = (
             "timings": TIMINGS,
             "batches": [f"results/batches/{batch}/batch.json" for batch in _batches(plan)],
         },
-        views=(View("batches", "4. Dominators", "batches", "functions per second", graph="all batches"),),
+        views=(View("batches", "dominators", "batches", "functions per second", graph="all batches"),),
         wanted=lambda plan: bool(_batches(plan)),
     ),
     Exhibit(
@@ -399,7 +391,7 @@ EXHIBITS = (
         views=(
             View(
                 "steps",
-                "4. Dominators",
+                "dominators",
                 "steps",
                 "time of each step, as a table",
                 graph="flow-source",
@@ -415,7 +407,7 @@ EXHIBITS = (
         views=(
             View(
                 "winners",
-                "4. Dominators",
+                "dominators",
                 "winners",
                 "where a GPU wins and where it loses, as a table",
                 suffix="csv",
@@ -432,14 +424,14 @@ EXHIBITS = (
         views=(
             View(
                 "updates",
-                "4. Dominators",
+                "dominators",
                 "updates",
                 "time over the arcs of an update",
                 graph="all of the study",
             ),
             View(
                 "update-times",
-                "4. Dominators",
+                "dominators",
                 "updates",
                 "time over the arcs of an update, as a table",
                 graph="all of the study",

@@ -7,30 +7,31 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
+from relaxometer.report.figures.looks import Look, distinct_looks, look
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
-    Look,
+    draw_series,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
     new_figure,
     plain_log,
+    size_axis,
 )
 from relaxometer.report.targets import is_swept, names, runs_of, swept
 from relaxometer.results.gather import KEY
-from relaxometer.results.samples import EMULATED, in_words, in_words_compared, source_times
+from relaxometer.results.samples import EMULATED, in_words, in_words_compared, ratio_estimate, source_times
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
@@ -46,21 +47,19 @@ CORNERS = {
 
 CPU = "CPU Dijkstra"
 
-LOOKS = {
-    "cache and order": Look("#009E73", "-", "o"),
-    "order only": Look("#0072B2", (0, (5, 1.5)), "s"),
-    "cache only": Look("#D55E00", (0, (1.5, 1)), "D"),
-    "neither": Look("#CC79A7", (0, (4, 1, 1, 1)), "^"),
-    CPU: Look("#404040", "-", "v"),
+VARIANTS = {
+    "cache and order": "edge-bf",
+    "order only": "edge-bf-no-cache",
+    "cache only": "edge-bf-no-order",
+    "neither": "edge-bf-plain",
+    CPU: "dijkstra-cpu",
+    "32 bits": "edge-bf-uint32",
+    "32 bits, 4 edges per thread": "edge-bf-uint32-four",
+    "atomic": "edge-bf-atomic",
 }
+"""The variants of the suite by their names in the figures, which have their looks."""
 
-OTHER_LOOKS = (
-    Look("#E69F00", "-", "P"),
-    Look("#56B4E9", (0, (5, 1.5)), "X"),
-    Look("#7F3C8D", (0, (1.5, 1)), "<"),
-    Look("#A5642A", (0, (4, 1, 1, 1)), ">"),
-)
-"""For variants that the paper lacks, in the order of the runs."""
+IN_THE_PAPER = (*CORNERS.values(), CPU)
 
 GAINS = {
     "cache, edges sorted": ("cache and order", "order only"),
@@ -70,6 +69,15 @@ GAINS = {
     "both": ("cache and order", "neither"),
 }
 """The variant with each optimisation and the one without it."""
+
+GAIN_LOOKS = {
+    "cache, edges sorted": Look("#0072B2", "-", "o"),
+    "cache, edges not sorted": Look("#56B4E9", (0, (5, 1.5)), "s"),
+    "order, cache on": Look("#D55E00", (0, (1.5, 1)), "D"),
+    "order, cache off": Look("#CC79A7", (0, (4, 1, 1, 1)), "^"),
+    "both": Look("#404040", "-", "v"),
+}
+"""Optimisations are no variants: blues for the cache, reds for the order."""
 
 CLAIMED_RATE, CLAIMED_SPEEDUP, CLAIMED_AT = 100, 40, (2**20, 2**22)
 """Values in the paper: million arcs per second, the speed-up over its CPU, and the vertices of that."""
@@ -135,46 +143,36 @@ def performance(measured: pd.DataFrame) -> Figure:
     if kernels.empty:
         return empty_figure(title, NOTHING_PROVEN)
     kind = kernels["device_kind"].iloc[0]
-    ours: list[str] = [name for name in measured["label"].unique() if name not in LOOKS]
-    panels = [("As in the paper", list(LOOKS))]
+    ours: list[str] = [name for name in measured["label"].unique() if name not in IN_THE_PAPER]
+    panels = [("As in the paper", list(IN_THE_PAPER))]
     panels += [("Not in the paper", ["cache and order", *ours])] if ours else []
     figure, axes = new_figure(3.4 * len(panels) + 0.6, 1, len(panels), squeeze=False)
     for panel, (name, labels) in zip(axes[:, 0], panels, strict=True):
-        _lines(panel, measured[measured["label"].isin(labels)], "mega_arcs_per_s", ours)
+        _lines(panel, measured[measured["label"].isin(labels)], "mega_arcs_per_s")
         panel.set(yscale="log", ylabel=f"Million arcs per second{emulated_note(kind)}")
-        plain_log(panel.yaxis, "{x:,.6g}")
+        plain_log(panel.yaxis)
         legend_above(panel, 4)
         panel.get_legend().set(title=name, alignment="left")
     entitle(figure, title, _best_rate(kernels, kind))
     return figure
 
 
-def _lines(axes: Axes, rows: pd.DataFrame, column: str, others: Sequence[str]) -> None:
-    """Draw the mean over sources for each label, with whiskers from the smallest to the largest."""
-    for name, of_label in rows.groupby("label", sort=False):
-        found = of_label.groupby("vertices")[column].agg(["mean", "min", "max"])
-        style = LOOKS.get(str(name)) or OTHER_LOOKS[others.index(str(name)) % len(OTHER_LOOKS)]
-        axes.errorbar(
-            found.index,
-            found["mean"],
-            yerr=[found["mean"] - found["min"], found["max"] - found["mean"]],
-            markersize=4,
-            linewidth=1.3,
-            elinewidth=0.8,
-            capsize=2,
-            label=name,
-            **style.line,
-        )
-    _vertices_axis(axes, rows["vertices"])
-
-
-def _vertices_axis(axes: Axes, sizes: pd.Series) -> None:
-    """Label the measured sizes as powers of two."""
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sorted(sizes.unique()))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{np.log2(value):.3g}}}$"))
+def _lines(axes: Axes, rows: pd.DataFrame, column: str) -> None:
+    """Draw the mean over sources for each label side by side, with whiskers to the extremes."""
+    size_axis(axes, rows["vertices"])
     axes.set_xlabel("Vertices")
+    looks = _looks(rows["label"].unique())
+    for place, (name, of_label) in enumerate(rows.groupby("label", sort=False)):
+        found = of_label.groupby("vertices")[column].agg(["mean", "min", "max"])
+        points = list(found.itertuples(name=None))
+        draw_series(axes, points, looks[str(name)], str(name), (place, len(looks)))
+
+
+def _looks(labels: Iterable[str]) -> dict[str, Look]:
+    """Return the looks of the variants that the labels of a figure stand for."""
+    names = {label: VARIANTS.get(label, label) for label in labels}
+    looks = distinct_looks((name, False) for name in names.values())
+    return {label: looks[name] for label, name in names.items()}
 
 
 def _best_rate(kernels: pd.DataFrame, kind: str) -> str:
@@ -208,10 +206,10 @@ def speedup(measured: pd.DataFrame) -> Figure:
         return empty_figure(title, NOTHING_PROVEN if kernels.empty else "dijkstra-cpu was not run.")
     both = both.assign(gain=both["time_ms_cpu"] / both["time_ms"])
     figure, axes = new_figure(4.6)
-    _lines(axes, both, "gain", [name for name in both["label"].unique() if name not in LOOKS])
+    _lines(axes, both, "gain")
     axes.hlines(CLAIMED_SPEEDUP, *CLAIMED_AT, color=GREY, linewidth=4, alpha=0.5, label="mean in the paper")
     axes.set(yscale="log", ylabel="CPU time / GPU time")
-    plain_log(axes.yaxis, "{x:,.6g}")
+    plain_log(axes.yaxis)
     legend_above(axes, 4)
     finding = (
         f"{in_words(both, 'device')} against {in_words(both, 'device_cpu')}; mean and range over sources; "
@@ -229,17 +227,24 @@ def gains(measured: pd.DataFrame) -> Figure:
         return empty_figure(title, NOTHING_PROVEN)
     if (kernels["device_kind"] == EMULATED).any():
         return empty_figure(title, NO_GPU_TIME)
-    means = kernels.groupby(["label", "vertices"])["time_ms"].mean()
-    figure, axes = new_figure(4.2)
-    for (name, (candidate, baseline)), style in zip(GAINS.items(), LOOKS.values(), strict=True):
-        if {candidate, baseline} <= set(kernels["label"]):
-            gain = (means[baseline] / means[candidate]).dropna()
-            axes.plot(gain.index, gain, label=name, **style.line)
+    figure, axes = new_figure(4.4)
+    size_axis(axes, kernels["vertices"])
+    runs: dict[Any, pd.DataFrame] = dict(iter(kernels.groupby(["label", "vertices"])))
+    shown = {name: pair for name, pair in GAINS.items() if set(pair) <= set(kernels["label"])}
+    for place, (name, (candidate, baseline)) in enumerate(shown.items()):
+        points = [
+            (size, *ratio_estimate(of_size, runs[baseline, size]).point())
+            for (label, size), of_size in runs.items()
+            if label == candidate and (baseline, size) in runs
+        ]
+        draw_series(axes, points, GAIN_LOOKS[name], name, (place, len(shown)))
     axes.axhline(1, color=GREY, linewidth=0.9)
-    _vertices_axis(axes, kernels["vertices"])
-    axes.set_ylabel("Speed-up of the mean time")
+    axes.set(yscale="log", xlabel="Vertices", ylabel="Speed-up, median over sources")
+    plain_log(axes.yaxis)
     legend_above(axes, 3)
-    entitle(figure, title, f"{in_words(kernels, 'device')}; {_gains_on_largest(kernels)}")
+    entitle(
+        figure, title, f"{in_words(kernels, 'device')}; whiskers: 95% intervals; {_gains_on_largest(kernels)}"
+    )
     return figure
 
 
@@ -270,10 +275,10 @@ def blocks(timings: pd.DataFrame, swept: Sequence[str], graph: str) -> Figure:
         return empty_figure(title, "No run of the sweep was proven right and finished.")
     kind = sweep["device_kind"].iloc[0]
     figure, axes = new_figure(3.8)
-    _lines(axes, sweep.assign(vertices=sweep["block"], label="cache and order"), "time_ms", [])
+    _lines(axes, sweep.assign(vertices=sweep["block"], label="cache and order"), "time_ms")
     unsorted = _labelled(timings, "cache only", sweep["source"])
     if len(unsorted):
-        style = LOOKS["cache only"]
+        style = look(VARIANTS["cache only"])
         mean = unsorted["time_ms"].mean()
         axes.axhline(mean, color=style.colour, linestyle=style.dash, label="cache only (not sorted)")
     axes.set(ylabel=f"Time of a search [ms{emulated_note(kind)}]", xlabel="Vertices per block (P)")
@@ -396,9 +401,9 @@ EXHIBITS = (
         _draw_figures,
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(_graphs(plan))},
         views=(
-            View("performance", "2. SSSP", "edge-bf 1", "arcs per second", graph="R-MAT"),
-            View("speedup", "2. SSSP", "edge-bf 2", "gain over a CPU", graph="R-MAT"),
-            View("gains", "2. SSSP", "edge-bf 3", "gain of each optimisation", graph="R-MAT"),
+            View("performance", "SSSP", "edge-bf 1", "arcs per second", graph="R-MAT"),
+            View("speedup", "SSSP", "edge-bf 2", "gain over a CPU", graph="R-MAT"),
+            View("gains", "SSSP", "edge-bf 3", "gain of each optimisation", graph="R-MAT"),
         ),
         wanted=lambda plan: bool(_graphs(plan)),
         params=lambda plan, _: {"swept": swept(plan)},
@@ -407,7 +412,7 @@ EXHIBITS = (
         "edge-bf-blocks",
         lambda inputs: blocks(inputs.searches("sssp"), inputs.params["swept"], inputs.graph),
         lambda *_: {"timings": TIMINGS},
-        views=(View("blocks", "2. SSSP", "edge-bf 4", "mean time against the size of a block"),),
+        views=(View("blocks", "SSSP", "edge-bf 4", "mean time against the size of a block"),),
         wanted=lambda plan: [graph for graph in _graphs(plan) if block_runs(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {"swept": names(block_runs(plan, graph))},
@@ -421,10 +426,8 @@ EXHIBITS = (
             "rate": "results/device_rates.json",
         },
         views=(
-            View(
-                "graphs", "5. Graphs", "edge-bf table", "outline of the graphs", graph="R-MAT", suffix="csv"
-            ),
-            View("bandwidth", "2. SSSP", "bandwidth", "effective bandwidth against a copy", suffix="csv"),
+            View("graphs", "Graphs", "edge-bf table", "outline of the graphs", graph="R-MAT", suffix="csv"),
+            View("bandwidth", "SSSP", "bandwidth", "effective bandwidth against a copy", suffix="csv"),
         ),
         wanted=lambda plan: bool(_graphs(plan)),
     ),

@@ -16,25 +16,27 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from relaxometer.graphs.describe import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.graphs import draw_tails
+from relaxometer.report.figures.looks import distinct_looks, look
 from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
-    Look,
-    distinct_looks,
+    draw_dots,
+    draw_series,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
-    look,
     new_figure,
+    plain,
     plain_log,
+    size_axis,
 )
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
 from relaxometer.results.gather import PROVEN
@@ -164,34 +166,19 @@ def _draw_over_scale(
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
     looks = distinct_looks(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
-    for (variant, name), of_variant in rows.groupby(["variant", short_names(rows)], sort=False):
+    size_axis(axes, (sizes[graph] for graph in rows["graph"].unique()))
+    variants = list(rows.groupby(["variant", short_names(rows)], sort=False))
+    for place, ((variant, name), of_variant) in enumerate(variants):
         points = []
         for graph in sorted(set(of_variant["graph"]), key=lambda name: sizes[name]):
-            median, low, high = _with_interval(of_variant[of_variant["graph"] == graph], value)
+            median, low, high = run_estimate(of_variant[of_variant["graph"] == graph], value).point()
             points.append((sizes[graph], median, low, high))
             best[graph] = max(best.get(graph, ("", 0.0)), (str(name), median), key=lambda pair: pair[1])
-        _error_line(axes, points, looks[str(variant)], str(name))
-    axes.set(xscale="log", yscale="log", xlabel="Vertices")
-    axes.set_xticks(sorted(set(sizes.values())))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"2^{np.log2(size):.0f}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+        draw_series(axes, points, looks[str(variant)], str(name), (place, len(variants)))
+    axes.set(yscale="log", xlabel="Vertices")
     plain_log(axes.yaxis)
     legend_above(axes, 3)
     return best
-
-
-def _with_interval(rows: pd.DataFrame, value: str) -> tuple[float, float, float]:
-    """Return the median of a run's column and the ends of its interval, none of them NaN."""
-    estimate = run_estimate(rows, value)
-    low, high = np.nan_to_num(estimate.interval(), nan=estimate.value)
-    return estimate.value, float(low), float(high)
-
-
-def _error_line(axes: Axes, points: Sequence[tuple[float, ...]], style: Look, label: str) -> None:
-    """Draw points (x, median, low, high) as a line with whiskers."""
-    at, median, low, high = np.array(points).T
-    whiskers = (median - low, high - median)
-    axes.errorbar(at, median, yerr=whiskers, markersize=5, capsize=2.5, label=label, **style.line)
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:
@@ -215,14 +202,15 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     figure, (upper, lower) = new_figure(5.8, rows=2, sharex=True, height_ratios=(2, 1))
     for variant, rows in of_source.groupby("variant", sort=False):
         style = look(str(variant))
-        level = rows["phase"] - 1
+        level = rows["phase"]
         upper.plot(level, rows["time_ms"], color=style.colour, linestyle=style.dash, label=variant)
         for mode, marker in MODES.items() if len(rows) <= MARKED_LEVELS else ():
             these = rows["mode"] == mode
             upper.plot(level[these], rows.loc[these, "time_ms"], marker, color=style.colour, markersize=5)
     first = of_source[of_source["variant"] == of_source["variant"].iloc[0]]
-    lower.step(first["phase"] - 1, first["updated"].clip(lower=0.5), where="mid", color=GREY)
-    lower.set(yscale="log", xlabel="Expanded level", ylabel="New vertices")
+    lower.step(first["phase"], first["updated"], where="mid", color=GREY)
+    lower.set(xlabel="Level (the first expands the source)", ylabel="New vertices")
+    _from_zero(lower, first["updated"])
     lower.xaxis.set_major_locator(MaxNLocator(integer=True))
     upper.set(yscale="log", ylabel=f"Time of the level [ms{emulated_note(kind)}]")
     plain_log(upper.yaxis)
@@ -233,6 +221,16 @@ def level_times(phases: pd.DataFrame, graph: str) -> Figure:
     legend_above(upper, 3, [*upper.get_legend_handles_labels()[0], *marks])
     entitle(figure, title, _level_finding(of_source, int(source), kind))
     return figure
+
+
+def _from_zero(axes: Axes, counts: pd.Series) -> None:
+    """Give an axis of counts a logarithmic scale from 1 on, with zero at zero."""
+    axes.set_yscale("symlog", linthresh=1)
+    most = max(1, int(np.ceil(np.log10(max(counts.max(), 1)))))
+    powers = range(0, most + 1, -(-most // 4))
+    axes.set_yticks([0, *(10**power for power in powers)])
+    axes.yaxis.set_major_formatter(FuncFormatter(plain))
+    axes.set_ylim(bottom=0)
 
 
 MARKED_LEVELS = 60
@@ -280,14 +278,14 @@ def sweeps(timings: pd.DataFrame, swept: Mapping[str, Sequence[str]], graph: str
     findings = [f"{in_words(times, 'device')}, {next(iter(chosen.values()))['source'].nunique()} sources"]
     for axes, (name, rows) in zip(panels[0], chosen.items(), strict=True):
         value = rows["variant"].map(timings.groupby("variant")[f"parameter_{name}"].first()).astype(float)
-        points = [(at, *_with_interval(part, "time_ms")) for at, part in rows.groupby(value)]
-        _error_line(axes, points, look(GPU_ONLY), "fixed value")
+        points = [(at, *run_estimate(part).point()) for at, part in rows.groupby(value)]
+        draw_dots(axes, points, look(GPU_ONLY), label="fixed value")
+        axes.plot(*np.array(points).T[:2], color=look(GPU_ONLY).colour, linewidth=0.9)
         if len(plain):
             same = plain[plain["source"].isin(rows["source"])]
             axes.axhline(same["time_ms"].median(), color=GREY, linestyle=(0, (3, 2)), label="defaults")
-        axes.set(xscale="log", xlabel=name)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set(xscale="log", yscale="log", xlabel=name)
+        plain_log(axes.xaxis, axes.yaxis)
         findings.append(f"{name}: best at {min(points, key=lambda point: point[1])[0]:g}")
     panels[0][0].set_ylabel(f"Median time over sources [ms{emulated_note(kind)}]")
     legend_above(panels[0][0], 2)
@@ -351,7 +349,7 @@ EXHIBITS = (
             "vertices": f"results/graphs/{graph}/vertices.parquet",
             "graphs": metadata([graph]),
         },
-        views=(View("figure-11", "5. Graphs", "figure 11", "vertices by degree"),),
+        views=(View("figure-11", "Graphs", "figure 11", "vertices by degree"),),
         wanted=graph500_graphs,
         per_graph=True,
     ),
@@ -360,8 +358,8 @@ EXHIBITS = (
         _draw_scales,
         lambda plan, _: {"timings": TIMINGS, "graphs": metadata(graph500_graphs(plan))},
         views=(
-            View("figure-9", "3. BFS", "figure 9", "rate over size", graph="all of Graph500"),
-            View("figure-10", "3. BFS", "figure 10", "time on CPU and GPU", graph="all of Graph500"),
+            View("figure-9", "BFS", "figure 9", "rate over size", graph="all of Graph500"),
+            View("figure-10", "BFS", "figure 10", "time on CPU and GPU", graph="all of Graph500"),
         ),
         wanted=lambda plan: bool(graph500_graphs(plan)),
         params=lambda plan, _: {
@@ -372,7 +370,7 @@ EXHIBITS = (
         "bfs-levels",
         lambda inputs: level_times(inputs.proven_phases(), inputs.graph),
         _level_files,
-        views=(View("levels", "3. BFS", "levels", "direction and time of each level"),),
+        views=(View("levels", "BFS", "levels", "direction and time of each level"),),
         wanted=_graphs,
         per_graph=True,
     ),
@@ -380,7 +378,7 @@ EXHIBITS = (
         "bfs-sweeps",
         lambda inputs: sweeps(inputs.searches("bfs"), inputs.params["swept"], inputs.graph),
         lambda *_: {"timings": TIMINGS},
-        views=(View("sweeps", "3. BFS", "sweeps", "time against alpha, beta and threshold"),),
+        views=(View("sweeps", "BFS", "sweeps", "time against alpha, beta and threshold"),),
         wanted=lambda plan: [graph for graph in _graphs(plan) if sweeps_of(plan, graph)],
         per_graph=True,
         params=lambda plan, graph: {"swept": sweeps_of(plan, graph)},

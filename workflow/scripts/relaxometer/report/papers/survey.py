@@ -14,20 +14,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.figures.looks import Look, look
 from relaxometer.report.figures.style import (
     GREY,
     NOT_GPU_TIMES,
-    OTHER_COLOURS,
-    Look,
     annotate,
+    draw_dots,
     empty_figure,
     emulated_note,
     entitle,
     legend_above,
-    look,
     new_figure,
     plain_log,
 )
@@ -42,8 +40,10 @@ from relaxometer.results.samples import (
     median_extract_min,
     on_one_clock,
     proven,
+    run_estimate,
     source_times,
 )
+from relaxometer.results.statistics import Estimate, Part, median_of
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
@@ -64,6 +64,9 @@ METHOD_LABELS = {"cub": "CUB", "loop": "loop (CPU)", "heap": "heap (CPU)"}
 
 ORDERS = ("fifo", "slf", "lll", "slf-lll")
 """The orders of the queues of ``bellman-ford-queue``, the plain one first."""
+
+COUNTED = Part(0.0, float("inf"))
+"""Numbers of relaxations do not differ between processes."""
 
 CITED_GAINS = {"slf": "15 to 20% faster", "slf-lll": "50% faster"}
 """Gains over the plain queue on a CPU that the survey cites."""
@@ -93,7 +96,7 @@ def extract_min(trials: pd.DataFrame) -> Figure:
             label = _method_label(method)
             axes.plot(rows["values"], rows["time_us"], markersize=4.5, label=label, **style.line)
     axes.set(xscale="log", yscale="log", xlabel="Values", ylabel="Time of one ExtractMin [µs]")
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    plain_log(axes.xaxis, axes.yaxis)
     legend_above(axes, 3)
     entitle(
         figure,
@@ -153,30 +156,41 @@ def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
         return empty_figure(title, NOTHING_PROVEN.format("bellman-ford-queue"))
     kind = times["device_kind"].iloc[0]
     orders = [order for order in ORDERS if order in set(times["order"])]
-    work = relaxations(timings).reset_index("variant")
-    relaxed = work.set_index(work["variant"].map(order_of))["relaxations"]
-    medians = times.groupby("order")["time_ms"].median()
-    figure, (left, right) = new_figure(3.2, 2)
-    _bars(left, orders, [medians[order] for order in orders])
+    of_order = timings.groupby("variant")["parameter_order"].first()
+    looks = {order: look(str(variant)) for variant, order in of_order.items()}
+    figure, (left, right) = new_figure(3.4, 2)
+    _dots(left, {order: run_estimate(times[times["order"] == order]) for order in orders}, looks)
     left.set_ylabel(f"Median time of a search\n[ms{emulated_note(kind)}]")
-    _bars(right, orders, [relaxed.get(order, np.nan) for order in orders])
+    work = _work(timings).assign(order=lambda rows: rows["variant"].map(order_of))
+    counts = {order: work.loc[work["order"] == order, "relaxations"] for order in orders}
+    _dots(right, {order: median_of(of, COUNTED) for order, of in counts.items() if len(of)}, looks)
     right.set_ylabel("Relaxations\nper reachable arc")
     entitle(figure, title, _order_finding(times, orders, kind))
     return figure
 
 
-def _bars(axes: Axes, names: list[str], heights: list[float]) -> None:
-    """Draw one bar per order with its height above it."""
-    colours = [OTHER_COLOURS[ORDERS.index(name)] for name in names]
-    bars = axes.bar(names, heights, color=colours)
-    axes.bar_label(bars, fmt="{:.3g}", fontsize=8, padding=2)
+def _work(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the relaxations per reachable arc of every variant from every source."""
+    counted = proven(timings, timings).query("status == 'ok' and reached_arcs > 0 and relaxed_arcs > 0")
+    share = counted["relaxed_arcs"] / counted["reached_arcs"]
+    return share.groupby([counted["variant"], counted["source"]]).median().rename("relaxations").reset_index()
+
+
+def _dots(axes: Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]) -> None:
+    """Draw the median over sources of each order with its 95% interval and its value."""
+    for place, (order, median) in enumerate(medians.items()):
+        draw_dots(axes, [(place, *median.point())], looks[order])
+        annotate(axes, f"{median.value:.3g}", (place, median.value), (7, 0), va="center")
+    axes.set_xticks(range(len(medians)), list(medians))
+    axes.set(yscale="log", xlim=(-0.5, len(medians) - 0.2))
+    plain_log(axes.yaxis)
     axes.grid(visible=False, axis="x")
-    axes.margins(y=0.12)
+    axes.margins(y=0.15)
 
 
 def _order_finding(times: pd.DataFrame, orders: list[str], kind: str) -> str:
     """Compare each order with the plain queue, and give the gain that the survey cites."""
-    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources"
+    over = f"{in_words(times, 'device')}, {times['source'].nunique():,} sources; whiskers: 95% intervals"
     if kind == EMULATED:
         return f"{over}; {NOT_GPU_TIMES}"
     of_order = {order: times[times["order"] == order] for order in orders}
@@ -209,12 +223,11 @@ def widths(timings: pd.DataFrame, graph: str) -> Figure:
     for axes, (column, label) in zip(panels, columns.items(), strict=True):
         axes.plot(points["delta"], points[column], color=style.colour, marker="o", markersize=4)
         axes.set(xscale="log", yscale="log", ylabel=label)
-        plain_log(axes.yaxis)
+        plain_log(axes.xaxis, axes.yaxis)
         for delta in points.loc[points["rule"] != "given", "delta"]:
             axes.axvline(delta, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     _name_rules(panels[0], points)
     panels[-1].set_xlabel("Width of a bucket [unit of the weights]")
-    panels[-1].xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     entitle(figure, title, _width_finding(times, points, kind))
     return figure
 
@@ -323,10 +336,10 @@ EXHIBITS = (
         _draw_extract_min,
         lambda *_: {"trials": "results/extract_min.parquet"},
         views=(
-            View("extract-min", "2. SSSP", "survey table 1", "time of ExtractMin", graph="none"),
+            View("extract-min", "SSSP", "survey table 1", "time of ExtractMin", graph="none"),
             View(
                 "extract-min-times",
-                "2. SSSP",
+                "SSSP",
                 "survey table 1",
                 "time of ExtractMin, as a table",
                 graph="none",
@@ -341,7 +354,7 @@ EXHIBITS = (
             inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph
         ),
         lambda *_: {"timings": TIMINGS},
-        views=(View("queues", "2. SSSP", "survey, queues", "order of the queues"),),
+        views=(View("queues", "SSSP", "survey, queues", "order of the queues"),),
         wanted=lambda plan: [graph for graph in plan.graphs if len(queue_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(queue_runs(plan, graph))},
@@ -350,7 +363,7 @@ EXHIBITS = (
         "widths",
         lambda inputs: widths(inputs.searches("sssp", variants=inputs.params["variants"]), inputs.graph),
         lambda *_: {"timings": TIMINGS},
-        views=(View("widths", "2. SSSP", "survey, delta-stepping", "width of a bucket"),),
+        views=(View("widths", "SSSP", "survey, delta-stepping", "width of a bucket"),),
         wanted=lambda plan: [graph for graph in plan.graphs if len(width_runs(plan, graph)) > 1],
         per_graph=True,
         params=lambda plan, graph: {"variants": names(width_runs(plan, graph))},
@@ -362,7 +375,7 @@ EXHIBITS = (
         views=(
             View(
                 "bandwidth",
-                "2. SSSP",
+                "SSSP",
                 "survey, bandwidth",
                 "effective bandwidth of all variants against a copy",
                 suffix="csv",

@@ -1,0 +1,128 @@
+"""Looks of variants and rivals, and the labels of logarithmic axes."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from relaxometer.cli.all_runs import load_plan
+from relaxometer.plan.models import RivalRun
+from relaxometer.problems import problem as problems
+from relaxometer.problems.variants import solver_names
+from relaxometer.report.figures import style
+from relaxometer.report.figures.looks import (
+    LOOKS,
+    RIVAL_LOOKS,
+    distinct_looks,
+    look,
+)
+from relaxometer.report.targets import swept
+from relaxometer.rivals.definition import find_rivals
+
+ROOT = Path(__file__).parents[2]
+SUITES = [None, *sorted((ROOT / "config/suites").glob("*.yaml"))]
+
+
+def test_every_variant_and_rival_that_ships_has_a_look_of_its_own():
+    for problem in problems.problem_names():
+        assert set(solver_names(problem)) <= set(LOOKS)
+    assert set(find_rivals([])) <= set(RIVAL_LOOKS)
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.stem if suite else "default")
+def test_nothing_of_a_suite_collides_in_colour_or_in_grey(suite, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    plan = load_plan([suite] if suite else [])
+    hidden = set(swept(plan))
+    for problem in problems.problem_names():
+        runs = [run for run in plan.runs.values() if run.problem == problem and run.variant not in hidden]
+        shown = {(run.variant, isinstance(run, RivalRun)) for run in runs}
+        found = distinct_looks(shown)
+        assert found == {name: look(name, rival) for name, rival in shown}, "the same in every figure"
+        assert all(name in (RIVAL_LOOKS if rival else LOOKS) for name, rival in shown)
+        assert len({one.shape for one in found.values()}) == len(shown), "shapes tell them apart in grey"
+        assert len({(one.colour, one.marker) for one in found.values()}) == len(shown)
+
+
+def test_variants_of_one_problem_never_share_a_shape_or_colour():
+    names = list(LOOKS)
+    starts = [names.index(name) for name in ("conventional", "top-down", "persistent-warp")]
+    for begin, end in zip(starts, [*starts[1:], None], strict=True):
+        of_problem = [LOOKS[name] for name in names[begin:end]]
+        assert len({one.shape for one in of_problem}) == len(of_problem)
+        assert len({one.colour for one in of_problem}) == len(of_problem)
+    assert len({one.shape for one in RIVAL_LOOKS.values()}) == len(RIVAL_LOOKS)
+    assert len({one.colour for one in RIVAL_LOOKS.values()}) == len(RIVAL_LOOKS)
+
+
+def test_a_rival_has_open_markers_and_a_variant_has_none():
+    for name in ("boost", "unheard-of"):
+        assert look(name, rival=True).points["markerfacecolor"] == "white"
+        assert look(name, rival=True) == look(name, rival=True)
+    for name in ("conventional", "near-far", "unheard-of"):
+        assert "markerfacecolor" not in look(name).points
+    assert look("boost", rival=True) != look("boost")
+
+
+def test_names_that_are_not_listed_collide_with_none():
+    some = [(f"variant-{number}", False) for number in range(9)]
+    some += [(f"rival-{number}", True) for number in range(4)]
+    listed = [(name, False) for name in LOOKS] + [(name, True) for name in RIVAL_LOOKS]
+    found = distinct_looks([*some, *listed])
+    of_own = [found[name] for name, _ in some]
+    assert len({one.shape for one in of_own}) == len(of_own)
+    assert not {one.shape for one in of_own} & {look(*one).shape for one in listed}
+    assert distinct_looks(reversed([*some, *listed])) == found
+    many = distinct_looks((f"variant-{number}", False) for number in range(30))
+    assert len({(*one.shape, str(one.dash)) for one in many.values()}) == 30
+
+
+def labels_between(low, high):
+    figure, axes = style.new_figure()
+    axes.set(yscale="log", ylim=(low, high))
+    style.plain_log(axes.yaxis)
+    figure.canvas.draw()
+    return [tick.get_text() for tick in axes.get_yticklabels() if tick.get_text()]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.93, 1.12, ["0.95", "1", "1.05", "1.1"]),
+        (0.028, 0.65, ["0.03", "0.1", "0.3"]),
+        (4.0, 45.0, ["5", "10", "20"]),
+        (0.5, 3e7, ["1", "10", "100", "1,000", "10,000", "100,000", "10⁶", "10⁷"]),
+        (1e-7, 1.0, ["0.0000001", "0.000001", "0.00001", "0.0001", "0.001", "0.01", "0.1", "1"]),
+    ],
+)
+def test_ticks_are_plain_numbers_and_neither_few_nor_many(low, high, shown):
+    labels = labels_between(low, high)
+    assert len(labels) <= style.MAX_TICKS + 1
+    assert set(labels) & set(shown)
+    assert len(labels) >= 3
+    assert not any("times" in label or "$" in label or "e" in label for label in labels)
+    assert len(set(labels)) == len(labels)
+
+
+def test_a_line_breaks_at_sizes_that_were_not_run():
+    points = [(2**14, 1.0), (2**18, 2.0), (2**20, 3.0), (2**22, 4.0)]
+    found = style.with_gaps(points, [2**14, 2**18, 2**20, 2**21, 2**22])
+    assert [np.isnan(point).all() for point in found] == [False, True, False, False, True, False]
+    assert [point for point in found if np.isfinite(point[0])] == points
+
+
+def test_sizes_are_labelled_as_powers_of_two_or_plainly():
+    for sizes, labels in (([2**14, 2**20], ["2¹⁴", "2²⁰"]), ([30, 1000], ["30", "1,000"])):
+        _, axes = style.new_figure()
+        style.size_axis(axes, sizes)
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == labels
+
+
+def test_looks_can_be_drawn():
+    figure, axes = style.new_figure()
+    for place, one in enumerate([*LOOKS.values(), *RIVAL_LOOKS.values()]):
+        style.draw_series(axes, [(1, place, place, place + 1)], one, str(place), (place, len(LOOKS)))
+    figure.canvas.draw()
+    assert len(axes.containers) == len(LOOKS) + len(RIVAL_LOOKS)
+    assert mpl.rcParams["svg.fonttype"] == "none"

@@ -1,0 +1,25 @@
+"""Write the page of every variant and rival."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from relaxometer.core.files import write_text
+from relaxometer.core.scripting import job
+from relaxometer.report.figures.names import short_names
+from relaxometer.report.figures.summary import label, ranked_table, unmarked
+from relaxometer.report.variant_pages import variant_page
+from relaxometer.results.gather import gather
+from relaxometer.results.samples import proven, with_class
+
+with job(snakemake):
+    summary = pd.read_csv(snakemake.input.summary, dtype={"version": str})
+    timings = pd.read_parquet(snakemake.input.timings)
+    table = unmarked(ranked_table(summary, timings[~timings["variant"].isin(snakemake.params.swept)]))
+    for program, file in zip(snakemake.params.programs, snakemake.output, strict=True):
+        problem, variant = program["problem"], program["variant"]
+        named = set(short_names(with_class(summary[summary["variant"] == variant])))
+        lines = table[(table["Problem"] == label(problem)) & table["Variant"].isin(named)]
+        phases = gather([Path(folder) for folder in program["folders"]], "phases.parquet").to_pandas()
+        of_problem = timings[timings["problem"] == problem]
+        write_text(variant_page(program, lines, of_problem, proven(phases, timings)), Path(file))

@@ -1,0 +1,152 @@
+"""The three sentences that open the report: who won by how much, how surely, and on which machine."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pandas as pd
+
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.figures.names import label, shown_version
+from relaxometer.report.figures.summary import rounded
+from relaxometer.report.targets import swept
+from relaxometer.results.gather import FAILURES, PROVEN
+from relaxometer.results.races import NEITHER, OURS, RIVAL, winners
+from relaxometer.results.samples import is_emulated, with_class
+
+OTHER = {OURS: RIVAL, RIVAL: OURS}
+
+NOBODY = "No program finished in real time with every answer proven right."
+ALONE = "Nobody else ran on these graphs, so nothing is compared."
+
+
+def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") -> list[str]:
+    """Return the sentences.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        The lines of ``summary.csv``.
+    timings : DataFrame
+    measured : str
+        When the runs were measured.
+    """
+    races = winners(timings)
+    lines = with_class(summary)
+    return [_outcome(races, timings), _certainty(races, lines, timings), _machine(lines, measured)]
+
+
+def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
+    """Say who won where and by how much, with preparation beside every time."""
+    if races.empty:
+        return NOBODY
+    decided = races.dropna(subset=["winner"])
+    if decided.empty:
+        return _fastest(races)
+    said = [
+        part
+        for side, who in ((OURS, "our programs"), (RIVAL, "programs of others"))
+        if (part := _wins(decided[decided["winner"] == side], side, who))
+    ]
+    ties = int((decided["winner"] == NEITHER).sum())
+    if ties:
+        said.append(f"in {ties} no difference is shown")
+    count = f"{len(decided)} races" if len(decided) > 1 else "one race"
+    return f"In {count} of our best program against the best of others, {'; '.join(said)}."
+
+
+def _wins(won: pd.DataFrame, side: str, who: str) -> str:
+    """Say how many races a side won, and describe its narrowest and its clearest win."""
+    if won.empty:
+        return ""
+    factor = won["ratio"] if side == OURS else 1 / won["ratio"]
+    ordered = won.assign(factor=factor).sort_values("factor")
+    wins = [_win(ordered.loc[place], side) for place in dict.fromkeys((ordered.index[0], ordered.index[-1]))]
+    return f"{who} won {len(won)}: {' to '.join(wins)}"
+
+
+def _win(race: pd.Series, side: str) -> str:
+    """Describe a won race."""
+    place = f"{label(race['problem'])} on {race['graph']}"
+    ends = race["ratio_low"], race["ratio_high"]
+    low, high = ends if side == OURS else (1 / ends[1], 1 / ends[0])
+    interval = f"95% interval {rounded(low)} to {rounded(high)}; " if np.isfinite(low) else ""
+    sides = f"{interval}{_side(race, side)}, against {_side(race, OTHER[side])}"
+    return f"{rounded(race['factor'])} times as fast in {place} ({sides})"
+
+
+def _side(race: pd.Series, side: str) -> str:
+    """Name the best program of a side with its time and its preparation."""
+    version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
+    prepared = rounded(race[f"{side}_prepare_ms"])
+    after = f" after {prepared} ms of preparation" if prepared else ""
+    return f"{race[side]} {version}".rstrip() + f", {rounded(race[f'{side}_ms'])} ms{after}"
+
+
+def _fastest(races: pd.DataFrame) -> str:
+    """Say which variants are the fastest on how many graphs, where one side ran alone."""
+    best = races[OURS].fillna(races[RIVAL])
+    said = []
+    for problem, names in best.groupby(races["problem"], sort=False):
+        counts = ", ".join(f"{name} on {count}" for name, count in names.value_counts().items())
+        said.append(f"{label(str(problem))}: {counts}")
+    return f"The fastest programs, by the number of graphs: {'; '.join(said)}. {ALONE}"
+
+
+def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) -> str:
+    """Say how sure the outcome is: the test, and what was proven."""
+    decided = races[races["winner"].isin((OURS, RIVAL))] if len(races) else races
+    proven = int(timings["status"].isin(PROVEN).sum())
+    said = f"{proven:,} of {len(timings):,} answers were proven right"
+    failed = int(lines["status"].isin(FAILURES).sum())
+    if failed:
+        said += f", and {failed} of {len(lines)} programs failed"
+    if decided.empty:
+        return f"{said}."
+    sources = decided["sources"]
+    over = f"{sources.min():.0f}" + (f" to {sources.max():.0f}" if sources.min() < sources.max() else "")
+    return f"A paired test over {over} common sources tells each winner from the loser; {said}."
+
+
+def _machine(lines: pd.DataFrame, measured: str) -> str:
+    """Name the devices, the day, and the kernels that were only emulated."""
+    timed = lines.dropna(subset=["device"])
+    emulated = is_emulated(timed)
+    devices = " and ".join(timed.loc[~emulated, "device"].unique()) or "no device in real time"
+    when = f", {measured}" if measured else ""
+    said = f"Measured on {devices}{when}"
+    names = timed.loc[emulated, "variant"].nunique()
+    if names:
+        said += f"; {names} GPU programs ran on an emulated device, and their times are not compared"
+    return f"{said}."
+
+
+def lead(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") -> str:
+    """Return the sentences as HTML."""
+    parts = "\n".join(f"<p>{html.escape(one)}</p>" for one in sentences(summary, timings, measured))
+    return f'<div class="lead">\n{parts}\n</div>\n'
+
+
+def _draw(inputs: Inputs) -> str:
+    hidden, lines = inputs.params["swept"], inputs.table("summary")
+    (machine,) = inputs.files("machine")
+    known = pd.read_csv(machine, header=None, index_col=0)[1]
+    measured = " to ".join(dict.fromkeys(one[:10] for one in str(known.get("Measured", "")).split(" to ")))
+    return lead(lines[~lines["variant"].isin(hidden)], inputs.searches(without=hidden), measured)
+
+
+EXHIBITS = (
+    Exhibit(
+        "lead",
+        _draw,
+        lambda *_: {
+            "summary": "results/summary.csv",
+            "timings": TIMINGS,
+            "machine": "results/tables/common/machine.csv",
+        },
+        views=(View("lead", suffix="html"),),
+        wanted=lambda plan: bool(plan.runs),
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+)

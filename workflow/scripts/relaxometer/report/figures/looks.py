@@ -1,0 +1,193 @@
+"""The colour, dash and marker of each variant and rival: the same in every figure, also in grey.
+
+Within a problem no two variants have the same marker, so figures need no colours. Relatives share the shape
+and differ in which half of it is filled. A name that is not listed here gets a look that no listed one has.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Filling = Literal["full", "top", "bottom", "left", "right", "none"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a variant or a rival is drawn in every figure.
+
+    Parameters
+    ----------
+    colour : str
+    dash : str or tuple
+        A Matplotlib line style.
+    marker : str
+    filling : {"full", "top", "bottom", "left", "right", "none"}
+        The filled part of the marker. Rivals have "none", which tells them from variants, also in print.
+    """
+
+    colour: str
+    dash: Any
+    marker: str
+    filling: Filling = "full"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the marker has no filling."""
+        return self.filling == "none"
+
+    @property
+    def shape(self) -> tuple[str, str]:
+        """What is left of the look in grey, without lines."""
+        return self.marker, self.filling
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The options of a Matplotlib line."""
+        return {"linestyle": self.dash, **self.points}
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """The options of Matplotlib markers."""
+        options: dict[str, Any] = {"color": self.colour, "marker": self.marker}
+        if self.is_open:
+            options |= {"markerfacecolor": "white", "markeredgewidth": 1.3}
+        elif self.filling != "full":
+            options |= {"fillstyle": self.filling, "markerfacecoloralt": "white"}
+            options |= {"markeredgecolor": self.colour, "markeredgewidth": 0.9}
+        return options
+
+
+SOLID, DASHED, DOTTED, DASHDOT = "-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (4, 1, 1, 1))
+LONG, DOUBLE = (0, (6, 1, 2, 1)), (0, (3, 1, 1, 1, 1, 1))
+
+LOOKS = {
+    # Shortest paths.
+    "conventional": Look("#0072B2", SOLID, "o"),
+    "selection": Look("#D55E00", DASHED, "s"),
+    "adaptive": Look("#009E73", DOTTED, "D"),
+    "adaptive-persistent": Look("#6BAF2E", DASHDOT, "D", "top"),
+    "near-far": Look("#E69F00", SOLID, "^"),
+    "tiled": Look("#CC79A7", SOLID, "h"),
+    "tiled-delta-4": Look("#A0457F", DASHED, "h", "top"),
+    "tiled-delta-32": Look("#E3A7C8", DOTTED, "h", "bottom"),
+    "phast": Look("#7F3C8D", SOLID, "*"),
+    "push-pull": Look("#56B4E9", DASHED, "X"),
+    "auto": Look("#000000", DASHDOT, "p"),
+    "delta-stepping": Look("#A5642A", LONG, "<"),
+    "dijkstra": Look("#B2182B", DOUBLE, ">"),
+    "dijkstra-cpu": Look("#404040", DASHDOT, "v"),
+    "many-sources": Look("#1B9E77", SOLID, "o", "top"),
+    "bellman-ford-queue": Look("#4D9221", SOLID, "d"),
+    "bellman-ford-queue-order-slf": Look("#80BA5A", DASHED, "d", "top"),
+    "bellman-ford-queue-order-lll": Look("#276419", DOTTED, "d", "bottom"),
+    "bellman-ford-queue-order-slf-lll": Look("#A6D96A", DASHDOT, "d", "left"),
+    "edge-bf": Look("#117733", SOLID, "P"),
+    "edge-bf-no-cache": Look("#332288", DASHED, "s", "top"),
+    "edge-bf-no-order": Look("#CC6677", DOTTED, "o", "bottom"),
+    "edge-bf-plain": Look("#882255", DASHDOT, "^", "top"),
+    "edge-bf-uint32": Look("#999933", SOLID, "P", "top"),
+    "edge-bf-uint32-four": Look("#AA4499", DASHED, "P", "bottom"),
+    "edge-bf-atomic": Look("#4477AA", DOTTED, "X", "top"),
+    "spmv-csr": Look("#BB5566", DASHDOT, "s", "bottom"),
+    "spmv-ell": Look("#DDAA33", DOUBLE, "s", "left"),
+    # Breadth-first search.
+    "top-down": Look("#0072B2", DASHED, "o"),
+    "bottom-up": Look("#D55E00", DOTTED, "s"),
+    "hybrid": Look("#009E73", SOLID, "D"),
+    "hybrid-beamer": Look("#6BAF2E", DASHED, "D", "top"),
+    "hybrid-first-neighbour": Look("#117733", DOTTED, "D", "bottom"),
+    "level-array": Look("#56B4E9", DOUBLE, "X"),
+    "cooperative": Look("#CC79A7", LONG, "P"),
+    "cooperative-on-maps": Look("#E69F00", SOLID, "^"),
+    "cooperative-ratio-0": Look("#AA4499", DASHED, "P", "top"),
+    "cooperative-ratio-0p25": Look("#882255", DOTTED, "P", "bottom"),
+    "cooperative-ratio-0p5": Look("#E3A7C8", DASHDOT, "P", "left"),
+    "hybrid-cpu": Look("#404040", DASHDOT, "v"),
+    # Dominators: kernels in colours, CPU programs in greys.
+    "persistent-warp": Look("#0072B2", SOLID, "o"),
+    "multiword": Look("#D55E00", DASHED, "s"),
+    "iterative-tree": Look("#009E73", DOTTED, "D"),
+    "iterative-tree-out-of-core": Look("#6BAF2E", DASHDOT, "D", "top"),
+    "incremental": Look("#7F3C8D", LONG, "*"),
+    "batch-warp": Look("#56B4E9", SOLID, "h"),
+    "batch-warp-replay": Look("#332288", DASHED, "h", "top"),
+    "batch-warp-streams-1": Look("#88CCEE", DOTTED, "h", "bottom"),
+    "batch-warp-streams-2": Look("#4477AA", DASHDOT, "h", "left"),
+    "batch-warp-streams-4": Look("#1F4E79", LONG, "h", "right"),
+    "batch-block": Look("#E69F00", DASHED, "X"),
+    "lengauer-tarjan": Look("#404040", DASHDOT, "v"),
+    "cooper-harvey-kennedy": Look("#707070", DASHED, "^"),
+    "semi-nca": Look("#202020", SOLID, "P"),
+}
+"""The variants of all suites. Most colours are from palettes that colour-blind readers can distinguish."""
+
+RIVAL_LOOKS = {
+    "boost": Look("#08519C", (0, (3, 1)), "o", "none"),
+    "scipy": Look("#AE017E", (0, (1, 1)), "s", "none"),
+    "igraph": Look("#525252", (0, (1.5, 1)), "<", "none"),
+    "rustworkx": Look("#A63603", (0, (5, 1, 1, 1)), ">", "none"),
+    "networkit": Look("#006D2C", (0, (2, 2)), "^", "none"),
+    "graphblas": Look("#000000", (0, (3, 1)), "D", "none"),
+    "graphblas-tuned": Look("#636363", (0, (5, 1, 1, 1)), "d", "none"),
+    "edsger": Look("#6A51A3", (0, (1, 1)), "p", "none"),
+    "routingkit": Look("#8C2D04", (0, (2, 2)), "v", "none"),
+    "cugraph": Look("#3F7F00", (0, (5, 1, 1, 1)), "h", "none"),
+    "llvm": Look("#7A0177", (0, (3, 1)), "*", "none"),
+}
+"""Rivals have dark colours, open markers and broken lines; no variant has an open marker."""
+
+SPARE_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
+SPARE_MARKERS = ("^", "o", "s", "p", "D", "v", "<", ">", "8")
+SPARE_RIVAL_COLOURS = ("#000000", "#8C2D04", "#08519C", "#006D2C", "#6A51A3", "#AE017E")
+SPARE_RIVAL_MARKERS = ("8", "H", "P", "X")
+"""For names that are not listed; variants among them have the right half of a marker filled."""
+
+DASHES = ((0, (3, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)))
+
+
+def look(name: str, rival: bool = False) -> Look:
+    """Return the look of a variant or a rival; a hash of its name decides if it is not listed."""
+    listed = (RIVAL_LOOKS if rival else LOOKS).get(name)
+    if listed:
+        return listed
+    colours, markers = (SPARE_RIVAL_COLOURS, SPARE_RIVAL_MARKERS) if rival else (SPARE_COLOURS, SPARE_MARKERS)
+    number, colour = divmod(zlib.crc32(name.encode()), len(colours))
+    number, marker = divmod(number, len(markers))
+    dash = DASHES[number % len(DASHES)]
+    return Look(colours[colour], dash, markers[marker], "none" if rival else "right")
+
+
+def distinct_looks(contestants: Iterable[tuple[str, bool]]) -> dict[str, Look]:
+    """Return looks for one figure, by name, of which no two are alike, also without their colours.
+
+    Parameters
+    ----------
+    contestants : iterable of (str, bool)
+        Names, and whether each is a rival. Listed names always have their own look. Of the others, one whose
+        marker is taken gets the next that is used least, and another dash if all are used.
+    """
+    found: dict[str, Look] = {}
+    used: Counter[Any] = Counter()
+
+    def least_used(what: Any, own: Any, all_of: tuple[Any, ...]) -> Any:
+        """Return the first of those used least, from the contestant's own on."""
+        start = all_of.index(own)
+        choice = min((*all_of[start:], *all_of[:start]), key=lambda one: used[what, one])
+        used[what, choice] += 1
+        return choice
+
+    for name, rival in sorted(set(contestants)):
+        own = look(name, rival)
+        if name in (RIVAL_LOOKS if rival else LOOKS):
+            found[name] = own
+            continue
+        marker = least_used(rival, own.marker, SPARE_RIVAL_MARKERS if rival else SPARE_MARKERS)
+        dash = least_used((rival, marker), own.dash, DASHES)
+        colours = SPARE_RIVAL_COLOURS if rival else SPARE_COLOURS
+        colour = least_used(("colour", rival, marker), own.colour, colours)
+        found[name] = replace(own, colour=colour, dash=dash, marker=marker)
+    return found

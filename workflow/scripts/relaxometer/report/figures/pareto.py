@@ -1,0 +1,161 @@
+"""Preparation against search time: which programs no other one beats in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.names import full_names, label
+from relaxometer.report.figures.style import (
+    GREY,
+    empty_figure,
+    entitle,
+    legend_below,
+    new_figure,
+    plain,
+    plain_log,
+)
+from relaxometer.report.targets import graphs_of, swept
+from relaxometer.results.gather import KEY
+from relaxometer.results.races import common_medians, finishers
+
+COLUMNS = 2
+"""Panels in a row."""
+
+PANEL_INCHES = 2.5
+ROW_INCHES = 0.2
+"""Height of a row of the legend."""
+
+NAMES_IN_A_ROW = 3
+
+LEAST_MS = 0.1
+"""A program that prepares in less is drawn here: it is ready at once, and the rest is the cost of a call."""
+
+MIN_SPAN = 10.0
+"""An axis spans at least this factor, so that noise does not look like a difference."""
+
+
+def front(preparation: Sequence[float], search: Sequence[float]) -> list[int]:
+    """Return the places of the points that no other beats, the one with the least preparation first.
+
+    A point is beaten by one that has no more preparation and no longer searches, and less of one of them.
+    """
+    best, kept = np.inf, []
+    for place in sorted(range(len(preparation)), key=lambda one: (preparation[one], search[one])):
+        if search[place] < best:
+            best = search[place]
+            kept.append(place)
+    return kept
+
+
+def points(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return preparation, median search time and name of every finisher, in real time.
+
+    Medians are over the sources that all finishers of a graph share.
+    """
+    medians = common_medians(finishers(timings))
+    prepared = timings.groupby(KEY)["prepare_ms"].first()
+    found = medians.join(prepared, on=KEY).dropna(subset=["prepare_ms"])
+    versions = timings.get("parameter_version", pd.Series(dtype=object)).groupby(timings["variant"]).first()
+    named = found.assign(version=found["variant"].map(versions))
+    return named.assign(name=full_names(named))
+
+
+def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
+    """Draw the preparation and the median search time of every program of a problem, a panel per graph."""
+    title = f"{label(problem)}: preparation against search time"
+    shown = points(timings[timings["problem"] == problem])
+    shown = shown.assign(prepare_ms=shown["prepare_ms"].clip(lower=LEAST_MS))
+    if shown.empty:
+        return empty_figure(title, "No program finished in real time with every answer proven right.")
+    graphs = list(shown["graph"].unique())
+    names = shown.drop_duplicates("variant").set_index("variant")["name"]
+    rows, entries = -(-len(graphs) // COLUMNS), -(-len(names) // NAMES_IN_A_ROW)
+    columns = min(COLUMNS, len(graphs))
+    height = PANEL_INCHES * rows + ROW_INCHES * entries + 1.1
+    figure, axes = new_figure(height, columns, rows, squeeze=False, sharex=True)
+    looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
+    panels = axes.ravel()
+    for panel, graph in zip(panels, graphs, strict=False):
+        _draw_panel(panel, shown[shown["graph"] == graph], looks)
+        panel.set_title(graph, loc="left", fontsize=9.5)
+    for panel in panels[len(graphs) :]:
+        panel.set_axis_off()
+    for panel in panels[max(0, len(graphs) - columns) : len(graphs)]:
+        panel.set_xlabel("Preparation [ms]")
+        panel.tick_params(labelbottom=True)
+    for panel in axes[:, 0]:
+        panel.set_ylabel("Median search [ms]")
+    legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, NAMES_IN_A_ROW)
+    entitle(figure, title, _finding(shown))
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> None:
+    """Draw the programs on one graph, and the front as steps behind them."""
+    best = rows.iloc[front(rows["prepare_ms"].tolist(), rows["time_ms"].tolist())]
+    axes.plot(best["prepare_ms"], best["time_ms"], drawstyle="steps-post", color=GREY, linewidth=1, zorder=1)
+    for row in rows.to_dict("records"):
+        axes.plot(
+            row["prepare_ms"],
+            row["time_ms"],
+            linestyle="none",
+            markersize=6.5,
+            **looks[row["variant"]].points,
+        )
+    axes.set(xscale="log", yscale="log")
+    axes.margins(0.12)
+    for axis, limits in ((axes.xaxis, axes.get_xlim), (axes.yaxis, axes.get_ylim)):
+        least, most = limits()
+        if most < MIN_SPAN * least:
+            middle = np.sqrt(least * most)
+            axis.set_view_interval(middle / MIN_SPAN**0.5, middle * MIN_SPAN**0.5, ignore=True)
+    plain_log(axes.xaxis, axes.yaxis)
+    axes.xaxis.set_major_formatter(FuncFormatter(_prepared))
+
+
+def _prepared(value: float, _: int) -> str:
+    """Label an axis of preparation: where all stand that are ready at once, and nothing left of there."""
+    return "" if value < 0.99 * LEAST_MS else f"≤{value:g}" if abs(value - LEAST_MS) < 1e-9 else plain(value)
+
+
+def _finding(shown: pd.DataFrame) -> str:
+    """Name the programs that are on the front of the most graphs."""
+    on_front = pd.concat(
+        [
+            rows.iloc[front(rows["prepare_ms"].tolist(), rows["time_ms"].tolist())]
+            for _, rows in shown.groupby("graph")
+        ]
+    )
+    counts = on_front["name"].value_counts()
+    graphs = shown["graph"].nunique()
+    named = ", ".join(f"{name} on {count} of {graphs}" for name, count in counts.head(4).items())
+    rest = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
+    explained = (
+        "Grey steps: the Pareto front, the programs that no other one beats in both. Log scales; lower and "
+        "further left is better. Real time only; open markers: rivals"
+    )
+    return f"{explained}\nOn the front: {named}{rest}"
+
+
+def _exhibit(problem: str) -> Exhibit:
+    return Exhibit(
+        f"{problem}-pareto",
+        lambda inputs: preparation_against_search(inputs.searches(without=inputs.params["swept"]), problem),
+        lambda *_: {"timings": TIMINGS},
+        views=(
+            View(f"{problem}-pareto", label(problem), "preparation", "against search time", caption="pareto"),
+        ),
+        wanted=lambda plan: bool(graphs_of(plan, problem)),
+        params=lambda plan, _: {"swept": swept(plan)},
+    )
+
+
+EXHIBITS = tuple(map(_exhibit, ("sssp", "bfs", "dominators")))

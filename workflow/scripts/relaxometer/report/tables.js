@@ -1,0 +1,54 @@
+// Sorting and filtering of every table of the class "sortable", without a network.
+"use strict";
+
+const NUMBER = /^[-−+]?(\d[\d,]*\.?\d*|\.\d+)(e[-+]?\d+)?/i;
+
+// The number with which a cell begins, such as 1.31 of "1.31 to 1.4" and 1234 of "1,234 ms"; else NaN.
+function leadingNumber(text) {
+    const found = NUMBER.exec(text);
+    return found ? parseFloat(found[0].replaceAll(",", "").replace("−", "-")) : NaN;
+}
+
+// Numbers come before words in either direction, and empty cells last.
+function compareCells(a, b, direction) {
+    if (!a || !b) {
+        return !a - !b;
+    }
+    const x = leadingNumber(a), y = leadingNumber(b);
+    if (Number.isNaN(x) !== Number.isNaN(y)) {
+        return Number.isNaN(x) - Number.isNaN(y);
+    }
+    return direction * (Number.isNaN(x) ? a.localeCompare(b, "en", { numeric: true }) : x - y);
+}
+
+function sortBy(table, column) {
+    const heads = [...table.tHead.rows[0].cells], head = heads[column];
+    const descending = head.getAttribute("aria-sort") === "ascending";
+    heads.forEach((one) => one.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const text = (row) => row.cells[column].textContent.trim();
+    const rows = [...table.tBodies[0].rows];
+    rows.sort((a, b) => compareCells(text(a), text(b), descending ? -1 : 1));
+    table.tBodies[0].append(...rows);
+}
+
+// Show the rows that contain every word, in whatever column; a word that begins with - must be absent.
+function filterRows(table, words, count) {
+    const rows = [...table.tBodies[0].rows];
+    for (const row of rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((word) => word.length > 1 && word[0] === "-"
+            ? !text.includes(word.slice(1)) : text.includes(word));
+    }
+    count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+    const [input, count] = document.querySelectorAll(`#${table.id}-filter input, #${table.id}-filter output`);
+    const filter = () => filterRows(table, input.value.toLowerCase().split(/\s+/).filter(Boolean), count);
+    input.addEventListener("input", filter);
+    filter();
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+        head.querySelector("button").addEventListener("click", () => sortBy(table, column));
+    });
+}

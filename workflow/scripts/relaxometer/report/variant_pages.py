@@ -1,0 +1,252 @@
+"""HTML pages of variants and rivals: what each is, its times and phases, and where it loses."""
+
+from __future__ import annotations
+
+import ast
+import html
+import os
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from relaxometer.problems.variants import solver_modules
+from relaxometer.report.figures.names import label
+from relaxometer.report.figures.summary import rounded, whole
+from relaxometer.report.pages import data_table, page, table, table_script
+from relaxometer.report.targets import folder, swept
+from relaxometer.results.races import relative_times
+from relaxometer.results.samples import EMULATED
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
+ROOT = Path(__file__).parents[4]
+
+SMALL = 0.1
+"""Phases that update at most this share of the peak are small."""
+
+EMULATED_ONLY = "It ran on the emulated device only, whose times are compared with no others."
+NOWHERE = "Nowhere: it is the fastest on every graph on which it finished in real time."
+UNFINISHED = "It did not finish on any graph in real time with every answer proven right."
+
+
+def programs(plan: Plan) -> list[dict[str, Any]]:
+    """Return what the page of each variant and rival needs of the plan, without points of sweeps.
+
+    Returns
+    -------
+    list of dict
+        With the keys ``problem, variant, parameters`` (as configured), ``folders`` (of its runs) and
+        ``about``: of a rival the lines of its definition, of a variant the ``file`` of its module.
+    """
+    hidden = set(swept(plan))
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for run in plan.runs.values():
+        if run.variant in hidden:
+            continue
+        is_rival = hasattr(run, "kind")
+        one = found.setdefault(
+            (run.problem, run.variant),
+            {
+                "problem": run.problem,
+                "variant": run.variant,
+                "parameters": {name: str(value) for name, value in run.parameters.items()},
+                "about": _of_rival(plan, run.solver) if is_rival else _of_variant(run.problem, run.solver),
+                "folders": [],
+            },
+        )
+        one["folders"].append(folder(run))
+    return list(found.values())
+
+
+def path(program: Mapping[str, Any]) -> str:
+    """Return the file of a program's page."""
+    return f"results/pages/variants/{program['problem']}-{program['variant']}.html"
+
+
+def _of_rival(plan: Plan, name: str) -> dict[str, str]:
+    definition = plan.rivals[name].definition
+    lines = {
+        "Program": definition.title,
+        "Home": definition.url,
+        "Licence": definition.licence,
+        "Citation": definition.citation,
+        "Its preparation": definition.prepares,
+    }
+    return {key: value for key, value in lines.items() if value}
+
+
+def _of_variant(problem: str, solver: str) -> dict[str, str]:
+    spec = find_spec(solver_modules(problem)[solver])
+    assert spec is not None
+    assert spec.origin, "a solver's module is a file"
+    file = Path(spec.origin)
+    return {"file": str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else os.path.relpath(file)}
+
+
+def _file(name: str) -> Path:
+    """Return a file of the repository, or else of the working directory."""
+    inside = ROOT / name
+    return inside if inside.is_file() else Path(name)
+
+
+def variant_page(
+    program: Mapping[str, Any], lines: pd.DataFrame, timings: pd.DataFrame, phases: pd.DataFrame
+) -> str:
+    """Return the page of a variant or a rival.
+
+    Parameters
+    ----------
+    program : mapping
+        One of :func:`programs`.
+    lines : DataFrame of str
+        The rows of the ranked table of its problem (:func:`relaxometer.report.figures.summary.ranked_table`).
+    timings : DataFrame
+        The gathered searches of its problem.
+    phases : DataFrame
+        Its gathered phases.
+    """
+    ours = timings[timings["variant"] == program["variant"]]
+    head, documented = _about(program["about"])
+    name = program["variant"]
+    times = lines.drop(columns=["Problem", "Variant"]).sort_values("Graph", kind="stable")
+    times = times.loc[:, [bool((times[column].astype(str) != "").any()) for column in times]]
+    parts = [
+        head,
+        "<h2>Times</h2>",
+        data_table(times, f"{name}-times"),
+        "<h2>Where it loses</h2>",
+        _losses(name, timings),
+        "<h2>Parameters</h2>",
+        _parameters(program["parameters"], documented, ours),
+        "<h2>Phases</h2>",
+        _phases(phases),
+        table_script(),
+    ]
+    return page(f"{name} ({label(program['problem'])})", "\n".join(parts))
+
+
+def _about(about: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return what a program is as HTML, and what its documentation says of its parameters."""
+    if "file" not in about:
+        return table(about.items()), {}
+    text = _file(about["file"]).read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    docstrings = {
+        one.name: ast.get_docstring(one) or "" for one in tree.body if isinstance(one, ast.ClassDef)
+    }
+    solver = docstrings.get("Solver", "")
+    first = (ast.get_docstring(tree) or "").split("\n\n")[0]
+    said = [f"<p>{_code(first)}</p>"]
+    more = solver.split("\n\n")[0]
+    if more and more != first:
+        said.append(f"<p>{_code(more)}</p>")
+    references = re.search(r"References\n-+\n(.*?)(\n\n|\Z)", solver, re.DOTALL)
+    rows = [("Source", references[1])] if references else []
+    rows.append(("Program", about["file"]))
+    kernel = Path(about["file"]).with_suffix(".cu")
+    if _file(str(kernel)).is_file():
+        rows.append(("Kernels", str(kernel)))
+    return "\n".join([*said, table(rows)]), parameter_docs(docstrings.get("Parameters", ""))
+
+
+def _code(text: str) -> str:
+    return re.sub(r"``?([^`]+)``?", r"<code>\1</code>", html.escape(text))
+
+
+def parameter_docs(docstring: str) -> dict[str, str]:
+    """Return the descriptions of parameters by their names, from a docstring in numpy's style."""
+    section = re.search(r"Parameters\n-+\n(.*)\Z", docstring, re.DOTALL)
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in section[1].splitlines() if section else ():
+        if line and not line[0].isspace():
+            names = [name.strip() for name in line.partition(":")[0].split(",")]
+        else:
+            for name in names:
+                found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+    return found
+
+
+def _parameters(given: Mapping[str, str], documented: Mapping[str, str], ours: pd.DataFrame) -> str:
+    """Return a table of the parameters: as configured, in force, and what they do."""
+    used = {
+        column.removeprefix("parameter_"): ", ".join(dict.fromkeys(ours[column].dropna().map(_value)))
+        for column in map(str, ours)
+        if column.startswith("parameter_") and ours[column].notna().any()
+    }
+    names = list(dict.fromkeys([*given, *documented, *used]))
+    if not names:
+        return "<p>It has none.</p>"
+    rows = [
+        (name, given.get(name, "default"), used.get(name, ""), documented.get(name, ""))
+        for name in names
+        if name in given or name in used or name in documented
+    ]
+    return table(rows, ("Parameter", "Configured", "In force", "What it does"))
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _losses(variant: str, timings: pd.DataFrame) -> str:
+    """Return a table of the graphs on which another program is faster, the clearest loss first."""
+    ours = timings[timings["variant"] == variant]
+    if len(ours) and (ours["device_kind"] == EMULATED).all():
+        return f"<p>{EMULATED_ONLY}</p>"
+    times = relative_times(timings)
+    mine = times[times["variant"] == variant]
+    if mine.empty:
+        return f"<p>{UNFINISHED}</p>"
+    best = times.loc[times.groupby("graph")["ratio"].idxmin()].set_index("graph")
+    slower = mine[mine["ratio"] > 1].sort_values("ratio", ascending=False)
+    rows = [
+        (
+            row["graph"],
+            f"{rounded(row['ratio'])} times as slow",
+            best.loc[row["graph"], "variant"],
+            f"{rounded(row['time_ms'])} ms against {rounded(best.loc[row['graph'], 'time_ms'])} ms",
+        )
+        for row in slower.to_dict("records")
+    ]
+    if not rows:
+        return f"<p>{NOWHERE}</p>"
+    note = (
+        f'<p class="note">It is slower than the fastest on {len(rows)} of {len(mine)} graphs. Medians over '
+        "the sources that all finishers share; whether a test shows the difference, the ranks above tell.</p>"
+    )
+    return note + table(rows, ("Graph", "Loss", "Fastest", "Medians"))
+
+
+def _phases(phases: pd.DataFrame) -> str:
+    """Return a table of the phases on each graph, from the instrumented run of its first source."""
+    if not phases["time_ms"].sum():
+        return "<p>It counts none.</p>"
+    rows = []
+    for graph, of_graph in phases.groupby("graph", sort=False):
+        one = of_graph[of_graph["source"].fillna(-1) == of_graph["source"].fillna(-1).iloc[0]]
+        small = one["updated"] <= SMALL * one["updated"].max()
+        total = one["time_ms"].sum()
+        rows.append(
+            (
+                str(graph),
+                whole(len(one)),
+                rounded(one["time_ms"].median() * 1e3),
+                rounded(one["time_ms"].max() * 1e3),
+                whole(one["updated"].max()),
+                f"{small.mean():.0%}",
+                f"{one.loc[small, 'time_ms'].sum() / total:.0%}" if total else "",
+            )
+        )
+    note = (
+        '<p class="note">One instrumented search per graph, which is never timed as a whole. Small phases '
+        "update at most a tenth of the peak.</p>"
+    )
+    head = ["Graph", "Phases", "Median phase [µs]", "Longest [µs]", "Most updated vertices"]
+    head += ["Small phases", "Their share of the time"]
+    return note + table(rows, head)
