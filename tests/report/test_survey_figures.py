@@ -123,7 +123,7 @@ class TestQueues:
         left, right = figure.axes
         assert [label.get_text() for label in left.get_xticklabels()] == ["fifo", "slf", "slf-lll"]
         medians = [np.median(spread(mean)) for mean in (12, 6, 4)]
-        np.testing.assert_allclose(dots(left), medians)
+        np.testing.assert_allclose(dots(left), medians, rtol=1e-5)
         np.testing.assert_allclose(dots(right), [4, 2, 1.2])
         for container, mean in zip(left.containers, (12, 6, 4), strict=True):
             (bars,) = container.lines[2]

@@ -24,14 +24,15 @@ class Look:
     colour : str
     dash : str or tuple
         A Matplotlib line style.
-    marker : str
+    marker : str or tuple
+        A Matplotlib marker.
     filling : {"full", "top", "bottom", "left", "right", "none"}
         The filled part of the marker. Rivals have "none", which tells them from variants, also in print.
     """
 
     colour: str
     dash: Any
-    marker: str
+    marker: Any
     filling: Filling = "full"
 
     @property
@@ -40,7 +41,7 @@ class Look:
         return self.filling == "none"
 
     @property
-    def shape(self) -> tuple[str, str]:
+    def shape(self) -> tuple[Any, str]:
         """What is left of the look in grey, without lines."""
         return self.marker, self.filling
 
@@ -136,6 +137,7 @@ RIVAL_LOOKS = {
     "edsger": Look("#6A51A3", (0, (1, 1)), "p", "none"),
     "routingkit": Look("#8C2D04", (0, (2, 2)), "v", "none"),
     "cugraph": Look("#3F7F00", (0, (5, 1, 1, 1)), "h", "none"),
+    "cugraph-f64": Look("#1B5E5A", (0, (2, 2)), "H", "none"),
     "llvm": Look("#7A0177", (0, (3, 1)), "*", "none"),
 }
 """Rivals have dark colours, open markers and broken lines; no variant has an open marker."""
@@ -143,7 +145,7 @@ RIVAL_LOOKS = {
 SPARE_COLOURS = ("#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#80BA5A", "#A5642A")
 SPARE_MARKERS = ("^", "o", "s", "p", "D", "v", "<", ">", "8")
 SPARE_RIVAL_COLOURS = ("#000000", "#8C2D04", "#08519C", "#006D2C", "#6A51A3", "#AE017E")
-SPARE_RIVAL_MARKERS = ("8", "H", "P", "X")
+SPARE_RIVAL_MARKERS = ("8", (4, 1, 0), "P", "X")
 """For names that are not listed; variants among them have the right half of a marker filled."""
 
 DASHES = ((0, (3, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)))
