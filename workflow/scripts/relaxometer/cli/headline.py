@@ -1,4 +1,4 @@
-"""Draw the README's figure from the results of fast-sssp: ``python -m relaxometer.cli.headline``."""
+"""Draw the README's figure from the results of the suite rivals: ``python -m relaxometer.cli.headline``."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from relaxometer.report.findings import Data
 
 RESULTS = Path(__file__).parents[4] / "docs/results"
 
-GRAPHS = ["usa-ny", "kanto-like", "rmat-22-d32"]
-VARIANTS = ["phast", "push-pull", "tiled", "near-far", "adaptive", "adaptive-persistent", "dijkstra-cpu"]
+RACES = {
+    ("sssp", "usa-ny"): ["phast", "tiled", "wasp", "near-far", "gap", "adds", "routingkit", "dijkstra-cpu"],
+    ("sssp", "usa-ne-topology"): ["phast", "tiled", "wasp", "gap", "adds", "near-far"],
+    ("bfs", "usa-ny"): ["blest", "hybrid", "gap", "gswitch", "hybrid-cpu", "cugraph"],
+}
+"""Problem and graph of each panel, and the programs in it."""
 
 
 def headline(suite: Path) -> pd.DataFrame:
-    """Return the rows of a suite's ``summary.csv`` in the figure, with their preparation.
-
-    They are of three kinds of graphs, without sweeps.
-    """
+    """Return the rows of a suite's ``summary.csv`` in the figure, in the order of `RACES`."""
     data = Data(suite)
-    kept = data.rows("summary.csv", graph=GRAPHS, variant=VARIANTS)
-    kept = kept.sort_values("graph", key=lambda graphs: graphs.map(GRAPHS.index), kind="stable")
-    keys = zip(kept["graph"], kept["variant"], strict=True)
-    prepared = [data.preparation(graph, variant) for graph, variant in keys]
-    return kept.assign(prepare_ms=prepared)
+    rows = [
+        data.rows("summary.csv", problem=problem, graph=graph, variant=programs)
+        for (problem, graph), programs in RACES.items()
+    ]
+    return pd.concat(rows, ignore_index=True)
 
 
 def main() -> None:
     """Draw the figure into ``docs/results``."""
-    style.save(times_and_preparation(headline(RESULTS / "fast-sssp")), RESULTS / "headline.svg")
+    style.save(times_and_preparation(headline(RESULTS / "rivals")), RESULTS / "headline.svg")
 
 
 if __name__ == "__main__":

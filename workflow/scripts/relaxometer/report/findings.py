@@ -283,9 +283,12 @@ class Data:
     def _best(self, graph: str, variants: Sequence[str], file: str) -> float:
         return float(self.rows(file, graph=graph, variant=list(variants))["median_ms"].min())
 
-    def table(self, file: str, columns: Mapping[str, str] | None = None, **where: Any) -> str:
-        """Return the rows of a CSV file as a table; `columns` maps its columns to headings."""
+    def table(
+        self, file: str, columns: Mapping[str, str] | None = None, order: str | None = None, **where: Any
+    ) -> str:
+        """Return the rows of a CSV file as a table; `columns` maps its columns to headings, `order` sorts."""
         rows = self.rows(file, **where)
+        rows = rows.sort_values(order, kind="stable") if order else rows
         chosen = rows[list(columns)].rename(columns=dict(columns)) if columns else rows
         return markdown(chosen.map(_cell))
 
@@ -328,8 +331,14 @@ class Data:
         )
 
     def context(self, key: str) -> Any:
-        """Return an entry that all runs of ``context.json`` share."""
-        return json.loads((self.folder / "context.json").read_text(encoding="utf-8"))["common"][key]
+        """Return an entry of ``context.json`` that all runs share, or all that have it."""
+        context = json.loads((self.folder / "context.json").read_text(encoding="utf-8"))
+        if key in context["common"]:
+            return context["common"][key]
+        values = {run[key] for run in context["runs"] if key in run}
+        if len(values) != 1:
+            raise KeyError(key)
+        return values.pop()
 
     def parts(self, *rows: Sequence[str]) -> str:
         """Return the table of how a page was measured, with the GPU, its driver and the files beside it."""

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from relaxometer.report.figures.looks import distinct_looks
-from relaxometer.report.figures.names import full_names
+from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import (
     FAINT,
     GREY,
@@ -22,28 +22,33 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import rounded
 from relaxometer.results.samples import with_class
 
-TITLE = "Median time of a shortest-path tree, and of its preparation"
+TITLE = "Median time of a search, and of its preparation"
+LEAST_MS = 0.1
+"""Shorter preparations are none."""
 ROW_INCHES = 0.25
 
 
 def times_and_preparation(summary: pd.DataFrame) -> Figure:
-    """Draw the median time of each variant beside its preparation, one panel per graph.
+    """Draw the median time of each variant beside its preparation, one panel per problem and graph.
 
     Parameters
     ----------
     summary : DataFrame
-        Lines of ``summary.csv`` with ``prepare_ms``; all have a time. Graphs keep their order.
+        Lines of ``summary.csv``; all have a time. Problems and graphs keep their order.
     """
     lines = with_class(summary)
     lines = lines.assign(name=full_names(lines))
     looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
-    panels = [(graph, rows.sort_values("median_ms")) for graph, rows in lines.groupby("graph", sort=False)]
+    races = lines.groupby(["problem", "graph"], sort=False)
+    panels = [
+        (f"{label(problem)} on {graph}", rows.sort_values("median_ms")) for (problem, graph), rows in races
+    ]
     heights = [len(rows) + 1.3 for _, rows in panels]
     figure, axes = new_figure(
         ROW_INCHES * sum(heights) + 1.8, 1, len(panels), squeeze=False, sharex=True, height_ratios=heights
     )
-    for panel, (graph, rows) in zip(axes[:, 0], panels, strict=True):
-        panel.set_title(graph, loc="left", fontsize=9.5)
+    for panel, (race, rows) in zip(axes[:, 0], panels, strict=True):
+        panel.set_title(race, loc="left", fontsize=9.5)
         for y, (_, line) in enumerate(rows.iterrows()):
             _draw_row(panel, y, line, looks[line["variant"]].points)
         panel.set_yticks(range(len(rows)), rows["name"])
@@ -53,7 +58,7 @@ def times_and_preparation(summary: pd.DataFrame) -> Figure:
     plain_log(axes[-1, 0].xaxis)
     axes[-1, 0].set_xlabel("Time [ms]")
     _explain(axes[0, 0])
-    entitle(figure, TITLE, "Preparation is done once per graph. Log scale; lower is better.")
+    entitle(figure, TITLE, "Open markers: rivals. Preparation is done once per graph. Lower is better.")
     return figure
 
 
@@ -61,7 +66,7 @@ def _draw_row(axes: Axes, y: int, line: pd.Series, points: dict[str, Any]) -> No
     """Draw a search, its preparation if it is known, and a line between the two."""
     search, preparation = line["median_ms"], line["prepare_ms"]
     axes.plot(search, y, linestyle="", markersize=5.5, zorder=3, **points)
-    if pd.isna(preparation):
+    if pd.isna(preparation) or preparation < LEAST_MS:
         annotate(axes, rounded(search), (search, y), (7, 0), va="center")
         return
     axes.plot([search, preparation], [y, y], color=FAINT, linewidth=1, zorder=1)
