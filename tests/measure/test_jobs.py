@@ -17,27 +17,29 @@ GRAPH = sample_graphs()["grid"]
 TIMING = Timing(repetitions=2, rounds=2, warmup=0)
 
 
-def run_of(solver):
-    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=TIMING)
+def run_of(solver, timing=TIMING):
+    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=timing)
 
 
-def measured(folder, solver):
+def measured(folder, solver, timing=TIMING):
     """Make two rounds; return the folder of each and the statuses of the second."""
     second = folder / "rounds/2"
-    jobs.run_variant(run_of(solver), GRAPH, np.array([7]), "host", folder)
-    return [folder, second], jobs.run_variant(run_of(solver), GRAPH, np.array([7]), "host", second, 2)
+    what = run_of(solver, timing), GRAPH, np.array([7]), "host"
+    jobs.run_variant(*what, folder)
+    return [folder, second], jobs.run_variant(*what, second, 2)
 
 
-def test_two_rounds_are_gathered(tmp_path):
-    folders, statuses = measured(tmp_path, "dijkstra-cpu")
+@pytest.mark.parametrize("solver", ["dijkstra-cpu", "conventional"])
+def test_two_rounds_are_gathered(tmp_path, solver):
+    folders, statuses = measured(tmp_path, solver)
     assert statuses == {"ok"}
     for file in ("runs.parquet", "certificates.parquet"):
         rows = gather(folders, file).to_pylist()
         assert [(row["round"], row["repetition"]) for row in rows] == [(1, 0), (2, 1)]
 
 
-def test_a_round_after_an_emulated_one_is_empty(tmp_path):
-    folders, statuses = measured(tmp_path, "conventional")
+def test_a_round_after_an_emulated_one_is_empty_unless_asked_for(tmp_path):
+    folders, statuses = measured(tmp_path, "conventional", Timing(repetitions=2, warmup=0))
     assert statuses == {"not measured"}
     context = json.loads((folders[1] / "context.json").read_text(encoding="utf-8"))
     assert context["not_measured"] == "times of the emulated device mean nothing"

@@ -108,7 +108,10 @@ def _sources(run: Run, drawn: npt.NDArray[np.int64] | None) -> npt.NDArray[np.in
 
 
 def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
-    """Return an empty further round if the first has failed or was emulated; UserError if there is none."""
+    """Return an empty further round if it is not to be measured; UserError if there is no first one.
+
+    It is not if the first has failed, or was emulated and the configuration does not ask for rounds.
+    """
     if number == 1:
         return None
     context = _first_context(folder)
@@ -116,7 +119,7 @@ def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
     kind, name = context["device_kind"], context["device"]
     if failed := statuses - PROVEN:
         return not_measured(run, kind, name, number, f"the first round: {', '.join(sorted(failed))}")
-    if kind == "host":
+    if number > run.timing.processes(emulated=kind == "host"):
         return not_measured(run, kind, name, number, "times of the emulated device mean nothing")
     return None
 

@@ -240,8 +240,7 @@ class _Job:
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
-        passes = run.timing.passes
-        self._repetitions = range((number - 1) * passes, number * passes)
+        self._repetitions = self._passes(number, emulated=False)
         self._fixed: dict[str, float] = {}
         self._unproven: list[Search] = []
         self._result = Measurement(number)
@@ -287,6 +286,11 @@ class _Job:
         self._result.context = {**found, **environment(), "run": self._run.model_dump()}
         return self._result
 
+    def _passes(self, number: int, *, emulated: bool) -> range:
+        """Return the numbers of the passes of a round."""
+        passes = self._run.timing.passes(emulated=emulated)
+        return range((number - 1) * passes, number * passes)
+
     def _prepare(self) -> None:
         begun = self._contestant.begin()
         context = self._result.context
@@ -295,8 +299,7 @@ class _Job:
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
         if begun.emulated:
-            # Its times mean nothing, so there is no other round.
-            self._repetitions = range(self._run.timing.repetitions)
+            self._repetitions = self._passes(self._result.round, emulated=True)
         prepared = self._contestant.prepare()
         context["parameters"] = prepared.resolved
         self._fixed = {"upload_ms": prepared.upload_ms, "prepare_ms": prepared.prepare_ms}

@@ -139,11 +139,11 @@ class Plan:
     def rounds(self, run: Run) -> list[int]:
         """Return the numbers of the rounds in which a run is measured.
 
-        An emulated variant has one: its times mean nothing. One that is emulated although a GPU may be there
-        has its further rounds left empty (`measure/jobs.py`).
+        An emulated variant has one, since its times mean nothing, unless the configuration asks for more. If
+        it is emulated although a GPU may be there, its further rounds are left empty (`measure/jobs.py`).
         """
         emulated = not isinstance(run, RivalRun) and self._emulates and not _runs_on_cpu(run)
-        numbers = range(1, 2 if emulated else run.timing.rounds + 1)
+        numbers = range(1, run.timing.processes(emulated=emulated) + 1)
         return [number for number in numbers if job_name(run, number) not in self._left_out]
 
     @property
@@ -382,10 +382,11 @@ class Plan:
     def _check_searches(self, timing: Timing, key: str) -> None:
         """Raise UserError if a run would have too many searches."""
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
-        if sources * timing.passes * timing.rounds > MAX_SEARCHES:
+        rounds = timing.processes(emulated=False)
+        if sources * timing.passes(emulated=False) * rounds > MAX_SEARCHES:
             raise UserError(
                 f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions in "
-                f"{timing.rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
+                f"{rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
                 "keeps"
             )
 
