@@ -6,6 +6,7 @@ proves, and neither sees the other. This process opens no device.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import sys
@@ -30,6 +31,7 @@ from relaxometer.core.supervision import Child, ChildDied
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.proofs import Search, serve_proofs
+from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import Run
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
@@ -39,9 +41,15 @@ MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_P
 """Limit on the answers kept; beyond it the contestant waits while they are proven."""
 
 WARM_BELOW_MS = 5.0
-"""A search follows an untimed one from the source before if that one took less than this.
+"""A search follows an untimed one, from another vertex, if the search before it took less than this.
 
 Between two searches an answer moves to another process, after which a search takes 0.03 ms longer on a GPU.
+"""
+
+WARMED_ON = 8
+"""Untimed searches are from this many vertices in turn, none of which is timed.
+
+Whoever remembers the answers of untimed searches gains nothing by that.
 """
 
 MAX_REASON = 1000
@@ -241,6 +249,8 @@ class _Job:
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
         self._repetitions = self._passes(number, emulated=False)
+        untimed = untimed_vertices(graph, sources, WARMED_ON) if isinstance(graph, Graph) else [0]
+        self._untimed = itertools.cycle(untimed)
         self._fixed: dict[str, float] = {}
         self._unproven: list[Search] = []
         self._result = Measurement(number)
@@ -314,21 +324,23 @@ class _Job:
     def _make_passes(self) -> None:
         timing = self._run.timing
         self._contestant.extend()
-        for source in np.resize(self._sources, timing.warmup).tolist():
-            self._contestant.warm_up(self._root(source))
+        for _ in range(timing.warmup):
+            self._warm_up()
         progress = Progress(f"{self._what}: searches", len(self._repetitions) * len(self._sources))
         begin = time.monotonic()
-        before = self._sources[-1]
         for repetition in self._repetitions:
             is_first = repetition == self._repetitions.start
             if not is_first and timing.enough_s and time.monotonic() > begin + timing.enough_s:
                 break
             for source in self._sources:
                 if self._is_short():
-                    self._contestant.warm_up(self._root(before))
+                    self._warm_up()
                 self._search(source, repetition)
-                before = source
                 progress.step()
+
+    def _warm_up(self) -> None:
+        """Have a search made that does not count."""
+        self._contestant.warm_up(self._root(next(self._untimed)))
 
     def _is_short(self) -> bool:
         """Return whether the last search took less than `WARM_BELOW_MS`, unless no warm-up is wanted."""
@@ -358,7 +370,7 @@ class _Job:
         if sum(search.nbytes for search in self._unproven) > MAX_UNPROVEN_BYTES:
             self.prove()
             # The GPU has worked for another process.
-            self._contestant.warm_up(self._root(source))
+            self._warm_up()
             self._contestant.extend()
 
     def _settle(self, search: Search, proof: dict[str, Any]) -> None:
