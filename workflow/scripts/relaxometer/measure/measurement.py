@@ -32,10 +32,10 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.proofs import Search, serve_proofs
 from relaxometer.measure.sources import untimed_vertices
-from relaxometer.plan.models import Run
+from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
-from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
+from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, TOO_LONG, certificates_schema
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
 """Limit on the answers kept; beyond it the contestant waits while they are proven."""
@@ -382,7 +382,7 @@ class _Job:
         key = self._key(search.row["source"], search.row["repetition"])
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
-        status, reason = _status(search.overflowed, certificate)
+        status, reason = _status(search.overflowed, certificate, is_rival=isinstance(self._run, RivalRun))
         if changed:
             status, reason = "invalid", f"changed the graph: {changed}"
         search.row |= proof
@@ -432,10 +432,14 @@ class _Job:
                     self._result.runs.append(row)
 
 
-def _status(overflowed: bool, certificate: Certificate) -> tuple[str, str]:
-    """Return the status of an answer's row, and the reason where it is not ok."""
+def _status(overflowed: bool, certificate: Certificate, *, is_rival: bool) -> tuple[str, str]:
+    """Return the status of an answer's row, and the reason where it is not ok.
+
+    A variant overflows on detours, too, and the answer is right. The answer of a rival has a length that is
+    none, and the proof saw "not reached" there.
+    """
     if certificate.holds:
-        return "ok", ""
-    if overflowed and certificate.violations["left_out"]:
+        return ("invalid", TOO_LONG) if overflowed and is_rival else ("ok", "")
+    if overflowed and certificate.violations.get("left_out"):
         return "error", OVERFLOW
     return "invalid", certificate.reason

@@ -191,7 +191,7 @@ class _Contestant:
             columns, overflowed = read_answer(folder, self._given, self._entrant.graph.n_vertices)
         except Unfit as error:
             raise Failed(error.status, str(error)) from None
-        return columns, overflowed and "left_out" in self._problem.rules
+        return columns, overflowed
 
     def _completed(
         self, columns: dict[str, npt.NDArray[Any]], source: int | None
