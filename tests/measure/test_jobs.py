@@ -9,8 +9,11 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.measure import jobs
+from relaxometer.measure.measurement import not_measured
 from relaxometer.plan.models import RivalRun, Run, Timing
 from relaxometer.results.gather import gather
+from relaxometer.rivals.definition import find_rivals
+from relaxometer.rivals.installation import Installed, write_installation
 from sample_graphs import sample_graphs
 
 GRAPH = sample_graphs()["grid"]
@@ -55,6 +58,23 @@ def test_rows_from_before_there_were_rounds_are_of_the_first(tmp_path):
     table = gather(folders, "runs.parquet")
     assert table["round"].to_pylist() == [1, 2]
     assert table.schema.field("round").type == pa.int32()
+
+
+@pytest.mark.parametrize("written", [Installed(["of the other machine"]), "no network"])
+def test_how_a_rival_starts_is_asked_where_it_runs(tmp_path, monkeypatch, written):
+    file, started = tmp_path / "cugraph.json", []
+    write_installation(written, file)
+
+    def measure_rival(run, rival, start, graph, *what):
+        started.append(start)
+        return not_measured(run, "cuda", "d", 1, "a test")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs, "installation", lambda rival, command: "it needs an NVIDIA GPU")
+    monkeypatch.setattr(jobs, "measure_rival", measure_rival)
+    run = RivalRun(**{**run_of("cugraph").model_dump(), "kind": "gpu"})
+    jobs.run_rival(run, find_rivals([])["cugraph"], str(file), GRAPH, np.array([7]), "host", tmp_path)
+    assert started == ["no network" if written == "no network" else "it needs an NVIDIA GPU"]
 
 
 def test_a_round_without_a_first_one_is_a_line(tmp_path):

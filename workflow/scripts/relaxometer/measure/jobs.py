@@ -85,7 +85,8 @@ def run_rival(
     run : RivalRun
     rival : Rival
     installed : str or None
-        The file that says how to start it; None if ``run.command`` does.
+        The file that says whether it is absent; None if ``run.command`` starts it. How to start it is asked
+        here, since another machine may have written the file.
     graph, drawn, device, folder, number
         As there.
     """
@@ -94,7 +95,8 @@ def run_rival(
     if number > 1:
         run = _as_tuned(run, folder)
     exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
-    start = read_installation(Path(installed)) if installed else installation(rival, run.command)
+    found = read_installation(Path(installed)) if installed else None
+    start = found if isinstance(found, str) else installation(rival, run.command)
     what = run, rival, start, graph, exchange, _sources(run, drawn), device, number
     return _written(measure_rival(*what), run, folder)
 
