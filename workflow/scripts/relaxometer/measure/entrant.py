@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.errors import quoted
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.clocks import Span
@@ -31,9 +31,6 @@ THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
 
 OWN = {"PYTHONPATH", "PYTHONHOME"}
 """Variables of our own environment that an adapter must not see."""
-
-MAX_COMBINATIONS = 64
-"""Limit on the combinations of values that are tried to tune a rival."""
 
 TUNED_ON = 2
 """Sources on which a rival is tuned."""
@@ -191,11 +188,6 @@ class Entrant:
         if not tune:
             return given
         combinations = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
-        if len(combinations) > MAX_COMBINATIONS:
-            raise UserError(
-                f"{self.run.problem}.rivals.{self.run.variant}: tune has {len(combinations)} combinations "
-                f"of values, at most {MAX_COMBINATIONS}"
-            )
         others: list[int | None] = [None]
         if sources is not None and isinstance(self.graph, Graph):
             others = [*untimed_vertices(self.graph, sources, TUNED_ON)]

@@ -24,6 +24,9 @@ from relaxometer.problems.variants import load_solver
 MAX_SEARCHES = 100_000
 """Limit of the timed searches of a run, all of whose samples are in memory at its end."""
 
+MAX_COMBINATIONS = 64
+"""Limit on the combinations of values that are tried to tune a rival."""
+
 DEFAULT_ROUNDS = 2
 """Rounds of what runs in real time."""
 
@@ -113,7 +116,7 @@ class Variant(Section):
     model_config = ConfigDict(extra="allow")
 
     solver: Name | None = None
-    graphs: list[Name] | None = None
+    graphs: Annotated[list[Name], Field(min_length=1)] | None = None
     timing: TimingOverride = TimingOverride()
 
     @model_validator(mode="before")
@@ -151,7 +154,7 @@ class RivalEntry(Section):
     command: Annotated[str, Field(min_length=1)] | None = None
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     tune: dict[str, Annotated[list[Any], Field(min_length=1, max_length=16)]] = {}
-    graphs: list[Name] | None = None
+    graphs: Annotated[list[Name], Field(min_length=1)] | None = None
     timing: TimingOverride = TimingOverride()
 
 
