@@ -191,6 +191,17 @@ talk(Cheat, done=done)
     assert "ms where our clock says " in reason
 
 
+def test_a_lie_about_an_unproven_search(tmp_path):
+    problems = {"sssp": {"answers": []}}
+    result = watched_race(tmp_path, 'talk(Slow, done="done 0.001\\n")', problems=problems)
+    status, reason = only(result)
+    assert status == "unproven"
+    assert "; it says 0.001 ms where our clock says " in reason
+    assert all(row["time_ms"] == row["clock_ms"] >= MS for row in result.runs)
+    result = watched_race(tmp_path, "serve(Slow)", problems=problems)
+    assert only(result) == ("unproven", "it gives no answer that could be proven")
+
+
 def test_more_time_is_reported_than_our_clock_saw(tmp_path):
     result = watched_race(tmp_path, 'talk(Slow, done="done 300\\n")')
     assert disputed(result).startswith("it says 300 ms, more than the ")
