@@ -26,7 +26,8 @@ rule gather_timings:
 
 rule summarise_runs:
     input:
-        "results/timings.parquet",
+        timings="results/timings.parquet",
+        graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
     output:
         report(
             "results/summary.csv",
