@@ -15,6 +15,7 @@ from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.sweeps import expand
 from relaxometer.problems.variants import solver_names
+from relaxometer.results.statistics import FEWEST
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/datasets.yaml"
@@ -179,6 +180,12 @@ def test_a_variant_may_have_rounds_of_its_own_on_the_emulated_device():
     config = {"device": "host", "sssp": {"graphs": ["rome99"], "variants": own}}
     found = [(run.variant, number) for run, number in Plan(config, REGISTRY).processes]
     assert found == [("tiled", 1), ("conventional", 1), ("tiled", 2)]
+
+
+def test_dominators_have_samples_enough_for_an_interval():
+    runs = load_plan([Path("config/suites/dominators.yaml")]).runs.values()
+    assert {run.timing.sources for run in runs} == {1}
+    assert all(run.timing.passes(emulated=False) * 2 >= FEWEST for run in runs)
 
 
 def test_the_suite_of_the_a_a_test_measures_emulated_kernels_twice():
