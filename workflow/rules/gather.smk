@@ -181,6 +181,11 @@ rule merge_contexts:
         "../envs/relaxometer.yaml"
     params:
         config=PLAN.config.model_dump(),
+        rivals={
+            run.solver: PLAN.rivals[run.solver].credits
+            for run in PLAN.runs.values()
+            if isinstance(run, RivalRun)
+        },
         code=code_hash("results.contexts", "report.provenance"),
     script:
         "../scripts/merge_contexts.py"

@@ -113,7 +113,7 @@ class Definition(Section):
         ``adapter.py`` or ``adapter.cpp``. None: the configuration's `command` starts it.
     problems : dict of str to Solves
     weights : {"uint32", "float32", "float64"}
-        Type in which it computes.
+        Type in which it computes, for the report.
     prepares : str, optional
         Its preparation, described for the report.
     parameters : dict of str to Parameter
@@ -176,6 +176,14 @@ class Rival:
         own = [path for path in self.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         helper = {"adapter.py": "rival.py", "adapter.cpp": "rival.hpp"}.get(self.definition.adapter or "")
         return sorted(own) + ([HELPERS / helper] if helper else [])
+
+    @property
+    def credits(self) -> dict[str, str | None]:
+        """Entries of its definition that the report shows."""
+        told: dict[str, str | None] = self.definition.model_dump(
+            include={"title", "url", "licence", "citation", "weights", "prepares"}
+        )
+        return told
 
     @property
     def code(self) -> str:
