@@ -147,7 +147,8 @@ def summarise(
         Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
         answer was proven right.
     """
-    frame = with_processes(timings.to_pandas())
+    # The gathered file of no run has no column but the key.
+    frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()
     lines = [
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)
