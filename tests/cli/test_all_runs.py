@@ -86,7 +86,7 @@ def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(fol
 def test_each_graph_has_all_rounds_in_mirrored_order(folder):
     overlay = {
         **OVERLAY,
-        "timing": {"sources": 1, "repetitions": 1, "rounds": 2, "warmup": 0},
+        "timing": {"sources": 1, "repetitions": 1, "warmup": 0},
         "datasets": {**OVERLAY["datasets"], "other": {**OVERLAY["datasets"]["small-grid"], "seed": 2}},
         "sssp": {
             "graphs": ["small-grid", "other"],

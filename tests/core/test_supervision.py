@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,37 @@ def test_the_deadline_kills_the_child_and_all_that_it_started():
             child.ask(0.1, go=True)
     time.sleep(0.1)
     assert not is_alive(grandchild)
+
+
+def start_elsewhere(link):
+    """Start a process in a session of its own, whose parent ends at once, and one that leaves its group."""
+    lost = subprocess.run(["setsid", "sh", "-c", "sleep 600 >/dev/null & echo $!"], stdout=subprocess.PIPE)
+    link.reply(pids=[int(lost.stdout), subprocess.Popen(["sleep", "600"], start_new_session=True).pid])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
+@pytest.mark.parametrize("ends", ["well", "at its deadline", "with an error"])
+def test_processes_that_left_the_group_are_killed_too(ends):
+    bystander = subprocess.Popen(["sleep", "600"])
+
+    def serve(link):
+        start_elsewhere(link)
+        for _ in link.requests():
+            time.sleep(600)
+
+    with suppress(DeadlinePassed, ZeroDivisionError), Child(serve) as child:
+        with Child(echo) as other:  # as the proof while the contestant lives
+            pids = child.ask(60)["pids"]
+            assert other.ask(60, a=1) == {"a": 1}
+        assert all(map(is_alive, pids))
+        if ends == "at its deadline":
+            child.ask(0.1, go=True)
+        elif ends == "with an error":
+            raise ZeroDivisionError
+    assert not any(map(is_alive, pids))
+    assert is_alive(bystander.pid)
+    bystander.kill()
+    bystander.wait()
 
 
 def test_a_reply_cut_in_the_middle_does_not_hang():

@@ -9,35 +9,40 @@ import pytest
 
 from relaxometer.core.errors import UserError
 from relaxometer.measure import jobs
+from relaxometer.measure.measurement import not_measured
 from relaxometer.plan.models import RivalRun, Run, Timing
 from relaxometer.results.gather import gather
+from relaxometer.rivals.definition import find_rivals
+from relaxometer.rivals.installation import Installed, write_installation
 from sample_graphs import sample_graphs
 
 GRAPH = sample_graphs()["grid"]
 TIMING = Timing(repetitions=2, rounds=2, warmup=0)
 
 
-def run_of(solver):
-    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=TIMING)
+def run_of(solver, timing=TIMING):
+    return Run(problem="sssp", graph="grid", variant="v", solver=solver, parameters={}, timing=timing)
 
 
-def measured(folder, solver):
+def measured(folder, solver, timing=TIMING):
     """Make two rounds; return the folder of each and the statuses of the second."""
     second = folder / "rounds/2"
-    jobs.run_variant(run_of(solver), GRAPH, np.array([7]), "host", folder)
-    return [folder, second], jobs.run_variant(run_of(solver), GRAPH, np.array([7]), "host", second, 2)
+    what = run_of(solver, timing), GRAPH, np.array([7]), "host"
+    jobs.run_variant(*what, folder)
+    return [folder, second], jobs.run_variant(*what, second, 2)
 
 
-def test_two_rounds_are_gathered(tmp_path):
-    folders, statuses = measured(tmp_path, "dijkstra-cpu")
+@pytest.mark.parametrize("solver", ["dijkstra-cpu", "conventional"])
+def test_two_rounds_are_gathered(tmp_path, solver):
+    folders, statuses = measured(tmp_path, solver)
     assert statuses == {"ok"}
     for file in ("runs.parquet", "certificates.parquet"):
         rows = gather(folders, file).to_pylist()
         assert [(row["round"], row["repetition"]) for row in rows] == [(1, 0), (2, 1)]
 
 
-def test_a_round_after_an_emulated_one_is_empty(tmp_path):
-    folders, statuses = measured(tmp_path, "conventional")
+def test_a_round_after_an_emulated_one_is_empty_unless_asked_for(tmp_path):
+    folders, statuses = measured(tmp_path, "conventional", Timing(repetitions=2, warmup=0))
     assert statuses == {"not measured"}
     context = json.loads((folders[1] / "context.json").read_text(encoding="utf-8"))
     assert context["not_measured"] == "times of the emulated device mean nothing"
@@ -53,6 +58,23 @@ def test_rows_from_before_there_were_rounds_are_of_the_first(tmp_path):
     table = gather(folders, "runs.parquet")
     assert table["round"].to_pylist() == [1, 2]
     assert table.schema.field("round").type == pa.int32()
+
+
+@pytest.mark.parametrize("written", [Installed(["of the other machine"]), "no network"])
+def test_how_a_rival_starts_is_asked_where_it_runs(tmp_path, monkeypatch, written):
+    file, started = tmp_path / "cugraph.json", []
+    write_installation(written, file)
+
+    def measure_rival(run, rival, start, graph, *what):
+        started.append(start)
+        return not_measured(run, "cuda", "d", 1, "a test")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs, "installation", lambda rival, command: "it needs an NVIDIA GPU")
+    monkeypatch.setattr(jobs, "measure_rival", measure_rival)
+    run = RivalRun(**{**run_of("cugraph").model_dump(), "kind": "gpu"})
+    jobs.run_rival(run, find_rivals([])["cugraph"], str(file), GRAPH, np.array([7]), "host", tmp_path)
+    assert started == ["no network" if written == "no network" else "it needs an NVIDIA GPU"]
 
 
 def test_a_round_without_a_first_one_is_a_line(tmp_path):

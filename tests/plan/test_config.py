@@ -15,6 +15,7 @@ from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.sweeps import expand
 from relaxometer.problems.variants import solver_names
+from relaxometer.results.statistics import FEWEST
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/datasets.yaml"
@@ -136,7 +137,7 @@ def test_a_variants_own_timing_overrides_the_common_one():
 def processes(device, *, gpu, **timing):
     config = {
         "device": device,
-        "timing": {"rounds": 3, **timing},
+        "timing": timing,
         "sssp": {
             "graphs": ["kanto-highways", "rome99"],
             "variants": {
@@ -156,41 +157,66 @@ EMULATED, ONCE, RIVAL = ("tiled", "rome99"), ("once", "rome99"), ("cugraph", "ro
 
 
 def test_each_round_is_the_mirror_image_of_the_one_before():
-    _, found = processes("cuda", gpu=True)
+    _, found = processes("cuda", gpu=True, rounds=3)
     assert found == [
         *((*one, 1) for one in (EMULATED, A, B, ONCE, RIVAL)),
         *((*one, 2) for one in (RIVAL, B, A, EMULATED)),
         *((*one, 3) for one in (EMULATED, A, B, RIVAL)),
     ]
-    assert processes("auto", gpu=True)[1] == found
+    assert processes("auto", gpu=True, rounds=3)[1] == found
 
 
 @pytest.mark.parametrize(("kind", "gpu"), [("host", True), ("auto", False)])
-def test_emulated_variants_have_one_round(kind, gpu):
+def test_emulated_variants_have_one_round_unless_more_are_asked_for(kind, gpu):
+    first = [(*one, 1) for one in (EMULATED, A, B, ONCE, RIVAL)]
     _, found = processes(kind, gpu=gpu)
-    assert found == [
-        *((*one, 1) for one in (EMULATED, A, B, ONCE, RIVAL)),
-        *((*one, 2) for one in (RIVAL, B, A)),
-        *((*one, 3) for one in (A, B, RIVAL)),
-    ]
+    assert found == [*first, *((*one, 2) for one in (RIVAL, B, A))]
+    _, found = processes(kind, gpu=gpu, rounds=2)
+    assert found == [*first, *((*one, 2) for one in (RIVAL, B, A, EMULATED))]
+
+
+def test_a_variant_may_have_rounds_of_its_own_on_the_emulated_device():
+    own = {"tiled": {"timing": {"rounds": 2}}, "conventional": {}}
+    config = {"device": "host", "sssp": {"graphs": ["rome99"], "variants": own}}
+    found = [(run.variant, number) for run, number in Plan(config, REGISTRY).processes]
+    assert found == [("tiled", 1), ("conventional", 1), ("tiled", 2)]
+
+
+def test_dominators_have_samples_enough_for_an_interval():
+    runs = load_plan([Path("config/suites/dominators.yaml")]).runs.values()
+    assert {run.timing.sources for run in runs} == {1}
+    assert all(run.timing.passes(emulated=False) * 2 >= FEWEST for run in runs)
+
+
+def test_the_suite_of_the_a_a_test_measures_emulated_kernels_twice():
+    plan = load_plan([Path("config/suites/aa-host.yaml")])
+    assert {len(plan.rounds(run)) for run in plan.runs.values()} == {2}
+    default = load_plan([])
+    assert default.config.timing.rounds is None
 
 
 def test_a_round_that_is_lost_leaves_the_others():
-    made, found = processes("host", gpu=True)
+    made, found = processes("host", gpu=True, rounds=3)
     again = "repeat_run sssp rome99 dijkstra-cpu 2"
     made.leave_out({again: "no", "repeat_rival sssp rome99 cugraph 3": "why"})
     left = [(run.variant, run.graph, number) for run, number in made.processes]
     assert left == [one for one in found if one not in ((*B, 2), (*RIVAL, 3))]
     assert (made.lost_rounds, made.lost_runs) == (["no", "why"], [])
-    made, _ = processes("host", gpu=True)
+    made, _ = processes("host", gpu=True, rounds=3)
     made.leave_out({"run_variant sssp rome99 dijkstra-cpu": "x", again: "x"})
     assert [reason for _, reason in made.lost_runs] == ["x"]
     assert made.lost_rounds == [], "the line of its run says why"
 
 
-@pytest.mark.parametrize(("repetitions", "rounds", "passes"), [(2, 2, 1), (3, 2, 2), (1, 2, 1), (9, 1, 9)])
-def test_repetitions_are_divided_over_rounds(repetitions, rounds, passes):
-    assert Timing(repetitions=repetitions, rounds=rounds).passes == passes
+@pytest.mark.parametrize(
+    ("repetitions", "rounds", "emulated", "passes"),
+    [
+        *((2, 2, False, 1), (3, 2, False, 2), (1, 2, True, 1), (9, 1, False, 9)),
+        *((3, None, False, 2), (3, None, True, 3)),
+    ],
+)
+def test_repetitions_are_divided_over_rounds(repetitions, rounds, emulated, passes):
+    assert Timing(repetitions=repetitions, rounds=rounds).passes(emulated=emulated) == passes
 
 
 def test_numbers_given_as_text_on_the_command_line_are_numbers():

@@ -1,5 +1,7 @@
 """What is the same in all runs stands once, the rest by run."""
 
+import html
+
 import pytest
 
 from relaxometer.report.provenance import provenance_page
@@ -10,6 +12,7 @@ from relaxometer.results.contexts import (
     machine_lines,
     merge_contexts,
 )
+from relaxometer.rivals.definition import find_rivals
 
 
 def context(graph, **values):
@@ -55,7 +58,7 @@ def test_a_single_run_is_named():
 
 
 def test_the_page_holds_both_and_escapes_the_configuration():
-    page = provenance_page(merge_contexts([context("town")]), {"device": "<auto>"}, drift_lines([]))
+    page = provenance_page(merge_contexts([context("town")]), {"device": "<auto>"}, drift_lines([]), {})
     assert "sssp/town/adaptive" in page
     assert "NVIDIA X" in page
     assert "&lt;auto&gt;" in page
@@ -67,7 +70,7 @@ def test_the_page_has_one_column_for_the_parameters_of_all_variants():
         context("town", parameters={"delta": 4, "leash": "none"}),
         context("village", parameters={"tasks": 9}),
     ]
-    page = provenance_page(merge_contexts(runs), {}, drift_lines(runs))
+    page = provenance_page(merge_contexts(runs), {}, drift_lines(runs), {})
     assert page.count("<th>parameters</th>") == 1
     assert "<td>delta 4, leash none</td>" in page
     assert "<td>tasks 9</td>" in page
@@ -95,10 +98,10 @@ def test_drift_is_between_the_references_of_a_race_on_one_clock():
         "warning: sssp on town: the cpu drifted by 10% during the race: "
         "a fixed piece of work took 5 to 5.5 ms"
     ]
-    page = provenance_page(merge_contexts(runs), {}, found)
+    page = provenance_page(merge_contexts(runs), {}, found, {})
     assert "<td>10.0%</td>" in page
     assert drift_lines([context("town")]).empty
-    assert "No run is in real time" in provenance_page(merge_contexts(runs), {}, drift_lines([]))
+    assert "No run is in real time" in provenance_page(merge_contexts(runs), {}, drift_lines([]), {})
 
 
 def test_a_round_that_was_not_measured_is_left_out():
@@ -135,3 +138,12 @@ def test_every_graph_says_whose_data_it_is():
         "Data": "© OpenStreetMap contributors",
         "Terms": "ODbL 1.0",
     }
+
+
+def test_rivals_that_ran_are_credited():
+    told = find_rivals([])["routingkit"].credits
+    runs = [context("town")]
+    page = provenance_page(merge_contexts(runs), {}, drift_lines(runs), {"routingkit": told})
+    for key in ("title", "url", "licence", "citation", "prepares"):
+        assert html.escape(told[key].strip(), quote=False) in page
+    assert "<h2>Rivals</h2>" not in provenance_page(merge_contexts(runs), {}, drift_lines(runs), {})

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from relaxometer.results.gather import SUMMARY, summarise
+from relaxometer.results.gather import NOTHING, SUMMARY, summarise
 from synthetic_runs import quiet, searches, spread
 
 
@@ -23,6 +23,13 @@ def test_the_interval_holds_the_spread_between_processes():
     )
     known = line_of(pd.concat([searches("tiled", times, rounds=(1.001, 0.999)), quiet()]))
     assert 1.99 < known["ci95_low_ms"] < known["median_ms"] < known["ci95_high_ms"] < 2.01
+
+
+def test_a_summary_of_no_run_has_the_lost_ones():
+    lost = [{"problem": "sssp", "graph": "town", "variant": "tiled", "reason": "no file"}]
+    lines = summarise(NOTHING, lost)
+    assert lines[["variant", "status", "reason"]].to_numpy().tolist() == [["tiled", "error", "no file"]]
+    assert list(lines.columns) == SUMMARY
 
 
 def test_below_six_sources_there_is_a_median_and_no_interval():

@@ -20,7 +20,7 @@ from relaxometer.measure.rival import measure_rival
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.rivals.definition import HELPERS, REQUIREMENTS, Rival, find_rivals
 from relaxometer.rivals.exchange import export
-from relaxometer.rivals.installation import Absent, install, installation
+from relaxometer.rivals.installation import Absent, Installed, install, installation
 from sample_graphs import sample_graphs
 
 RIVALS = find_rivals([])
@@ -158,6 +158,17 @@ def test_without_a_gpu_cugraph_is_absent_and_nothing_is_downloaded(monkeypatch: 
     monkeypatch.setattr("relaxometer.rivals.installation._has_gpu", lambda: False)
     monkeypatch.setattr("relaxometer.rivals.installation._environment", lambda rival: pytest.fail(rival.name))
     assert installation(RIVALS["cugraph"]) == "it needs an NVIDIA GPU"
+
+
+def test_for_other_machines_only_packages_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine that starts a run on a cluster may lack the GPU, and has another CPU."""
+    made: list[str] = []
+    monkeypatch.setattr("relaxometer.rivals.installation._has_gpu", lambda: False)
+    monkeypatch.setattr("relaxometer.rivals.installation._compiled", lambda rival: pytest.fail(rival.name))
+    monkeypatch.setattr("relaxometer.rivals.installation._environment", lambda rival: made.append(rival.name))
+    for name in ("cugraph", "boost", "llvm"):
+        assert installation(RIVALS[name], elsewhere=True) == Installed([])
+    assert made == ["cugraph"]
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ def test_an_honest_rival_is_proven_and_timed_by_its_own_clock(tmp_path):
 
 
 def invalid(result):
-    """Return the reasons of the rows after the first, which all are invalid."""
-    _, *rest = outcomes(result)
-    assert {status for status, _ in rest} == {"invalid"}
-    return [reason for _, reason in rest]
+    """Return the reasons of the rows, which all are invalid."""
+    rows = outcomes(result)
+    assert {status for status, _ in rows} == {"invalid"}
+    return [reason for _, reason in rows]
 
 
 def test_an_answer_left_from_the_source_before(tmp_path):
@@ -47,7 +47,6 @@ class Cheat(Honest):
 serve(Cheat)
 """
     result = race(tmp_path, code)
-    assert outcomes(result)[0] == ("ok", "")  # as the source of the warm-up
     assert all(reason.startswith("rule source broken") for reason in invalid(result))
 
 
@@ -192,6 +191,17 @@ talk(Cheat, done=done)
     assert "ms where our clock says " in reason
 
 
+def test_a_lie_about_an_unproven_search(tmp_path):
+    problems = {"sssp": {"answers": []}}
+    result = watched_race(tmp_path, 'talk(Slow, done="done 0.001\\n")', problems=problems)
+    status, reason = only(result)
+    assert status == "unproven"
+    assert "; it says 0.001 ms where our clock says " in reason
+    assert all(row["time_ms"] == row["clock_ms"] >= MS for row in result.runs)
+    result = watched_race(tmp_path, "serve(Slow)", problems=problems)
+    assert only(result) == ("unproven", "it gives no answer that could be proven")
+
+
 def test_more_time_is_reported_than_our_clock_saw(tmp_path):
     result = watched_race(tmp_path, 'talk(Slow, done="done 300\\n")')
     assert disputed(result).startswith("it says 300 ms, more than the ")
@@ -316,9 +326,7 @@ talk(Slow, given=given)
     assert only(watched_race(tmp_path, code, timing={"warmup": 1})) == ("error", reason)
 
 
-def test_answers_are_remembered(tmp_path):
-    """The second search from a source takes no time: it is not one."""
-    code = """
+REMEMBERS = """
 class Cheat(Slow):
     known = {}
 
@@ -333,9 +341,27 @@ class Cheat(Slow):
 
 serve(Cheat)
 """
-    result = watched_race(tmp_path, code, timing={"repetitions": 3, "warmup": 0})
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 5])
+def test_answers_are_remembered(tmp_path, warmup):
+    """The second search from a source takes no time: it is not one."""
+    result = watched_race(tmp_path, REMEMBERS, timing={"repetitions": 3, "warmup": warmup})
     reason = disputed(result)
     assert "ms for a search that had taken " in reason
+
+
+@pytest.mark.parametrize("sources", [SOURCES, SOURCES[:1]])
+def test_answers_of_warm_ups_are_remembered_in_vain(tmp_path, sources):
+    result = watched_race(tmp_path, REMEMBERS, sources=sources, timing={"warmup": 5})
+    assert all(row["time_ms"] >= MS for row in result.runs)
+
+
+def test_answers_of_searches_between_timed_ones_are_remembered_in_vain(tmp_path):
+    """Each search of 2 ms follows an untimed one."""
+    code = REMEMBERS.replace("known", "MS = 2; known", 1)
+    result = watched_race(tmp_path, code)
+    assert all(row["time_ms"] >= 2 for row in result.runs)
 
 
 def test_less_time_is_reported_for_preparing(tmp_path):

@@ -1,5 +1,8 @@
 """Definitions of rivals and entries of configurations: flaws are one line; parameters are tuned."""
 
+import math
+from datetime import date
+
 import pytest
 import yaml
 
@@ -34,11 +37,6 @@ def test_the_best_combination_is_chosen_and_recorded(tmp_path):
 def test_the_first_combination_is_shown_if_all_fail(tmp_path):
     result = race(tmp_path, TUNED, tune={"delta": [9, 9.0]}, parameters=PARAMETERS)
     assert only(result) == ("error", "AssertionError: no such delta")
-
-
-def test_tuning_has_limits(tmp_path):
-    with pytest.raises(UserError, match="tune has 100 combinations of values, at most 64"):
-        race(tmp_path, TUNED, tune={"delta": [*range(10)], "other": [*range(10)]}, parameters=PARAMETERS)
 
 
 def test_a_rival_is_tuned_on_other_sources_than_it_is_timed_on(tmp_path, monkeypatch):
@@ -111,6 +109,9 @@ FLAWS = {
     "rival.yaml: problems.dominators.answers: 'dominator' is invalid; expected idom, or an empty list": {
         "problems": {"dominators": {"answers": ["dominator"], "takes": "either"}}
     },
+    "rival.yaml: parameters.one: default: inf is invalid: should be a number below 2**63": {
+        "parameters": {"one": {"default": math.inf, "about": ""}}
+    },
     "rival.yaml: parameters.tune: rename it; a configuration has another key tune": {
         "parameters": {"tune": {"default": 1, "about": ""}}
     },
@@ -175,6 +176,16 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
             "sssp.rivals.near-far: the name would be 'near-far', the name of sssp.variants.near-far; rename",
         ),
         ({"mine": {"threads": 0}}, "sssp.rivals.mine.threads: 0 is invalid"),
+        ({"mine": {"threads": 2}}, "sssp.rivals.mine.threads: mine runs on one core; leave it out"),
+        (
+            {"mine": {"tune": {"delta": [*range(10)], "other": [*range(10)]}}},
+            "sssp.rivals.mine.tune: 100 combinations of values, at most 64",
+        ),
+        (
+            {"mine": {"delta": 3, "tune": {"delta": [1, 2]}}},
+            "sssp.rivals.mine.tune.delta: sssp.rivals.mine.delta is given too; leave out one",
+        ),
+        ({"mine": {"graphs": []}}, "sssp.rivals.mine.graphs: [] is invalid: "),
     ],
 )
 def test_a_flaw_of_an_entry_is_one_line(tmp_path, entry, message):
@@ -188,3 +199,29 @@ def test_a_flaw_of_an_entry_is_one_line(tmp_path, entry, message):
     with pytest.raises(UserError) as error:
         Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
     assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+UNFIT = [
+    (1, [None, True, "x", 2.5, math.nan, 2**63, -(2**70), {"a": 1}, [1], date(2026, 1, 1), {1}]),
+    (0.5, [None, True, "x", "1e3", math.nan, math.inf, -math.inf, 2**63, 1e19, {"a": 1}, [1]]),
+    (True, [None, 1, 0.0, "yes", [True]]),
+    ("text", [None, 1, True, "a\nb", "a\0b", "\ud800", date(2026, 1, 1), {"a": 1}]),
+]
+
+
+@pytest.mark.parametrize(("default", "values"), UNFIT)
+def test_a_value_of_a_parameter_has_the_type_of_its_default(tmp_path, default, values):
+    make_rival(tmp_path / "rivals/mine", parameters={"one": {"default": default, "about": ""}})
+    config = {"rivals": [str(tmp_path / "rivals")], "sssp": {"graphs": ["rome99"]}}
+    for value in values:
+        for place, entry in (("one", {"one": [default, value]}), ("tune.one", {"tune": {"one": [value]}})):
+            config["sssp"]["rivals"] = {"mine": entry}
+            with pytest.raises(UserError) as error:
+                Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
+            assert str(error.value).startswith(f"my.yaml: sssp.rivals.mine.{place}: ")
+            assert " is invalid: should be " in str(error.value)
+            assert "\n" not in str(error.value)
+    for entry in ({"one": default}, {"one": [default]}, {"tune": {"one": [default]}}):
+        config["sssp"]["rivals"] = {"mine": entry}
+        Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")

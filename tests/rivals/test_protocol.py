@@ -13,7 +13,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.measure import measurement
 from relaxometer.measure.measurement import write_measurement
-from relaxometer.problems.records import OVERFLOW
+from relaxometer.problems.records import OVERFLOW, TOO_LONG
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation, state_of_files
@@ -354,6 +354,24 @@ def test_lengths_beyond_32_bits_are_an_overflow(tmp_path):
     graph = Graph.from_arcs("long", 3, [0, 1], [1, 2], [MAX_WEIGHT, 9])
     result = race(tmp_path, "serve(Honest)", graph=graph, sources=(0, 1))
     assert outcomes(result) == [("error", OVERFLOW), ("ok", "")]
+
+
+@pytest.mark.parametrize("problem", ["sssp", "bfs"])
+def test_a_length_beyond_32_bits_of_a_vertex_that_is_not_reached_is_wrong(tmp_path, problem):
+    graph = Graph.from_arcs("island", 3, [0, 1, 2], [1, 0, 2], [1, 1, 1])
+    column = {"sssp": "distance", "bfs": "level"}[problem]
+    code = f"""
+class Odd(Honest):
+    def answer(self):
+        found = super().answer()
+        distance = np.where(found["distance"] == FAR, 2**33, found["distance"])
+        return {{"{column}": distance, "predecessor": found["predecessor"]}}
+
+serve(Odd)
+"""
+    problems = {problem: {"answers": [column, "predecessor"]}}
+    result = race(tmp_path, code, graph=graph, sources=(0, 1), problem=problem, problems=problems)
+    assert only(result) == ("invalid", TOO_LONG)
 
 
 @pytest.mark.parametrize("column", ["level", "predecessor"])

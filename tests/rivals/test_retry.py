@@ -20,7 +20,7 @@ def times(folder):
 
 def test_what_stays_absent_keeps_its_file(folder, monkeypatch):
     tried = []
-    monkeypatch.setattr(module, "installation", lambda rival: tried.append(rival) or "no network")
+    monkeypatch.setattr(module, "installation", lambda rival, **_: tried.append(rival) or "no network")
     before = times(folder)
     retry_absent(folder, {"here": "rival here", "gone": "rival gone"})
     assert tried == ["rival gone"], "neither what is installed nor what the configuration does not name"
@@ -29,7 +29,7 @@ def test_what_stays_absent_keeps_its_file(folder, monkeypatch):
 
 @pytest.mark.parametrize("found", [Installed(["run", "it"]), "no space left"])
 def test_a_new_state_is_written(folder, monkeypatch, found):
-    monkeypatch.setattr(module, "installation", lambda rival: found)
+    monkeypatch.setattr(module, "installation", lambda rival, **_: found)
     before = times(folder)
     retry_absent(folder, {"here": "rival here", "gone": "rival gone"})
     assert read_installation(folder / "gone.json") == found

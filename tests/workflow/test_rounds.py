@@ -45,7 +45,7 @@ RIVALS = {"hanging": {"graphs": ["tiny"], "timing": {"timeout_s": 2}}, "plain": 
 GRID = {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}
 CONFIG = {
     **TINY,
-    "timing": {"sources": 3, "repetitions": 3, "rounds": 2, "warmup": 0},
+    "timing": {"sources": 3, "repetitions": 3, "warmup": 0},
     "datasets": {**TINY["datasets"], "grid": GRID},
     "kernels": ["my_kernels"],
     "rivals": ["my_rivals"],

@@ -26,7 +26,8 @@ rule gather_timings:
 
 rule summarise_runs:
     input:
-        "results/timings.parquet",
+        timings="results/timings.parquet",
+        graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
     output:
         "results/summary.csv",
     log:
@@ -165,6 +166,11 @@ rule merge_contexts:
         "../envs/relaxometer.yaml"
     params:
         config=PLAN.config.model_dump(),
+        rivals={
+            run.solver: PLAN.rivals[run.solver].credits
+            for run in PLAN.runs.values()
+            if isinstance(run, RivalRun)
+        },
         code=code_hash("results.contexts", "report.provenance"),
     script:
         "../scripts/merge_contexts.py"

@@ -46,6 +46,8 @@ rule install_rival:
         "../envs/relaxometer.yaml"
     params:
         code=lambda wildcards: PLAN.rivals[wildcards.rival].code,
+        # A node of a cluster has its own GPU, CPU and compiler, but often no network.
+        elsewhere=workflow.nodes is not None,
     script:
         "../scripts/install_rival.py"
 

@@ -21,7 +21,12 @@ wildcard_constraints:
 
 
 if IS_FIRST and workflow.is_main_process and not workflow.output_settings.dryrun:
-    retry = partial(retry_absent, Path("results/rivals"), PLAN.rivals)
+    retry = partial(
+        retry_absent,
+        Path("results/rivals"),
+        PLAN.rivals,
+        elsewhere=workflow.nodes is not None,
+    )
     logging.getLogger("snakemake.logging").addHandler(screen.AtStart(retry))
 
 

@@ -8,4 +8,5 @@ from relaxometer.rivals.installation import installation, write_installation
 
 with job(snakemake):
     rival = find_rivals(snakemake.config.get("rivals", []))[snakemake.wildcards.rival]
-    write_installation(installation(rival), Path(snakemake.output[0]))
+    found = installation(rival, elsewhere=snakemake.params.elsewhere)
+    write_installation(found, Path(snakemake.output[0]))

@@ -11,6 +11,6 @@ with job(snakemake):
     contexts = read_contexts(snakemake.input)
     merged = merge_contexts(contexts)
     write_json(merged, Path(snakemake.output.context))
-    page = provenance_page(merged, snakemake.params.config, drift_lines(contexts))
+    page = provenance_page(merged, snakemake.params.config, drift_lines(contexts), snakemake.params.rivals)
     write_text(page, Path(snakemake.output.page))
     write_csv(machine_lines(contexts), Path(snakemake.output.machine), header=False)

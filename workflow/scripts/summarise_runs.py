@@ -10,11 +10,8 @@ from relaxometer.core.scripting import job
 from relaxometer.results.gather import summarise
 
 with job(snakemake):
-    # Runs, and so the gathered searches, are made after the graphs.
-    graphs = [
-        json.loads(file.read_text(encoding="utf-8")) for file in Path("results/graphs").glob("*/graph.json")
-    ]
+    graphs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]
     directed = {graph["name"]: bool(graph.get("directed", True)) for graph in graphs}
-    table = summarise(pq.read_table(snakemake.input[0]), snakemake.params.lost, directed)
+    table = summarise(pq.read_table(snakemake.input.timings), snakemake.params.lost, directed)
     with replacing(Path(snakemake.output[0])) as temporary:
         table.to_csv(temporary, index=False, float_format="%.6g")

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +33,8 @@ SPIN_S = 0.02
 GRACE_S = 5.0
 """Time to exit after the end of the requests; then the child is killed."""
 
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
+# Of Linux's prctl.
+_DIE_WITH_PARENT, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 1, 36, 37
 
 
 class ChildDied(Exception):  # noqa: N818 - an end, which may be the deadline's
@@ -86,7 +88,12 @@ class Child:
         context: Any = multiprocessing.get_context("fork")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_begin, args=(serve, theirs, self._connection, arguments))
-        self._process.start()
+        self._orphans = Orphans()
+        try:
+            self._process.start()
+        except OSError:
+            self._orphans.kill()
+            raise
         theirs.close()
         self._expired = False
 
@@ -152,6 +159,60 @@ class Child:
         with suppress(ProcessLookupError):
             self._process.kill()
         self._process.join()
+        self._orphans.kill(self._process.pid)
+
+
+class Orphans:
+    """The processes that a child leaves behind, also those in a session of their own.
+
+    From now on, descendants of this process whose parents end become its children. Of several such objects
+    the first one has them all. Where it is not Linux, there are none.
+    """
+
+    def __init__(self) -> None:
+        self._before = _children()
+        self._lock = threading.Lock()
+        self._is_first = _adopts_orphans() is False
+        if self._is_first:
+            _adopt_orphans(True)
+
+    def kill(self, *spared: int | None) -> None:
+        """Kill every child of this process that was not there before, and adopt no more."""
+        # A watchdog may be at it in its own thread. It must not meet the children that come later.
+        with self._lock:
+            if not self._is_first:
+                return
+            while orphans := _children() - self._before - {*spared}:  # their children become ours, too
+                for pid in orphans:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                    with suppress(ChildProcessError):
+                        os.waitpid(pid, 0)
+            self._is_first = False
+            _adopt_orphans(False)
+
+
+def _adopt_orphans(on: bool) -> None:
+    """Let descendants whose parent has ended become children of this process, or no longer."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(on))
+
+
+def _adopts_orphans() -> bool | None:
+    """Return whether they do; None where the system has no such thing."""
+    if sys.platform != "linux":
+        return None
+    adopts = ctypes.c_int()
+    ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(adopts))
+    return bool(adopts.value)
+
+
+def _children() -> set[int]:
+    """Return the children of this process; none where the system does not list them."""
+    children: set[int] = set()
+    with suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            children.update(map(int, (task / "children").read_text(encoding="ascii").split()))
+    return children
 
 
 def die_with_parent() -> None:

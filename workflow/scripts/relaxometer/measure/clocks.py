@@ -130,7 +130,10 @@ class Clocks:
         self._first.setdefault(sample.source, sample)
 
     def judge(self, result: Measurement) -> None:
-        """Mark the rows of a rival whose times are not believed as disputed, and give them ours."""
+        """Mark the rows of a rival whose times are not believed as disputed, and give them ours.
+
+        Unproven rows stay so, with the reason added.
+        """
         doubts = self._doubts() if self.samples else []
         held = [(doubt, odd) for doubt in doubts if (odd := self._odd(doubt))]
         if not held:
@@ -138,9 +141,11 @@ class Clocks:
         reason = "; ".join(self._worded(*one) for one in held)
         searched = [row for row in result.runs if row.get("clock_ms") is not None]
         for row, sample in zip(searched, self.samples, strict=False):
+            time_ms = max(doubt.took(sample) for doubt, _ in held)
             if row["status"] == "ok":
-                time_ms = max(doubt.took(sample) for doubt, _ in held)
                 row |= {"status": "disputed", "reason": reason, "time_ms": time_ms}
+            elif row["status"] == "unproven":
+                row |= {"reason": f"{row['reason']}; {reason}", "time_ms": time_ms}
 
     def _doubts(self) -> list[_Doubt]:
         way = statistics.median(sample.way for sample in self.samples)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.errors import quoted
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.clocks import Span
 from relaxometer.measure.measurement import MAX_REASON, Failed
+from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun
 from relaxometer.rivals.adapter import Adapter, AdapterFailed, printable, waited_ms
 from relaxometer.rivals.definition import Rival
@@ -30,9 +31,6 @@ THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
 
 OWN = {"PYTHONPATH", "PYTHONHOME"}
 """Variables of our own environment that an adapter must not see."""
-
-MAX_COMBINATIONS = 64
-"""Limit on the combinations of values that are tried to tune a rival."""
 
 TUNED_ON = 2
 """Sources on which a rival is tuned."""
@@ -190,20 +188,11 @@ class Entrant:
         if not tune:
             return given
         combinations = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
-        if len(combinations) > MAX_COMBINATIONS:
-            raise UserError(
-                f"{self.run.problem}.rivals.{self.run.variant}: tune has {len(combinations)} combinations "
-                f"of values, at most {MAX_COMBINATIONS}"
-            )
-        others: list[int | None] = [None] if sources is None else self._others(sources)
+        others: list[int | None] = [None]
+        if sources is not None and isinstance(self.graph, Graph):
+            others = [*untimed_vertices(self.graph, sources, TUNED_ON)]
         times = [self._time({**given, **values}, others, folder) for values in combinations]
         return {**given, **combinations[times.index(min(times))]}
-
-    def _others(self, sources: np.ndarray) -> list[int | None]:
-        """Return vertices that have arcs and are no timed source, if there are any."""
-        others = np.setdiff1d(np.flatnonzero(self.graph.degrees), sources)
-        spread = others[:: max(1, len(others) // TUNED_ON)][:TUNED_ON]
-        return (spread if len(spread) else sources[:1]).tolist()
 
     def _time(self, parameters: Mapping[str, Any], sources: list[int | None], folder: Path) -> float:
         """Return the time of a search from each source with these parameters; infinite if one fails."""

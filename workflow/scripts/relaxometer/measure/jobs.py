@@ -85,7 +85,8 @@ def run_rival(
     run : RivalRun
     rival : Rival
     installed : str or None
-        The file that says how to start it; None if ``run.command`` does.
+        The file that says whether it is absent; None if ``run.command`` starts it. How to start it is asked
+        here, since another machine may have written the file.
     graph, drawn, device, folder, number
         As there.
     """
@@ -94,7 +95,8 @@ def run_rival(
     if number > 1:
         run = _as_tuned(run, folder)
     exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
-    start = read_installation(Path(installed)) if installed else installation(rival, run.command)
+    found = read_installation(Path(installed)) if installed else None
+    start = found if isinstance(found, str) else installation(rival, run.command)
     what = run, rival, start, graph, exchange, _sources(run, drawn), device, number
     return _written(measure_rival(*what), run, folder)
 
@@ -108,7 +110,10 @@ def _sources(run: Run, drawn: npt.NDArray[np.int64] | None) -> npt.NDArray[np.in
 
 
 def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
-    """Return an empty further round if the first has failed or was emulated; UserError if there is none."""
+    """Return an empty further round if it is not to be measured; UserError if there is no first one.
+
+    It is not if the first has failed, or was emulated and the configuration does not ask for rounds.
+    """
     if number == 1:
         return None
     context = _first_context(folder)
@@ -116,7 +121,7 @@ def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
     kind, name = context["device_kind"], context["device"]
     if failed := statuses - PROVEN:
         return not_measured(run, kind, name, number, f"the first round: {', '.join(sorted(failed))}")
-    if kind == "host":
+    if number > run.timing.processes(emulated=kind == "host"):
         return not_measured(run, kind, name, number, "times of the emulated device mean nothing")
     return None
 

@@ -6,6 +6,7 @@ proves, and neither sees the other. This process opens no device.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import sys
@@ -30,18 +31,25 @@ from relaxometer.core.supervision import Child, ChildDied
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.proofs import Search, serve_proofs
-from relaxometer.plan.models import Run
+from relaxometer.measure.sources import untimed_vertices
+from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
-from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
+from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, TOO_LONG, certificates_schema
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
 """Limit on the answers kept; beyond it the contestant waits while they are proven."""
 
 WARM_BELOW_MS = 5.0
-"""A search follows an untimed one from the source before if that one took less than this.
+"""A search follows an untimed one, from another vertex, if the search before it took less than this.
 
 Between two searches an answer moves to another process, after which a search takes 0.03 ms longer on a GPU.
+"""
+
+WARMED_ON = 8
+"""Untimed searches are from this many vertices in turn, none of which is timed.
+
+Whoever remembers the answers of untimed searches gains nothing by that.
 """
 
 MAX_REASON = 1000
@@ -240,8 +248,9 @@ class _Job:
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
-        passes = run.timing.passes
-        self._repetitions = range((number - 1) * passes, number * passes)
+        self._repetitions = self._passes(number, emulated=False)
+        untimed = untimed_vertices(graph, sources, WARMED_ON) if isinstance(graph, Graph) else [0]
+        self._untimed = itertools.cycle(untimed)
         self._fixed: dict[str, float] = {}
         self._unproven: list[Search] = []
         self._result = Measurement(number)
@@ -287,6 +296,11 @@ class _Job:
         self._result.context = {**found, **environment(), "run": self._run.model_dump()}
         return self._result
 
+    def _passes(self, number: int, *, emulated: bool) -> range:
+        """Return the numbers of the passes of a round."""
+        passes = self._run.timing.passes(emulated=emulated)
+        return range((number - 1) * passes, number * passes)
+
     def _prepare(self) -> None:
         begun = self._contestant.begin()
         context = self._result.context
@@ -295,8 +309,7 @@ class _Job:
         if begun.runs_on == "cpu":
             context |= {"device_kind": "cpu", "device": cpu_model()}
         if begun.emulated:
-            # Its times mean nothing, so there is no other round.
-            self._repetitions = range(self._run.timing.repetitions)
+            self._repetitions = self._passes(self._result.round, emulated=True)
         prepared = self._contestant.prepare()
         context["parameters"] = prepared.resolved
         self._fixed = {"upload_ms": prepared.upload_ms, "prepare_ms": prepared.prepare_ms}
@@ -311,21 +324,23 @@ class _Job:
     def _make_passes(self) -> None:
         timing = self._run.timing
         self._contestant.extend()
-        for source in np.resize(self._sources, timing.warmup).tolist():
-            self._contestant.warm_up(self._root(source))
+        for _ in range(timing.warmup):
+            self._warm_up()
         progress = Progress(f"{self._what}: searches", len(self._repetitions) * len(self._sources))
         begin = time.monotonic()
-        before = self._sources[-1]
         for repetition in self._repetitions:
             is_first = repetition == self._repetitions.start
             if not is_first and timing.enough_s and time.monotonic() > begin + timing.enough_s:
                 break
             for source in self._sources:
                 if self._is_short():
-                    self._contestant.warm_up(self._root(before))
+                    self._warm_up()
                 self._search(source, repetition)
-                before = source
                 progress.step()
+
+    def _warm_up(self) -> None:
+        """Have a search made that does not count."""
+        self._contestant.warm_up(self._root(next(self._untimed)))
 
     def _is_short(self) -> bool:
         """Return whether the last search took less than `WARM_BELOW_MS`, unless no warm-up is wanted."""
@@ -355,7 +370,7 @@ class _Job:
         if sum(search.nbytes for search in self._unproven) > MAX_UNPROVEN_BYTES:
             self.prove()
             # The GPU has worked for another process.
-            self._contestant.warm_up(self._root(source))
+            self._warm_up()
             self._contestant.extend()
 
     def _settle(self, search: Search, proof: dict[str, Any]) -> None:
@@ -367,7 +382,7 @@ class _Job:
         key = self._key(search.row["source"], search.row["repetition"])
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
-        status, reason = _status(search.overflowed, certificate)
+        status, reason = _status(search.overflowed, certificate, is_rival=isinstance(self._run, RivalRun))
         if changed:
             status, reason = "invalid", f"changed the graph: {changed}"
         search.row |= proof
@@ -417,10 +432,14 @@ class _Job:
                     self._result.runs.append(row)
 
 
-def _status(overflowed: bool, certificate: Certificate) -> tuple[str, str]:
-    """Return the status of an answer's row, and the reason where it is not ok."""
+def _status(overflowed: bool, certificate: Certificate, *, is_rival: bool) -> tuple[str, str]:
+    """Return the status of an answer's row, and the reason where it is not ok.
+
+    A variant overflows on detours, too, and the answer is right. The answer of a rival has a length that is
+    none, and the proof saw "not reached" there.
+    """
     if certificate.holds:
-        return "ok", ""
-    if overflowed and certificate.violations["left_out"]:
+        return ("invalid", TOO_LONG) if overflowed and is_rival else ("ok", "")
+    if overflowed and certificate.violations.get("left_out"):
         return "error", OVERFLOW
     return "invalid", certificate.reason

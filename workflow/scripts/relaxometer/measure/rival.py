@@ -146,7 +146,10 @@ class _Contestant:
         running.ping()  # wakes the process
         self._ways.append(running.ping().busy)
         if not self._given:
-            return _found(*running.solve(source), proven=False), {}
+            theirs, search = running.solve(source)
+            nothing = Span(0.0, 0.0)
+            self._clocks.add(Sample(source, theirs, search, search.ms, self._ways[-1], nothing, nothing))
+            return _found(theirs, search, proven=False), {}
         with self._new_folder() as folder:
             begin = time.perf_counter()
             theirs, search = running.solve(source)
@@ -191,7 +194,7 @@ class _Contestant:
             columns, overflowed = read_answer(folder, self._given, self._entrant.graph.n_vertices)
         except Unfit as error:
             raise Failed(error.status, str(error)) from None
-        return columns, overflowed and "left_out" in self._problem.rules
+        return columns, overflowed
 
     def _completed(
         self, columns: dict[str, npt.NDArray[Any]], source: int | None

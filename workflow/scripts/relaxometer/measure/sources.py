@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.core.errors import UserError
@@ -45,3 +46,33 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
         raise UserError(f"graph {graph.name}: no vertex has arcs, so no source can be drawn")
     drawn = np.random.default_rng(seed).permutation(candidates)[:sources]
     return pa.table({"source": drawn.astype(np.int64)})
+
+
+def untimed_vertices(graph: Graph, sources: npt.NDArray[np.integer], count: int) -> list[int]:
+    """Choose vertices that are no sources, for searches that are not timed.
+
+    Neighbours of sources come first, since a search from there takes about as long. All have arcs.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources : ndarray of shape (n_sources,), integers
+    count : int
+        At most this many are chosen.
+
+    Returns
+    -------
+    list of int
+        The sources if no other vertex has arcs.
+    """
+    is_free = graph.degrees > 0
+    is_free[sources] = False
+    chosen: list[int] = []
+    for source in sources[:count].tolist():
+        heads = graph.targets[graph.offsets[source] : graph.offsets[source + 1]]
+        for head in heads[is_free[heads]][:1].tolist():
+            chosen.append(head)
+            is_free[head] = False
+    others = np.flatnonzero(is_free)
+    spread = others[:: max(1, len(others) // count)]
+    return [*chosen, *spread.tolist()][:count] or sources[:count].tolist()

@@ -24,6 +24,12 @@ from relaxometer.problems.variants import load_solver
 MAX_SEARCHES = 100_000
 """Limit of the timed searches of a run, all of whose samples are in memory at its end."""
 
+MAX_COMBINATIONS = 64
+"""Limit on the combinations of values that are tried to tune a rival."""
+
+DEFAULT_ROUNDS = 2
+"""Rounds of what runs in real time."""
+
 
 def _is_false(value: Any) -> Any:
     if value is not False and value == 0:
@@ -52,12 +58,12 @@ class Timing(Section):
         Number of sources drawn from the seed, or the sources' ids.
     repetitions : int
         Passes over all sources.
-    rounds : int
+    rounds : int, optional
         Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
-        `repetitions` / `rounds` passes, rounded up. On the emulated device one process makes all of them.
+        `repetitions` / `rounds` passes, rounded up. Left out, they are 2, and 1 on the emulated device.
     warmup : int
-        Untimed searches of each process before its first pass. Unless it is 0, one more precedes each search
-        that follows one of less than 5 ms.
+        Untimed searches of each process before its first pass, from vertices that are not timed. Unless it is
+        0, one more precedes each search that follows one of less than 5 ms.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
         searches do.
@@ -68,15 +74,18 @@ class Timing(Section):
 
     sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES)] = 8
     repetitions: Count = 2
-    rounds: Rounds = 2
+    rounds: Rounds | None = None
     warmup: Warmup = 1
     timeout_s: Seconds = 600
     enough_s: Seconds | None = None
 
-    @property
-    def passes(self) -> int:
-        """Passes over all sources that each round makes."""
-        return math.ceil(self.repetitions / self.rounds)
+    def processes(self, *, emulated: bool) -> int:
+        """Return the number of rounds, on the emulated device or not."""
+        return self.rounds or (1 if emulated else DEFAULT_ROUNDS)
+
+    def passes(self, *, emulated: bool) -> int:
+        """Return the number of passes over all sources that each round makes."""
+        return math.ceil(self.repetitions / self.processes(emulated=emulated))
 
 
 class TimingOverride(Section):
@@ -107,7 +116,7 @@ class Variant(Section):
     model_config = ConfigDict(extra="allow")
 
     solver: Name | None = None
-    graphs: list[Name] | None = None
+    graphs: Annotated[list[Name], Field(min_length=1)] | None = None
     timing: TimingOverride = TimingOverride()
 
     @model_validator(mode="before")
@@ -145,7 +154,7 @@ class RivalEntry(Section):
     command: Annotated[str, Field(min_length=1)] | None = None
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     tune: dict[str, Annotated[list[Any], Field(min_length=1, max_length=16)]] = {}
-    graphs: list[Name] | None = None
+    graphs: Annotated[list[Name], Field(min_length=1)] | None = None
     timing: TimingOverride = TimingOverride()
 
 

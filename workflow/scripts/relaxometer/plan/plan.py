@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import nearest, validated
+from relaxometer.core.validation import nearest, shown, validated
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.plan.models import (
+    MAX_COMBINATIONS,
     MAX_SCALE,
     MAX_SEARCHES,
     DistributedRun,
@@ -29,7 +31,7 @@ from relaxometer.plan.models import (
 )
 from relaxometer.plan.sweeps import Point, expand
 from relaxometer.problems import problem, variants
-from relaxometer.rivals.definition import find_rivals
+from relaxometer.rivals.definition import Rival, find_rivals
 
 MAX_RUNS = 10_000
 """Limit of the runs of a configuration; Snakemake needs minutes to plan as many jobs."""
@@ -139,11 +141,11 @@ class Plan:
     def rounds(self, run: Run) -> list[int]:
         """Return the numbers of the rounds in which a run is measured.
 
-        An emulated variant has one: its times mean nothing. One that is emulated although a GPU may be there
-        has its further rounds left empty (`measure/jobs.py`).
+        An emulated variant has one, since its times mean nothing, unless the configuration asks for more. If
+        it is emulated although a GPU may be there, its further rounds are left empty (`measure/jobs.py`).
         """
         emulated = not isinstance(run, RivalRun) and self._emulates and not _runs_on_cpu(run)
-        numbers = range(1, 2 if emulated else run.timing.rounds + 1)
+        numbers = range(1, run.timing.processes(emulated=emulated) + 1)
         return [number for number in numbers if job_name(run, number) not in self._left_out]
 
     @property
@@ -289,8 +291,7 @@ class Plan:
             for graph in spec.graphs or []:
                 self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
             timing = self._timing(spec.timing, key)
-            for parameter in [*(spec.model_extra or {}), *spec.tune]:
-                self._one_of(parameter, definition.parameters, key, f"parameter of {rival}")
+            self._check_parameters(spec, able[rival], key)
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
                 self._take_name(name, point)
                 for graph in spec.graphs or section.graphs:
@@ -309,6 +310,30 @@ class Plan:
                         threads=spec.threads,
                         tune=spec.tune,
                     )
+
+    def _check_parameters(self, spec: RivalEntry, rival: Rival, key: str) -> None:
+        """Raise UserError if a rival does not take the parameters of its entry; `key` is the entry's."""
+        definition, given = rival.definition, spec.model_extra or {}
+        if spec.threads is not None and definition.class_ == "cpu-1":
+            raise UserError(f"{self.origin}: {key}.threads: {rival.name} runs on one core; leave it out")
+        for parameter in [*given, *spec.tune]:
+            self._one_of(parameter, definition.parameters, key, f"parameter of {rival.name}")
+        for parameter in given.keys() & spec.tune.keys():
+            raise UserError(
+                f"{self.origin}: {key}.tune.{parameter}: {key}.{parameter} is given too; leave out one"
+            )
+        count = math.prod(map(len, spec.tune.values()))
+        if count > MAX_COMBINATIONS:
+            raise UserError(
+                f"{self.origin}: {key}.tune: {count} combinations of values, at most {MAX_COMBINATIONS}"
+            )
+        swept = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+        tried = {f"tune.{name}": values for name, values in spec.tune.items()}
+        for place, values in (swept | tried).items():
+            wanted = definition.parameters[place.removeprefix("tune.")]
+            for value in values:
+                if flaw := wanted.flaw(value):
+                    raise UserError(f"{self.origin}: {key}.{place}: {shown(value)} is invalid: {flaw}")
 
     def _distributed_runs(self, name: str, series: Series) -> Iterable[DistributedRun]:
         """Yield a run for each number of ranks of a series."""
@@ -382,10 +407,11 @@ class Plan:
     def _check_searches(self, timing: Timing, key: str) -> None:
         """Raise UserError if a run would have too many searches."""
         sources = len(timing.sources) if isinstance(timing.sources, list) else timing.sources
-        if sources * timing.passes * timing.rounds > MAX_SEARCHES:
+        rounds = timing.processes(emulated=False)
+        if sources * timing.passes(emulated=False) * rounds > MAX_SEARCHES:
             raise UserError(
                 f"{self.origin}: {key}: {sources:,} sources and {timing.repetitions:,} repetitions in "
-                f"{timing.rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
+                f"{rounds} rounds are more than {MAX_SEARCHES:,} searches, all of whose samples a run "
                 "keeps"
             )
 

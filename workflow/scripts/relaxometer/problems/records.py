@@ -8,6 +8,8 @@ from relaxometer.problems.problem import Problem
 
 OVERFLOW = "a shortest path is longer than 2**32 - 2, the largest distance that 32 bits hold"
 
+TOO_LONG = "a value beyond 2**32 - 2 for a vertex that cannot be reached"
+
 RUNS = pa.schema(
     [
         ("source", pa.int64()),

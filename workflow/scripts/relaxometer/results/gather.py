@@ -63,21 +63,41 @@ def gather(folders: list[Path], file: str) -> pa.Table:
         ``class`` (``gpu``, ``emulated``, ``cpu-1`` or ``cpu-all``), ``rival`` (whether it is one), ``round``
         (1 in files without it) and a
         ``parameter_...`` column for each parameter of any variant, null in the others. A parameter
-        that is a string in some variants is one in all. Without runs, the first three columns only.
+        whose values have no type in common is text in all. Without runs, the first three columns only.
     """
     if not folders:
         return NOTHING
     contexts = read_contexts(folder / "context.json" for folder in folders)
-    parameters = (item for context in contexts for item in context.get("parameters", {}).items())
-    worded = {name for name, value in parameters if isinstance(value, str)}
+    types = _parameter_types(contexts)
     tables = [
-        _identified(pq.read_table(folder / file), context, worded)
+        _identified(pq.read_table(folder / file), context, types)
         for folder, context in zip(folders, contexts, strict=True)
     ]
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> pa.Table:
+def _parameter_types(contexts: Sequence[Mapping[str, Any]]) -> dict[str, pa.DataType | None]:
+    """Return the type of each parameter's column; None if its values need text."""
+    values: dict[str, list[Any]] = {}
+    for context in contexts:
+        for name, value in context.get("parameters", {}).items():
+            values.setdefault(name, []).append(value)
+    return {name: _common_type(found) for name, found in values.items()}
+
+
+def _common_type(values: list[Any]) -> pa.DataType | None:
+    """Return a type that holds all values, also in a Parquet file; None if there is none."""
+    try:
+        column = pa.array(values)
+        pq.write_table(pa.table([column], ["values"]), pa.BufferOutputStream())
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
+    return column.type
+
+
+def _identified(
+    table: pa.Table, context: dict[str, Any], types: Mapping[str, pa.DataType | None]
+) -> pa.Table:
     """Put the columns that identify a run before its own."""
     run = context["run"]
     if "solver" not in run:
@@ -89,9 +109,14 @@ def _identified(table: pa.Table, context: dict[str, Any], worded: set[str]) -> p
     if "round" not in table.column_names:
         identity["round"] = pa.scalar(1, pa.int32())
     for name, value in context.get("parameters", {}).items():
-        identity[f"parameter_{name}"] = str(value) if name in worded else value
+        identity[f"parameter_{name}"] = _as_column_has_it(value, types[name])
     columns = {name: pa.array([value] * len(table)) for name, value in identity.items()}
     return pa.table({**columns, **{name: table[name] for name in table.column_names}})
+
+
+def _as_column_has_it(value: Any, kind: pa.DataType | None) -> pa.Scalar:
+    """Return a parameter's value with the type of its column, or as text."""
+    return pa.scalar(str(value)) if kind is None else pa.scalar(value, kind)
 
 
 def _class_of(context: Mapping[str, Any]) -> str:
@@ -122,7 +147,8 @@ def summarise(
         Columns `SUMMARY`. Times are of the rows that are ok; ``certified`` is the share of all rows whose
         answer was proven right.
     """
-    frame = with_processes(timings.to_pandas())
+    # The gathered file of no run has no column but the key.
+    frame = with_processes(timings.to_pandas()) if len(timings) else timings.to_pandas()
     lines = [
         _summary_line(rows, (directed or {}).get(rows["graph"].iloc[0], True))
         for _, rows in frame.groupby(KEY, sort=False)

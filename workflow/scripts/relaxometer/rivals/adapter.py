@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from relaxometer.core.errors import quoted
-from relaxometer.core.supervision import cause_of_death, die_with_parent
+from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent
 
 MAX_LINE = 1000
 """Limit on the characters of a message."""
@@ -36,8 +36,6 @@ LONGEST_WAIT_MS = 1e8
 
 FAILURES = frozenset({"skipped", "oom", "error"})
 """Words by which an adapter says that it gives up."""
-
-_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux's prctl
 
 
 class AdapterFailed(Exception):  # noqa: N818 - a status
@@ -81,8 +79,7 @@ class Adapter:
         *,
         one_core: bool = False,
     ) -> None:
-        self._before = _children()
-        _adopt_orphans(True)
+        self._orphans = Orphans()
         try:
             self._process = subprocess.Popen(
                 command,
@@ -96,7 +93,7 @@ class Adapter:
                 preexec_fn=partial(_restrict, max_file_bytes, one_core),
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            _adopt_orphans(False)
+            self._orphans.kill()
             why = getattr(error, "strerror", None) or error
             raise AdapterFailed("error", f"{quoted(command[0])} cannot be run: {why}") from None
         self._streams = self._process.stdin, self._process.stdout, self._process.stderr
@@ -219,13 +216,7 @@ class Adapter:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        while orphans := _children() - self._before:  # their children become ours, too
-            for pid in orphans:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                with suppress(ChildProcessError):
-                    os.waitpid(pid, 0)
-        _adopt_orphans(False)
+        self._orphans.kill()
         with suppress(BlockingIOError):
             while piece := os.read(self._errors, CHUNK):
                 self._stderr = (self._stderr + piece)[-KEPT_STDERR:]
@@ -269,18 +260,3 @@ def _restrict(max_file_bytes: int, one_core: bool) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     if one_core and sys.platform == "linux":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-
-def _adopt_orphans(on: bool) -> None:
-    """Let descendants whose parent has ended become children of this process, or no longer."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, int(on))
-
-
-def _children() -> set[int]:
-    """Return the children of this process; none where the system does not list them."""
-    children: set[int] = set()
-    with suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
-            children.update(map(int, (task / "children").read_text(encoding="ascii").split()))
-    return children

@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import NAME, Name, Section, nearest, validated
+from relaxometer.core.validation import NAME, Name, Section, nearest, shown, validated
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.problems.problem import load_problem, problem_names
 
@@ -29,6 +29,9 @@ RESERVED = frozenset({"rival", "command", "threads", "tune", "graphs", "timing"}
 """Keys of a configuration's entry, which no parameter of an adapter can be called."""
 
 Scalar = bool | int | float | str
+LIMIT = 2**63
+"""All numbers of an adapter's parameters are below this; so tables can hold them. NaN is not, either."""
+
 Kind = Literal["cpu-1", "cpu-all", "gpu"]
 Format = Literal["gr", "mtx", "sg", "wsg"]
 
@@ -45,6 +48,24 @@ class Parameter(Section):
 
     default: Scalar
     about: str
+
+    def flaw(self, value: Any) -> str | None:
+        """Return what `value` should be, if it is not: of the type of the default, and within its limits."""
+        if isinstance(self.default, str):
+            fits = isinstance(value, str) and value.isprintable()
+            return None if fits else "should be text of printable characters; write it in quotes"
+        if isinstance(self.default, bool):
+            return None if isinstance(value, bool) else "should be true or false"
+        kinds, what = (int, "an integer") if isinstance(self.default, int) else (int | float, "a number")
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            return f"should be {what}" + "; YAML reads 1e3 as text" * isinstance(value, str)
+        return None if abs(value) < LIMIT else f"should be {what} below 2**63, positive or negative"
+
+    @model_validator(mode="after")
+    def _has_a_default_within_limits(self) -> Self:
+        if flaw := self.flaw(self.default):
+            raise ValueError(f"default: {shown(self.default)} is invalid: {flaw}")
+        return self
 
 
 class Solves(Section):
@@ -92,7 +113,7 @@ class Definition(Section):
         ``adapter.py`` or ``adapter.cpp``. None: the configuration's `command` starts it.
     problems : dict of str to Solves
     weights : {"uint32", "float32", "float64"}
-        Type in which it computes.
+        Type in which it computes, for the report.
     prepares : str, optional
         Its preparation, described for the report.
     parameters : dict of str to Parameter
@@ -155,6 +176,14 @@ class Rival:
         own = [path for path in self.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         helper = {"adapter.py": "rival.py", "adapter.cpp": "rival.hpp"}.get(self.definition.adapter or "")
         return sorted(own) + ([HELPERS / helper] if helper else [])
+
+    @property
+    def credits(self) -> dict[str, str | None]:
+        """Entries of its definition that the report shows."""
+        told: dict[str, str | None] = self.definition.model_dump(
+            include={"title", "url", "licence", "citation", "weights", "prepares"}
+        )
+        return told
 
     @property
     def code(self) -> str:

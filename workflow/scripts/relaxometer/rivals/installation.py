@@ -46,7 +46,7 @@ class Installed:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def install(rival: Rival, command: str | None = None) -> Installed:
+def install(rival: Rival, command: str | None = None, *, elsewhere: bool = False) -> Installed:
     """Install a rival, unless it is in the cache.
 
     Parameters
@@ -54,6 +54,9 @@ def install(rival: Rival, command: str | None = None) -> Installed:
     rival : Rival
     command : str, optional
         Starts the adapter instead of the rival's own; words as in a shell.
+    elsewhere : bool, default=False
+        Whether another machine with the same cache runs it, as on a cluster. Then only what comes over the
+        network is installed here, and the command is empty: that machine has its own GPU, CPU and compiler.
 
     Raises
     ------
@@ -63,6 +66,10 @@ def install(rival: Rival, command: str | None = None) -> Installed:
         If the cache cannot be written.
     """
     definition = rival.definition
+    if elsewhere:
+        if definition.adapter == "adapter.py" and not command:
+            _environment(rival)
+        return Installed([])
     if definition.class_ == "gpu" and not _has_gpu():
         raise Absent("it needs an NVIDIA GPU")
     if command:
@@ -78,10 +85,10 @@ def install(rival: Rival, command: str | None = None) -> Installed:
     raise Absent(f"no program: build it as {definition.url} says, and let `command` start it")
 
 
-def installation(rival: Rival, command: str | None = None) -> Installed | str:
+def installation(rival: Rival, command: str | None = None, *, elsewhere: bool = False) -> Installed | str:
     """Return how to start a rival, installed if need be, or why it is absent; see :func:`install`."""
     try:
-        return install(rival, command)
+        return install(rival, command, elsewhere=elsewhere)
     except Absent as why:
         return str(why)
 
@@ -110,7 +117,7 @@ def read_installation(path: Path) -> Installed | str:
         raise UserError(f"{path}: not readable ({quoted(error)}); delete it and run again") from None
 
 
-def retry_absent(folder: Path, rivals: Mapping[str, Rival]) -> None:
+def retry_absent(folder: Path, rivals: Mapping[str, Rival], *, elsewhere: bool = False) -> None:
     """Try to install absent rivals again; only if that changes anything, their runs are made again.
 
     Parameters
@@ -119,12 +126,17 @@ def retry_absent(folder: Path, rivals: Mapping[str, Rival]) -> None:
         Of the files of :func:`write_installation`; that of a rival whose state has changed is written anew.
     rivals : mapping of str to Rival
         The rivals of the configuration by name; others are left alone.
+    elsewhere : bool, default=False
+        As for :func:`install`.
     """
 
     def retry(path: Path) -> None:
         with suppress(UserError):  # The rule that needs the file reports it.
             before = read_installation(path)
-            if isinstance(before, str) and (found := installation(rivals[path.stem])) != before:
+            if not isinstance(before, str):
+                return
+            found = installation(rivals[path.stem], elsewhere=elsewhere)
+            if found != before:
                 write_installation(found, path)
 
     with ThreadPoolExecutor() as pool:
