@@ -41,7 +41,8 @@ def times_and_preparation(summary: pd.DataFrame) -> Figure:
     looks = distinct_looks(lines[["variant", "rival"]].itertuples(index=False, name=None))
     races = lines.groupby(["problem", "graph"], sort=False)
     panels = [
-        (f"{label(problem)} on {graph}", rows.sort_values("median_ms")) for (problem, graph), rows in races
+        (f"{label(str(problem))} on {graph}", rows.sort_values("median_ms"))
+        for (problem, graph), rows in races
     ]
     heights = [len(rows) + 1.3 for _, rows in panels]
     figure, axes = new_figure(
