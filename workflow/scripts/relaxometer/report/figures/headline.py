@@ -19,12 +19,10 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, rounded
 from relaxometer.results.samples import with_class
 
 TITLE = "Median time of a search, and of its preparation"
-LEAST_MS = 0.1
-"""Shorter preparations are none."""
 ROW_INCHES = 0.25
 
 
@@ -67,7 +65,7 @@ def _draw_row(axes: Axes, y: int, line: pd.Series, points: dict[str, Any]) -> No
     """Draw a search, its preparation if it is known, and a line between the two."""
     search, preparation = line["median_ms"], line["prepare_ms"]
     axes.plot(search, y, linestyle="", markersize=5.5, zorder=3, **points)
-    if pd.isna(preparation) or preparation < LEAST_MS:
+    if pd.isna(preparation) or preparation < LEAST_PREPARATION_MS:
         annotate(axes, rounded(search), (search, y), (7, 0), va="center")
         return
     axes.plot([search, preparation], [y, y], color=FAINT, linewidth=1, zorder=1)

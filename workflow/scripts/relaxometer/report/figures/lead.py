@@ -9,7 +9,7 @@ import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import label, shown_version
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import FAILURES, PROVEN
 from relaxometer.results.races import NEITHER, OURS, RIVAL, winners
@@ -79,8 +79,8 @@ def _win(race: pd.Series, side: str) -> str:
 def _side(race: pd.Series, side: str) -> str:
     """Name the best program of a side with its time and its preparation."""
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
-    prepared = rounded(race[f"{side}_prepare_ms"])
-    after = f" after {prepared} ms of preparation" if prepared else ""
+    preparation = prepared(race[f"{side}_prepare_ms"])
+    after = f" after {preparation} ms of preparation" if preparation else ""
     return f"{race[side]} {version}".rstrip() + f", {rounded(race[f'{side}_ms'])} ms{after}"
 
 

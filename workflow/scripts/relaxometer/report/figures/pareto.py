@@ -22,6 +22,7 @@ from relaxometer.report.figures.style import (
     plain,
     plain_log,
 )
+from relaxometer.report.figures.summary import LEAST_PREPARATION_MS
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.races import common_medians, finishers
@@ -35,7 +36,7 @@ ROW_INCHES = 0.2
 
 NAMES_IN_A_ROW = 3
 
-LEAST_MS = 0.1
+LEAST_MS = LEAST_PREPARATION_MS
 """A program that prepares in less is drawn here: it is ready at once, and the rest is the cost of a call."""
 
 MIN_SPAN = 10.0

@@ -8,7 +8,7 @@ import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.names import CLASSES, label, short_names
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import graphs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import is_emulated, source_times
@@ -87,7 +87,7 @@ def _of_graph(lines: pd.DataFrame) -> pd.DataFrame:
         pays = FIRST if index in real.index[:1] else _pays(line, real.head(1))
         against_cpu = "" if index in baseline.index else _pays(line, baseline)
         name, kind = line["name"], CLASSES[line["class"]]
-        spans = [rounded(line[column]) for column in ("prepare_ms", "time_ms", "first_ms")]
+        spans = prepared(line["prepare_ms"]), rounded(line["time_ms"]), rounded(line["first_ms"])
         rows.append((line["graph"], name, kind, *spans, pays, against_cpu))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -160,7 +160,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Version": lines["version"].map(shown_version) if "version" in lines else "",
             "Median [ms]": lines["median_ms"].map(rounded),
             "95% interval": _intervals(lines),
-            "Preparation [ms]": lines["prepare_ms"].map(rounded) if "prepare_ms" in lines else "",
+            "Preparation [ms]": lines["prepare_ms"].map(prepared) if "prepare_ms" in lines else "",
             "Million edges/s": lines["mteps"].map(rounded),
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),
@@ -221,6 +221,15 @@ the race. The page of all variants and rivals under Summary has them.</p>
 def rounded(value: float) -> str:
     """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
+
+
+LEAST_PREPARATION_MS = 0.1
+"""Less than this is no preparation: a call that returns at once takes some microseconds too."""
+
+
+def prepared(value: float) -> str:
+    """Format a preparation in milliseconds, or nothing if it is missing."""
+    return f"<{LEAST_PREPARATION_MS:g}" if value < LEAST_PREPARATION_MS else rounded(value)
 
 
 def whole(value: float) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import CLASSES, label, shown_version
-from relaxometer.report.figures.summary import rounded
+from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import swept
 from relaxometer.results.races import NEITHER, OURS, RACE, RIVAL, TOO_FEW, winners
 from relaxometer.results.samples import with_class
@@ -75,7 +75,7 @@ def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
         return "", "", "", ""
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     name = f"{race[side]} {version}".rstrip()
-    times = (rounded(race[f"{side}{column}"]) for column in ("_ms", "_prepare_ms"))
+    times = rounded(race[f"{side}_ms"]), prepared(race[f"{side}_prepare_ms"])
     return name, CLASSES[race[f"{side}_class"]], *times
 
 
