@@ -17,7 +17,7 @@ KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml; VERBOSE=1 shows every job
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
-	$(Q)$(BIN)/snakemake --cores 1 $(OVERLAY) -- all
+	$(Q)$(BIN)/snakemake --cores all $(OVERLAY) -- all
 
 test: .venv/dev  ## every test that this machine can run, except those of test-slurm
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slurm"
