@@ -1,4 +1,4 @@
-"""The pages of docs/results hold what their data say, and nothing that they do not."""
+"""The pages of docs/results state only what their data show."""
 
 import json
 import re
@@ -103,7 +103,7 @@ def test_any_number_altered_in_a_page_is_found(name):
 def test_a_number_written_into_the_template_is_refused(suite, prose):
     template = suite / "page.md"
     template.write_text(template.read_text(encoding="utf-8") + prose + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"page\.md: line 3: .* stands in the prose; cite the data"):
+    with pytest.raises(UserError, match=r"page\.md: line 3: .* is written in the prose; cite the data"):
         render(suite)
 
 

@@ -31,7 +31,7 @@ def timings():
 
 @pytest.fixture
 def results(tmp_path):
-    """What a run over town leaves, beside the figure of a graph of an earlier run."""
+    """Results of a run on town, with a figure left by an earlier run on another graph."""
     folder = tmp_path / "results"
     files = {
         "summary.csv": "problem,graph,variant\nsssp,town,adaptive\n",

@@ -24,7 +24,7 @@ LOG = Path("logs/run.log")
 """What Snakemake and the jobs of the last run wrote."""
 
 STEP = 0.34
-"""Where there is no bar, a line tells when this share of the jobs has been done since the last line."""
+"""Without a bar, a line is printed whenever this share of the jobs has finished."""
 
 PAUSE_S = 20.0
 """Shortest time between two such lines."""

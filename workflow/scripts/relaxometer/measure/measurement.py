@@ -47,7 +47,7 @@ Between two searches an answer moves to another process, after which a search ta
 """
 
 WARMED_ON = 8
-"""Untimed searches are from this many vertices in turn, none of which is timed.
+"""Untimed searches cycle over this many vertices, none of which is timed.
 
 Whoever remembers the answers of untimed searches gains nothing by that.
 """

@@ -49,7 +49,7 @@ def sources_table(graph: Graph, sources: int | list[int], seed: int) -> pa.Table
 
 
 def untimed_vertices(graph: Graph, sources: npt.NDArray[np.integer], count: int) -> list[int]:
-    """Choose vertices that are no sources, for searches that are not timed.
+    """Choose vertices other than the sources, for untimed searches.
 
     Neighbours of sources come first, since a search from there takes about as long. All have arcs.
 

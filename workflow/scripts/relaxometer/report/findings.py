@@ -1,9 +1,8 @@
 """The pages of ``docs/results``: a short template of prose for each suite, and numbers from its data alone.
 
-A suite's folder holds ``page.md``, a Jinja template. :func:`render` fills it from the data beside it:
-``summary.csv``, ``claims.csv``, ``context.json``, the tables, and ``facts.csv`` with what no table holds. A
-number that stands in the template itself is an error (:func:`loose_numbers`), so a page cannot say a number
-that its data do not.
+A suite's folder holds ``page.md``, a Jinja template. :func:`render` fills it from its data:
+``summary.csv``, ``claims.csv``, ``context.json``, the tables, and ``facts.csv`` with other values. A
+number written in the template is an error (:func:`loose_numbers`), so that every number comes from data.
 """
 
 from __future__ import annotations
@@ -341,7 +340,7 @@ class Data:
         return values.pop()
 
     def parts(self, *rows: Sequence[str]) -> str:
-        """Return the table of how a page was measured, with the GPU, its driver and the files beside it."""
+        """Return the table of how a page was measured, with the GPU, its driver and its files."""
         gpu, count = self.context("before.name"), self.context("before.multiprocessors")
         machine = f"{gpu} ({count} multiprocessors), driver {self.context('before.driver')}"
         machine += f", CuPy {self.context('before.cupy')}"
@@ -395,7 +394,7 @@ def render(folder: Path) -> str:
     try:
         loose = loose_numbers(text, environment)
         if loose:
-            raise UserError(f"{file}: {loose[0]} stands in the prose; cite the data or facts.csv instead")
+            raise UserError(f"{file}: {loose[0]} is written in the prose; cite the data or facts.csv instead")
         return environment.from_string(text).render()
     except TemplateError as error:
         line = getattr(error, "lineno", None)

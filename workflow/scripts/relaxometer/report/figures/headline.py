@@ -27,7 +27,7 @@ ROW_INCHES = 0.25
 
 
 def times_and_preparation(summary: pd.DataFrame) -> Figure:
-    """Draw the median time of each variant beside its preparation, one panel per problem and graph.
+    """Draw the median time of each variant with its preparation, one panel per problem and graph.
 
     Parameters
     ----------

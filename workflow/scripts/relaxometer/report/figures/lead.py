@@ -38,7 +38,7 @@ def sentences(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") 
 
 
 def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
-    """Say who won where and by how much, with preparation beside every time."""
+    """Say who won where and by how much, with the preparation of each."""
     if races.empty:
         return NOBODY
     decided = races.dropna(subset=["winner"])

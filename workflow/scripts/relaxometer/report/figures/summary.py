@@ -95,7 +95,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, title: str, looks: Mapping[str, 
 
 
 def _time_axis(rows: pd.DataFrame) -> str:
-    """Name the time axis of a column; whether a program ran on a GPU or a CPU stands with its name."""
+    """Name the time axis of a column; the label of a program says whether it ran on a GPU or a CPU."""
     return f"Median time of a search [ms{', emulated' if is_emulated(rows).any() else ''}]"
 
 

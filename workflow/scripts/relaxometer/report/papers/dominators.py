@@ -220,7 +220,7 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _dots(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
-    """Draw the rate of each variant with its value beside it; mark the rates that include transfers."""
+    """Draw and label the rate of each variant; mark the rates that include transfers."""
     looks = _looks(rates)
     for place, row in enumerate(rates.to_dict("records")):
         axes.plot(row["rate"], place, linestyle="none", markersize=6.5, **looks[row["variant"]].points)

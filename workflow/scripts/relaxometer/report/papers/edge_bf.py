@@ -77,7 +77,7 @@ GAIN_LOOKS = {
     "order, cache off": Look("#CC79A7", (0, (4, 1, 1, 1)), "^"),
     "both": Look("#404040", "-", "v"),
 }
-"""Optimisations are no variants: blues for the cache, reds for the order."""
+"""Optimisations are not variants: blues for the cache, reds for the order."""
 
 CLAIMED_RATE, CLAIMED_SPEEDUP, CLAIMED_AT = 100, 40, (2**20, 2**22)
 """Values in the paper: million arcs per second, the speed-up over its CPU, and the vertices of that."""
