@@ -289,7 +289,8 @@ serve(Cheat)
 def test_done_is_sent_before_the_work_is_done(tmp_path, how):
     """The work is done later: in a thread, ..."""
     reason = disputed(watched_race(tmp_path, LATE[how], timing={"repetitions": 2}))
-    assert "it said `done` after " in reason
+    # A busy machine may add that the clocks differ, ahead of it.
+    assert reason.split("; ", 1)[-1].startswith("it said `done` after ")
     assert "ms and then worked on for " in reason
 
 
