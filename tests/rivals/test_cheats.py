@@ -6,9 +6,11 @@ The adapters derive from `adapters/honest.py`, so that only the cheat is to be s
 import time
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from relaxometer.measure import clocks
 from relaxometer.rivals.exchange import export
 from rival_runs import GRID, SOURCES, only, outcomes, race
 from sample_graphs import sample_graphs
@@ -290,8 +292,49 @@ def test_done_is_sent_before_the_work_is_done(tmp_path, how):
     """The work is done later: in a thread, ..."""
     reason = disputed(watched_race(tmp_path, LATE[how], timing={"repetitions": 2}))
     # A busy machine may add that the clocks differ, ahead of it.
-    assert reason.split("; ", 1)[-1].startswith("it said `done` after ")
+    assert "it said `done` after " in reason
     assert "ms and then worked on for " in reason
+
+
+SLOW_TO_CONVERT = """
+class Cheat(Slow):
+    def solve(self, source):
+        self.gpu = threading.Thread(target=time.sleep, args=[LEFT])
+        super().solve(source)
+        self.gpu.start()
+
+    def answer(self):
+        {}
+        self.gpu.join()
+        time.sleep(0.1)
+        return super().answer()
+
+serve(Cheat)
+"""
+
+
+def race_of_a_slow_converter(folder, left_s, first=""):
+    """Race a rival whose conversion takes longer than the work that it leaves for after ``done``."""
+    code = SLOW_TO_CONVERT.format(first).replace("LEFT", str(left_s))
+    with patch.object(clocks, "CONVERT_MS", 1000):
+        return watched_race(folder, code, timing={"repetitions": 2})
+
+
+def test_late_work_shorter_than_the_conversion_is_seen_after_a_pause(tmp_path):
+    reason = disputed(race_of_a_slow_converter(tmp_path, 0.04))
+    assert "ms sooner after a pause, so it works on after `done`" in reason
+
+
+def test_a_slow_conversion_alone_is_no_cheat(tmp_path):
+    assert only(race_of_a_slow_converter(tmp_path, 0)) == ("ok", "")
+
+
+def test_one_that_fails_when_searched_again_is_disputed(tmp_path):
+    """Two passes over the sources and one warm-up, each answer given twice, come before."""
+    count = 2 * 2 * len(SOURCES) + 1
+    first = f"self.count = getattr(self, 'count', 0) + 1; self.count > {count} and sys.exit(3)"
+    reason = disputed(race_of_a_slow_converter(tmp_path, 0, first))
+    assert "it failed when the same searches were made again" in reason
 
 
 def test_a_lie_does_not_hide_late_work(tmp_path):

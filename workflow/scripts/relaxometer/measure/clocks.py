@@ -41,6 +41,12 @@ REMEMBERS = 0.25
 TOLERATED = 0.05
 """Share of the time of all searches that may be missing in some of them."""
 
+RESTED = 5
+"""Searches after which the answer is asked for at once, and as many after a pause."""
+
+MAX_RESTED_MS = 500
+"""A search and its answer that take longer are not made again for that."""
+
 
 @dataclass(frozen=True)
 class Span:
@@ -91,13 +97,27 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Rested:
+    """An answer that is asked for as soon as the search is done, and one of the same search after a pause.
+
+    Parameters
+    ----------
+    at_once_ms, later_ms : float
+        Milliseconds to write the answer.
+    """
+
+    at_once_ms: float
+    later_ms: float
+
+
+@dataclass(frozen=True)
 class _Doubt:
     """A reason not to believe a clock.
 
     Parameters
     ----------
     reason : str
-        In words; it may name ``{ours}``, ``{theirs}``, ``{late}`` and ``{first}``.
+        In words; it may name ``{ours}``, ``{theirs}``, ``{late}``, ``{first}`` and ``{saved}``.
     lacks : callable
         Returns how many milliseconds of a search are missing; None where it cannot be known.
     took : callable
@@ -121,6 +141,9 @@ class Clocks:
 
     convert_ms: float
     samples: list[Sample] = field(default_factory=list)
+    rested: list[Rested] = field(default_factory=list)
+    fell: bool = False
+    """Whether the rival failed when it was searched again to see `rested`."""
     _first: dict[int | None, Sample] = field(default_factory=dict)
     """The first search from each source."""
 
@@ -128,6 +151,13 @@ class Clocks:
         """Note a search."""
         self.samples.append(sample)
         self._first.setdefault(sample.source, sample)
+
+    @property
+    def pause_s(self) -> float | None:
+        """The pause in which work that was left must end; None if it would take too long."""
+        if not self.samples or max(sample.given_ms for sample in self.samples) > MAX_RESTED_MS:
+            return None
+        return 2 * max(sample.given_ms for sample in self.samples) / 1e3
 
     def judge(self, result: Measurement) -> None:
         """Mark the rows of a rival whose times are not believed as disputed, and give them ours.
@@ -171,6 +201,16 @@ class Clocks:
                 self._remembered,
                 lambda one: max(one.search.ms, self._first[one.source].search.ms),
             ),
+            _Doubt(
+                "it gives the answer {saved:.3g} ms sooner after a pause, so it works on after `done`",
+                lambda one: self._saved_ms,
+                lambda one: one.search.ms + self._saved_ms,
+            ),
+            _Doubt(
+                "it failed when the same searches were made again",
+                lambda one: one.given_ms if self.fell else None,
+                lambda one: one.given_ms,
+            ),
         ]
 
     def _odd(self, doubt: _Doubt) -> list[Sample]:
@@ -191,6 +231,7 @@ class Clocks:
             theirs=statistics.median(one.theirs for one in odd),
             late=statistics.median(map(self._late, odd)),
             first=statistics.median(self._first[one.source].search.ms for one in odd),
+            saved=self._saved_ms,
         )
 
     @property
@@ -206,6 +247,20 @@ class Clocks:
         writing = min(sample.again.busy, self.convert_ms)
         late = sample.give.busy - writing
         return late if late > max(self._noise_ms, LATE_TOLERANCE * sample.search.ms, 0.5 * writing) else 0.0
+
+    @property
+    def _saved_ms(self) -> float:
+        """How much sooner the answers come after a pause; 0 unless each does, and by far.
+
+        Both ways convert and write the same values, so the time that conversion may take excuses nothing.
+        """
+        if len(self.rested) < RESTED:
+            return 0.0
+        at_once = [one.at_once_ms for one in self.rested]
+        later = [one.later_ms for one in self.rested]
+        saved = statistics.median(at_once) - statistics.median(later)
+        least = LATE_TOLERANCE * statistics.median(sample.search.ms for sample in self.samples)
+        return saved if min(at_once) > max(later) and saved > max(NOISE_MS, least) else 0.0
 
     def _remembered(self, sample: Sample) -> float | None:
         """Return by how much the first search from the same source took longer; 0 if not by far."""

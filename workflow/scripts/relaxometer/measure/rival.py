@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import statistics
 import tempfile
@@ -18,7 +19,7 @@ from relaxometer.core.environment import cpu_model
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure import measurement, reference
-from relaxometer.measure.clocks import Clocks, Sample, Span, time_to_convert
+from relaxometer.measure.clocks import RESTED, Clocks, Rested, Sample, Span, time_to_convert
 from relaxometer.measure.entrant import Entrant
 from relaxometer.measure.measurement import Begun, Failed, Found, Measurement, Phase, Prepared
 from relaxometer.plan.models import RivalRun, Run
@@ -168,13 +169,30 @@ class _Contestant:
         return None
 
     def state_of_device(self) -> dict[str, Any]:
-        """Return what else is known of the process."""
+        """Return what else is known of the process; before, look for searches that outlast their ``done``."""
+        pause_s = self._clocks.pause_s
+        if self._given and pause_s is not None:
+            self._running.extend()
+            sources = itertools.cycle(dict.fromkeys(sample.source for sample in self._clocks.samples))
+            self._clocks.fell = True  # until the last of them
+            for source in itertools.islice(sources, RESTED):
+                later_ms, at_once_ms = (self._time_to_give(source, pause) for pause in (pause_s, 0.0))
+                self._clocks.rested.append(Rested(at_once_ms, later_ms))
+            self._clocks.fell = False
         return {
             "start_ms": self._start_ms,
             "first_search_ms": self._running.first_search_ms,
             "ping_ms": statistics.median(self._ways),
             "variables": self._entrant.thread_variables,
         }
+
+    def _time_to_give(self, source: int | None, pause_s: float) -> float:
+        """Return the milliseconds to write the answer of a search that is done since `pause_s`."""
+        with self._new_folder() as folder:
+            self._running.solve(source)
+            time.sleep(pause_s)
+            # The ping wakes the process; it counts, since the search may end there.
+            return self._running.ping().busy + self._running.give(folder).busy
 
     @contextmanager
     def _new_folder(self) -> Iterator[Path]:
