@@ -148,6 +148,7 @@ class CudaModule:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
         self.files = tuple(self._source.files)
+        self._kernels: dict[str, CudaKernel] = {}
         self._device = device
         self._cooperative = cooperative
         self._raw = device.xp.RawModule(
@@ -172,6 +173,11 @@ class CudaModule:
 
     def get_function(self, name: str) -> CudaKernel:
         """Return the kernel of this name or name expression."""
+        if name not in self._kernels:
+            self._kernels[name] = self._new_function(name)
+        return self._kernels[name]
+
+    def _new_function(self, name: str) -> CudaKernel:
         parameters = self._source.parameters(name)
         device = self._device
         try:

@@ -149,6 +149,7 @@ class HostModule:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
         self.files = tuple(self._source.files)
+        self._kernels: dict[str, HostKernel] = {}
         self._expressions = [*name_expressions, *self._source.exported()]
         self.device = device
         self.cooperative = cooperative
@@ -164,6 +165,11 @@ class HostModule:
 
     def get_function(self, name: str) -> HostKernel:
         """Return the kernel of this name or name expression."""
+        if name not in self._kernels:
+            self._kernels[name] = self._new_function(name)
+        return self._kernels[name]
+
+    def _new_function(self, name: str) -> HostKernel:
         parameters = self._source.parameters(name)
         if name not in self._expressions:
             raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
