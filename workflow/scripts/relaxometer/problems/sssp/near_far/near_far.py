@@ -18,8 +18,9 @@ from relaxometer.problems.sssp.near_far._near_far import (
     SOURCE,
     allocate_piles,
     bucket_shift,
+    graph_members,
     is_sparse,
-    packed_graph,
+    packed_arcs,
 )
 
 if TYPE_CHECKING:
@@ -79,10 +80,12 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
-        self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
+        packed = packed_arcs(graph)
         self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
         module = device.module(SOURCE.path, cooperative=True)
-        self._problem = module.struct("Problem", graph=packed_graph(graph, first=self._widths["narrow"] > 0))
+        self._problem = module.struct(
+            "Problem", graph=graph_members(packed, first=self._widths["narrow"] > 0)
+        )
         widths = {name: np.uint32(width) for name, width in self._widths.items()}
         self._packed_widths = module.struct("Widths", **widths)
         self._shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
@@ -90,6 +93,8 @@ class Solver:
         self._kernel = module.get_function("near_far")
         self._threads = threads_per_block(device)
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
+        # Last, since it waits for the weights to be summed up.
+        self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._set_capacity(max(2 * QUEUE, graph.n_vertices // 16))
 
     @property
