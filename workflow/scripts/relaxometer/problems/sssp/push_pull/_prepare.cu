@@ -16,8 +16,8 @@ __device__ __forceinline__ u64 mix(u64 z)
     return z ^ z >> 31;
 }
 
-// The row of an arc that is in row `low` or later and before row `high`: the last one that begins at the arc or
-// before, since an empty row begins where the next does.
+// The row of an arc that is in row `low` or later and before row `high`: the last one that begins at the arc
+// or before, since an empty row begins where the next does.
 __device__ __forceinline__ u32 row_of(const i64* offsets, u32 low, u32 high, i64 arc)
 {
     while (high - low > 1) {
@@ -47,9 +47,9 @@ __device__ __forceinline__ void for_each_arc(u32 n, i64 n_arcs, const i64* offse
     }
 }
 
-// `sums` gets the sum of the weights, and two sums over all arcs from a lower vertex to a higher one of a hash
-// of their ends and weight, less the same over the arcs back. Both are 0 if every arc has a reverse arc of
-// the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits that are set in a weight.
+// `sums` gets the sum of the weights, and two sums over all arcs from a lower vertex to a higher one of a
+// hash of their ends and weight, less the same over the arcs back. Both are 0 if every arc has a reverse arc
+// of the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits that are set in a weight.
 extern "C" __global__ void __launch_bounds__(256)
     survey(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
            const u32* __restrict__ weights, u64* sums, u32* bits)
@@ -77,8 +77,8 @@ __device__ __forceinline__ u64 degree_of(const i64* offsets, const u32* in_degre
     return in_degrees == nullptr ? out : out + in_degrees[v];
 }
 
-// Keys that sort the vertices by falling degree. `counts` gets the numbers of vertices that have arcs, and that
-// have more than `many` outgoing ones.
+// Keys that sort the vertices by falling degree. `counts` gets the numbers of vertices that have arcs, and
+// that have more than `many` outgoing ones.
 extern "C" __global__ void __launch_bounds__(256)
     vertex_keys(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ in_degrees, u32 many,
                 u64* keys, u64* counts)
@@ -109,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Keys that sort the arcs by row, weight and other end, which all fit 64 bits: row << end_bits + weight_bits |
-// weight << end_bits | end. The row is that of the tail, or of the head.
+// Keys that sort the arcs by row, weight and other end, which all fit 64 bits: row << end_bits + weight_bits
+// | weight << end_bits | end. The row is that of the tail, or of the head.
 extern "C" __global__ void __launch_bounds__(256)
     arc_keys(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
              const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u32 weight_bits,
@@ -137,7 +137,8 @@ extern "C" __global__ void __launch_bounds__(256)
 // For weights that leave no room for the ends: keys row << 32 | weight, and the other ends apart.
 extern "C" __global__ void __launch_bounds__(256)
     wide_keys(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-              const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u64* keys, u32* ends)
+              const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u64* keys,
+              u32* ends)
 {
     for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
         u64 from = rank[tail], to = rank[targets[i]];
