@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxometer.device import get_device
+from relaxometer.device import DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
@@ -99,6 +99,47 @@ def test_piles_that_overflow_are_doubled(device, width):
     assert_solved(resident, 0, solver.solve(0, phases))
     assert sum(phase.updated for phase in phases) == graph.n_vertices
     assert_solved(resident, 0, solver.solve(0))
+
+
+def dense_star(leaves: int) -> Graph:
+    """A hub with arcs to all leaves, each of which has heavy arcs to the next nine."""
+    ids = np.arange(leaves)
+    tails = np.append(np.zeros(leaves, dtype=int), np.repeat(ids + 1, 9))
+    heads = np.append(ids + 1, 1 + (ids[:, None] + np.arange(1, 10)).ravel() % leaves)
+    weights = np.append(ids % 7 + 1, np.full(9 * leaves, 50))
+    return Graph.from_arcs("dense-star", leaves + 1, tails, heads, weights)
+
+
+def test_piles_of_a_dense_graph_hold_every_vertex_at_once(host_device, monkeypatch):
+    searches, search = [], near_far.Solver._search
+    monkeypatch.setattr(
+        near_far.Solver, "_search", lambda *arguments: searches.append(1) or search(*arguments)
+    )
+    resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
+    # One bucket takes all leaves.
+    solver = near_far.Solver(resident, near_far.Parameters(delta=100))
+    assert_solved(resident, 0, solver.solve(0))
+    assert len(searches) == 1
+    assert solver._capacity == 2 * resident.n_vertices
+
+
+def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
+    tried, allocate = [], near_far.allocate_piles
+
+    def limited(problem, graph, searches, capacity, shift):
+        tried.append(capacity)
+        if capacity > limit:
+            raise DeviceOutOfMemory("full")
+        allocate(problem, graph, searches, capacity, shift)
+
+    monkeypatch.setattr(near_far, "allocate_piles", limited)
+    resident, limit = ResidentGraph.upload(host_device, dense_star(3 * QUEUE)), 2 * QUEUE
+    solver = near_far.Solver(resident, near_far.Parameters())
+    assert tried == [2 * resident.n_vertices, resident.n_vertices, 2 * QUEUE]
+    assert_solved(resident, 1, solver.solve(1))
+    limit = 0
+    with pytest.raises(DeviceOutOfMemory):
+        near_far.Solver(resident, near_far.Parameters())
 
 
 def test_the_greatest_distances_have_a_bucket(device):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -19,6 +20,7 @@ from relaxometer.problems.sssp.near_far._near_far import (
     allocate_piles,
     bucket_shift,
     graph_members,
+    initial_capacity,
     is_sparse,
     packed_arcs,
 )
@@ -95,7 +97,7 @@ class Solver:
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
         # Last, since it waits for the weights to be summed up.
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
-        self._set_capacity(max(2 * QUEUE, graph.n_vertices // 16))
+        self._allocate_first(initial_capacity(graph))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -112,6 +114,16 @@ class Solver:
             if not full:
                 return answer
             self._set_capacity(2 * self._capacity)
+
+    def _allocate_first(self, capacity: int) -> None:
+        """Allocate piles of this capacity, or of as much as the device has memory for."""
+        while True:
+            try:
+                return self._set_capacity(capacity)
+            except DeviceOutOfMemory:
+                if capacity <= 2 * QUEUE:
+                    raise
+            capacity = max(2 * QUEUE, capacity // 2)
 
     def _set_capacity(self, capacity: int) -> None:
         self._capacity = capacity
