@@ -25,13 +25,14 @@ def searches(
     rival: bool = False,
     version: str | None = None,
     prepare_ms: float = 0.5,
+    cold_ms: float | None = None,
     problem: str = "sssp",
     rounds: Sequence[float] = (1.0,),
 ) -> pd.DataFrame:
     """Rows of timings: one per source, repetition and round, with sources numbered from 0.
 
     `kind` is the class; by default a CPU program has one core. `rounds` has the factor of the times in each
-    round; `repetitions` are those of a round.
+    round; `repetitions` are those of a round. By default the first answer takes preparation and a search.
     """
     rows = [
         {
@@ -51,6 +52,7 @@ def searches(
             "repetition": repetition,
             "time_ms": time_ms * factor,
             "prepare_ms": prepare_ms,
+            "cold_ms": prepare_ms + times_ms[0] if cold_ms is None else cold_ms,
             "phases": 4,
             "reached_arcs": 1000,
             "status": status,

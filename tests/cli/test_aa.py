@@ -21,6 +21,7 @@ SAMPLES = [
     "repetition",
     "time_ms",
     "prepare_ms",
+    "cold_ms",
     "phases",
     "reached_arcs",
     "status",

@@ -514,3 +514,30 @@ class TestLaunches:
         context = device.context()
         assert context["kind"] == device.kind
         assert context["name"] == device.name
+
+
+def test_a_module_is_loaded_once_until_one_of_its_files_changes(device, tmp_path, monkeypatch):
+    header, source = tmp_path / "added.cuh", tmp_path / "adds.cu"
+    source.write_text(
+        '#include "added.cuh"\nextern "C" __global__ void adds(int* to) { *to += ADDED; }\n', encoding="utf-8"
+    )
+
+    def added(text):
+        header.write_text(text, encoding="utf-8")
+        module = device.module(source)
+        to = device.xp.zeros(1, dtype=np.int32)
+        module.get_function("adds")(1, 1, (to,))
+        return module, int(device.asnumpy(to)[0])
+
+    first, one = added("#define ADDED 1\n")
+    assert device.module(source) is first
+    assert first.get_function("adds") is first.get_function("adds")
+    monkeypatch.chdir(tmp_path)
+    assert device.module(Path("adds.cu")) is first
+    assert device.module(source, options=("-DOTHER",)) is not first
+    second, three = added("#define ADDED 3 \n")
+    assert (one, three) == (1, 3)
+    assert second is not first
+    header.unlink()
+    with pytest.raises(KernelError, match="added"):
+        device.module(source)

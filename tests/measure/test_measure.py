@@ -1,11 +1,14 @@
 """The results of variants that fail or do not suit a graph."""
 
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.measure import measurement
+from relaxometer.measure.measurement import Begun, Found, Prepared
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems import variants
@@ -67,6 +70,89 @@ def test_preparation_excludes_compiling(monkeypatch):
     run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
     (row,) = measure(run, GRAPH, np.array([0]), "host").runs
     assert 0 < row["prepare_ms"] < 400
+
+
+class Scripted:
+    """A contestant whose clock shows given milliseconds."""
+
+    def __init__(self, warm_ups):
+        self.warm_ups, self.asked = iter(warm_ups), []
+
+    def extend(self):
+        pass
+
+    def begin(self):
+        return Begun(runs_on="cpu", before={})
+
+    def prepare(self, sources):
+        self.asked.append(("prepare", sources))
+        return Prepared(upload_ms=1.0, prepare_ms=5.0, resolved={}, graph={})
+
+    def warm_up(self, source):
+        self.asked.append(("warm_up", source))
+        return next(self.warm_ups)
+
+    def solve(self, source):
+        found = Found(time_ms=20.0, download_ms=0.0, phases=None, overflowed=False, proven=False)
+        return found, {}
+
+    def instrument(self, source):
+        return None
+
+    def state_of_device(self):
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("warmup", "cold_ms", "asked"), [(2, 12.0, ["prepare", "warm_up", "warm_up"]), (0, 25.0, ["prepare"])]
+)
+def test_cold_is_preparation_and_the_first_search(warmup, cold_ms, asked):
+    contestant = Scripted([7.0, 1.0])
+    run = Run(
+        problem="sssp",
+        graph="g",
+        variant="v",
+        solver="dijkstra-cpu",
+        parameters={},
+        timing=Timing(repetitions=2, rounds=1, warmup=warmup),
+    )
+    opener = lambda *_: nullcontext(contestant)  # noqa: E731
+    rows = measurement.measure(opener, run, GRAPH, np.array([0, 1]), "host").runs
+    assert [(row["prepare_ms"], row["cold_ms"]) for row in rows] == [(5.0, cold_ms)] * 4
+    assert [what for what, _ in contestant.asked] == asked
+    searched = [source for what, source in contestant.asked if what == "warm_up"]
+    (_, first), *_ = contestant.asked
+    assert len(first) == (warmup > 0)
+    assert not {0, 1} & {*first, *searched}
+
+
+def test_the_timed_solver_finds_nothing_of_the_first_one(monkeypatch, tmp_path):
+    log = tmp_path / "log"
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            for kept in (graph, graph.host):
+                assert not hasattr(kept, "left")
+                object.__setattr__(kept, "left", True)
+            self._note("construct")
+            super().__init__(graph, parameters)
+
+        def solve(self, source, phases=None):
+            self._note("solve")
+            return super().solve(source, phases)
+
+        def _note(self, what):
+            with log.open("a", encoding="utf-8") as file:
+                file.write(what + "\n")
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, rounds=1, warmup=1)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    (row,) = measure(run, GRAPH, np.array([0]), "host").runs
+    assert row["status"] == "ok"
+    assert row["cold_ms"] > row["prepare_ms"] > 0
+    # A solver to throw away and its search; then the first search, the timed and the instrumented one.
+    assert log.read_text().split() == ["construct", "solve", "construct", "solve", "solve", "solve"]
 
 
 def test_slow_variants_have_fewer_repetitions(monkeypatch):

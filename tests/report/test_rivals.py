@@ -223,10 +223,12 @@ class TestWinners:
             "Our class": "GPU",
             "Ours [ms]": "2",
             "Our preparation [ms]": "80",
+            "Ours, cold [ms]": "82",
             "Best rival": "networkit 11.2",
             "Its class": "1 core",
             "Rival [ms]": "6",
             "Its preparation [ms]": "0.5",
+            "Rival, cold [ms]": "6.38",
             "Rival / ours": "3",
             "95% interval": "2.76 to 3.26",
             "Sources": "12",
@@ -313,6 +315,20 @@ class TestWinners:
         (row,) = winners.in_short(winners.winners_table(summary_of(table), table)).to_dict("records")
         assert (row["Our best"], row["Best rival"]) == ("tiled (GPU)", "networkit 11.2 (1 core)")
         assert row["Rival / ours"] == "3 (2.76 to 3.26)"
+
+    def test_each_side_has_its_three_times(self):
+        table = pd.concat(
+            [
+                searches("tiled", spread(2), prepare_ms=80, cold_ms=91),
+                rival("networkit", spread(6), prepare_ms=0.01, cold_ms=7),
+            ]
+        )
+        rows = winners.winners_table(summary_of(table), table)
+        (row,) = rows.to_dict("records")
+        assert [row[name] for name in winners.COLUMNS[4:7]] == ["2", "80", "91"]
+        assert [row[name] for name in winners.COLUMNS[9:12]] == ["6", "<0.1", "7"]
+        (short,) = winners.in_short(rows).to_dict("records")
+        assert (short["Cold [ms]"], short["Its cold [ms]"]) == ("91", "7")
 
     def test_points_of_a_sweep_are_left_out(self, tmp_path):
         table = pd.concat(

@@ -203,7 +203,7 @@ class TestPreparation:
         timings = pd.concat(
             [
                 searches("sorted", [1.0] * 3).assign(prepare_ms=1000.0),
-                searches("cut", [2.0] * 3).assign(prepare_ms=10.0),
+                searches("cut", [2.0] * 3).assign(prepare_ms=10.0, cold_ms=17.0),
                 searches("plain", [5.0] * 3).assign(prepare_ms=0.5),
                 searches("slow", [50.0] * 3).assign(prepare_ms=20.0),
                 searches("cpu", [40.0] * 3, device_kind="cpu").assign(prepare_ms=0.0),
@@ -223,6 +223,10 @@ class TestPreparation:
             "sorted": "250",
         }
         assert table.loc["sorted", "Preparation and one search [ms]"] == "1,001"
+        assert table.loc["cut", "Cold: to the first answer [ms]"] == "17"
+        without = preparation.payoff_table(timings.drop(columns="cold_ms")).set_index("Variant")
+        assert without.loc["cut", "Cold: to the first answer [ms]"] == ""
+        assert without.loc["cut", "Preparation and one search [ms]"] == "12"
         assert table.loc["cpu", "Class"] == "1 core"
 
     @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from relaxometer.report import terminal
 
 COLUMNS = [
     *("Problem", "Graph", "Rank", "Variant", "Class", "Median [ms]", "95% interval", "Preparation [ms]"),
-    *("Proven", "Status", "Reason"),
+    *("Cold [ms]", "Proven", "Status", "Reason"),
 ]
 
 
@@ -18,26 +18,39 @@ def lines(*rows):
 
 
 REAL = lines(
-    ("SSSP", "town", "1", "boost (rival)", "1 core", "2", "1.9 to 2.1", "0.01", "100%", "ok", ""),
-    ("SSSP", "town", "2", "dijkstra-cpu", "1 core", "1,500", "1,400 to 1,600", "3", "100%", "ok", ""),
-    ("SSSP", "town", "", "hasty", "GPU", "1", "", "0", "50%", "invalid", r"rule left\_out broken"),
-    ("SSSP", "town", "", "cugraph (rival)", "GPU", "", "", "", "0%", "absent", "it needs an NVIDIA GPU"),
+    ("SSSP", "town", "1", "boost (rival)", "1 core", "2", "1.9 to 2.1", "0.01", "2.4", "100%", "ok", ""),
+    (
+        "SSSP",
+        "town",
+        "2",
+        "dijkstra-cpu",
+        "1 core",
+        "1,500",
+        "1,400 to 1,600",
+        "3",
+        "1,501",
+        "100%",
+        "ok",
+        "",
+    ),
+    ("SSSP", "town", "", "hasty", "GPU", "1", "", "0", "1", "50%", "invalid", r"rule left\_out broken"),
+    ("SSSP", "town", "", "cugraph (rival)", "GPU", "", "", "", "", "0%", "absent", "it needs an NVIDIA GPU"),
 )
 EMULATED = lines(
-    ("SSSP", "town", "", "near-far", "emulated", "7", "", "1", "100%", "ok", ""),
-    ("SSSP", "town", "", "phast", "emulated", "", "", "", "0%", "skipped", "too many arcs"),
-    ("SSSP", "town", "", "tiled", "emulated", "", "", "", "0%", "skipped", "too many arcs"),
-    ("BFS", "city", "", "hybrid", "emulated", "7", "", "1", "100%", "ok", ""),
+    ("SSSP", "town", "", "near-far", "emulated", "7", "", "1", "8", "100%", "ok", ""),
+    ("SSSP", "town", "", "phast", "emulated", "", "", "", "", "0%", "skipped", "too many arcs"),
+    ("SSSP", "town", "", "tiled", "emulated", "", "", "", "", "0%", "skipped", "too many arcs"),
+    ("BFS", "city", "", "hybrid", "emulated", "7", "", "1", "8", "100%", "ok", ""),
 )
 
 
 def test_each_race_is_a_ranked_table_and_failures_follow():
     assert terminal.race(REAL, EMULATED).splitlines() == [
         "",
-        "SSSP on town                   ms    95% interval   ratio  prepared, ms  proven",
-        "  1  boost (rival)  1 core      2      1.9 to 2.1    1.00          0.01    100%",
-        "  2  dijkstra-cpu   1 core  1,500  1,400 to 1,600  750.00             3    100%",
-        "     hasty          GPU         1                                     0     50%",
+        "SSSP on town                   ms    95% interval   ratio  prepared, ms  cold, ms  proven",
+        "  1  boost (rival)  1 core      2      1.9 to 2.1    1.00          0.01       2.4    100%",
+        "  2  dijkstra-cpu   1 core  1,500  1,400 to 1,600  750.00             3     1,501    100%",
+        "     hasty          GPU         1                                     0         1     50%",
         "  emulated, so their times do not count: near-far",
         "",
         "BFS on city",
@@ -51,7 +64,7 @@ def test_each_race_is_a_ranked_table_and_failures_follow():
 
 def test_a_reason_of_all_races_stands_once_without_their_names():
     absent = [
-        ("SSSP", graph, "", "boost", "1 core", "", "", "", "0%", "absent", "no Boost") for graph in "ab"
+        ("SSSP", graph, "", "boost", "1 core", "", "", "", "", "0%", "absent", "no Boost") for graph in "ab"
     ]
     assert terminal.race(lines(*absent), lines()).splitlines()[-1] == "  boost: absent: no Boost"
 
@@ -63,11 +76,26 @@ def test_a_table_that_only_says_that_it_is_empty_is_no_race():
 
 def test_no_line_is_longer_than_the_terminal():
     many = lines(
-        *(("SSSP", "town", "", f"variant-{i}", "emulated", "7", "", "", "", "ok", "") for i in range(40))
+        *(("SSSP", "town", "", f"variant-{i}", "emulated", "7", "", "", "", "", "ok", "") for i in range(40))
     )
     long = lines(
-        *(("SSSP", "town", "1", "name-" * 30, "all cores", "7", "6 to 8", "1", "100%", "ok", ""),),
-        *(("SSSP", "t" * 150, "1", "short", "1 core", "7", "6 to 8", "1", "100%", "error", "why " * 90),),
+        *(("SSSP", "town", "1", "name-" * 30, "all cores", "7", "6 to 8", "1", "8", "100%", "ok", ""),),
+        *(
+            (
+                "SSSP",
+                "t" * 150,
+                "1",
+                "short",
+                "1 core",
+                "7",
+                "6 to 8",
+                "1",
+                "8",
+                "100%",
+                "error",
+                "why " * 90,
+            ),
+        ),
     )
     text = terminal.race(long, many)
     assert max(map(len, text.splitlines())) <= terminal.COLUMNS

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from relaxometer.device import get_device
+from relaxometer.device import DeviceOutOfMemory, get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
-from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift
+from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, packed_arcs
 from sample_graphs import reference_distances, sample_graphs
 
 WIDTHS = {
@@ -29,6 +29,11 @@ def star(leaves: int) -> Graph:
     tails = np.append(np.zeros(leaves, dtype=int), leaves)
     weights = np.append(np.arange(leaves) % 7 + 1, 1)
     return Graph.from_arcs("star", leaves + 2, tails, np.append(heads, leaves + 1), weights)
+
+
+def shift_of(device, graph, delta=None):
+    resident = ResidentGraph.upload(device, graph)
+    return bucket_shift(resident, packed_arcs(resident), delta)
 
 
 def assert_solved(resident, source, answer):
@@ -96,6 +101,47 @@ def test_piles_that_overflow_are_doubled(device, width):
     assert_solved(resident, 0, solver.solve(0))
 
 
+def dense_star(leaves: int) -> Graph:
+    """A hub with arcs to all leaves, each of which has heavy arcs to the next nine."""
+    ids = np.arange(leaves)
+    tails = np.append(np.zeros(leaves, dtype=int), np.repeat(ids + 1, 9))
+    heads = np.append(ids + 1, 1 + (ids[:, None] + np.arange(1, 10)).ravel() % leaves)
+    weights = np.append(ids % 7 + 1, np.full(9 * leaves, 50))
+    return Graph.from_arcs("dense-star", leaves + 1, tails, heads, weights)
+
+
+def test_piles_of_a_dense_graph_hold_every_vertex_at_once(host_device, monkeypatch):
+    searches, search = [], near_far.Solver._search
+    monkeypatch.setattr(
+        near_far.Solver, "_search", lambda *arguments: searches.append(1) or search(*arguments)
+    )
+    resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
+    # One bucket takes all leaves.
+    solver = near_far.Solver(resident, near_far.Parameters(delta=100))
+    assert_solved(resident, 0, solver.solve(0))
+    assert len(searches) == 1
+    assert solver._capacity == 2 * resident.n_vertices
+
+
+def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
+    tried, allocate = [], near_far.allocate_piles
+
+    def limited(problem, graph, searches, capacity, shift):
+        tried.append(capacity)
+        if capacity > limit:
+            raise DeviceOutOfMemory("full")
+        allocate(problem, graph, searches, capacity, shift)
+
+    monkeypatch.setattr(near_far, "allocate_piles", limited)
+    resident, limit = ResidentGraph.upload(host_device, dense_star(3 * QUEUE)), 2 * QUEUE
+    solver = near_far.Solver(resident, near_far.Parameters())
+    assert tried == [2 * resident.n_vertices, resident.n_vertices, 2 * QUEUE]
+    assert_solved(resident, 1, solver.solve(1))
+    limit = 0
+    with pytest.raises(DeviceOutOfMemory):
+        near_far.Solver(resident, near_far.Parameters())
+
+
 def test_the_greatest_distances_have_a_bucket(device):
     far = MAX_WEIGHT // 2
     graph = Graph.from_arcs("far", 4, [0, 1, 0, 2], [1, 2, 3, 3], [far, far, 3, MAX_WEIGHT])
@@ -159,15 +205,15 @@ class TestBucketShift:
     @pytest.mark.parametrize(("delta", "shift"), [(1.0, 3), (1.7, 4), (1e-6, 0), (1e12, 31)])
     def test_rounds_down(self, host_device, delta, shift):
         graph = Graph.from_arcs("ten", 3, [0, 1], [1, 2], [5, 15])
-        assert bucket_shift(ResidentGraph.upload(host_device, graph), delta) == shift
+        assert shift_of(host_device, graph, delta) == shift
 
     def test_auto_narrows_with_the_degree(self, host_device):
         ends = np.array([(u, v) for u in range(4) for v in range(4) if u != v])
         complete = Graph.from_arcs("complete", 4, ends[:, 0], ends[:, 1], np.full(12, 10))
         path = Graph.from_arcs("path", 4, [0, 1], [1, 2], [10, 10])
         # 32 / 6 mean weights over degrees of 3 and 1/2: 17 and 106 units.
-        assert bucket_shift(ResidentGraph.upload(host_device, complete), None) == 4
-        assert bucket_shift(ResidentGraph.upload(host_device, path), None) == 6
+        assert shift_of(host_device, complete) == 4
+        assert shift_of(host_device, path) == 6
 
     def test_auto_narrows_with_the_spread_of_the_weights(self, host_device):
         ends = np.array([(u, v) for u in range(4) for v in range(4) if u != v])
@@ -175,13 +221,13 @@ class TestBucketShift:
         weights = np.where(np.arange(12) % 6 == 0, 54, np.where(np.arange(12) % 3 == 1, 2, 1))
         graph = Graph.from_arcs("spread", 4, ends[:, 0], ends[:, 1], weights)
         assert weights.mean() == pytest.approx(10, rel=0.02)
-        assert bucket_shift(ResidentGraph.upload(host_device, graph), None) == 3
+        assert shift_of(host_device, graph) == 3
 
     def test_auto_is_narrower_on_dense_graphs(self, host_device):
         ends = np.array([(u, v) for u in range(10) for v in range(10) if u != v])
         complete = Graph.from_arcs("complete", 10, ends[:, 0], ends[:, 1], np.full(90, 1000))
         # 32 / 24 mean weights over a degree of 9: 148 units.
-        assert bucket_shift(ResidentGraph.upload(host_device, complete), None) == 7
+        assert shift_of(host_device, complete) == 7
 
 
 class TestManySources:

@@ -65,7 +65,7 @@ def test_every_search_is_a_row_with_the_right_counts(finished, graph, sources, v
     assert [(row["repetition"], row["source"]) for row in rows] == [(r, s) for r in (0, 1) for s in sources]
     assert {row["reached"] for row in rows} == {108}
     assert {row["reached_arcs"] for row in rows} == {graph.n_arcs}
-    spent = ("upload_ms", "prepare_ms", "download_ms", "certify_ms")
+    spent = ("upload_ms", "prepare_ms", "cold_ms", "download_ms", "certify_ms")
     assert all(row[key] > 0 for row in rows for key in spent)
     if variant == "dijkstra-cpu":
         assert {row["relaxed_arcs"] for row in rows} == {graph.n_arcs}

@@ -25,6 +25,7 @@ import numpy as np
 
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
+from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
 # Dynamic shared memory that a block has by default.
@@ -146,6 +147,8 @@ class CudaModule:
     ) -> None:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
+        self.files = tuple(self._source.files)
+        self._kernels: dict[str, CudaKernel] = {}
         self._device = device
         self._cooperative = cooperative
         self._raw = device.xp.RawModule(
@@ -170,6 +173,11 @@ class CudaModule:
 
     def get_function(self, name: str) -> CudaKernel:
         """Return the kernel of this name or name expression."""
+        if name not in self._kernels:
+            self._kernels[name] = self._new_function(name)
+        return self._kernels[name]
+
+    def _new_function(self, name: str) -> CudaKernel:
         parameters = self._source.parameters(name)
         device = self._device
         try:
@@ -194,12 +202,29 @@ class CudaDevice:
         self.name = self._properties["name"].decode()
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         self.last_launched = ""
+        self._modules: LoadedModules[CudaModule] = LoadedModules()
         self._pinned = self.xp.cuda.alloc_pinned_memory(16)
         _translate_allocations(self.xp)
 
-    def module(self, path: Path, **options: Any) -> CudaModule:
+    def module(
+        self,
+        path: Path,
+        *,
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
+    ) -> CudaModule:
         """Compile a ``.cu`` file; see `relaxometer.device.Device`."""
-        return CudaModule(path, self, **options)
+        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
+        make = functools.partial(
+            CudaModule,
+            path,
+            self,
+            options=tuple(options),
+            cooperative=cooperative,
+            name_expressions=tuple(name_expressions),
+        )
+        return self._modules.get(request, make, lambda module: module.files)
 
     @contextmanager
     def timer(self) -> Iterator[Timer]:

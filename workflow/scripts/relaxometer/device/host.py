@@ -35,6 +35,7 @@ from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
 from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
 from relaxometer.device.guards import element_name, install_guards
 from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
+from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import PACKAGE, Parameter, read_source
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
@@ -147,6 +148,8 @@ class HostModule:
         )
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
         self._source = read_source(path, include_folders)
+        self.files = tuple(self._source.files)
+        self._kernels: dict[str, HostKernel] = {}
         self._expressions = [*name_expressions, *self._source.exported()]
         self.device = device
         self.cooperative = cooperative
@@ -162,6 +165,11 @@ class HostModule:
 
     def get_function(self, name: str) -> HostKernel:
         """Return the kernel of this name or name expression."""
+        if name not in self._kernels:
+            self._kernels[name] = self._new_function(name)
+        return self._kernels[name]
+
+    def _new_function(self, name: str) -> HostKernel:
         parameters = self._source.parameters(name)
         if name not in self._expressions:
             raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
@@ -181,6 +189,7 @@ class HostDevice:
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
+        self._modules: LoadedModules[HostModule] = LoadedModules()
         self.guards = install_guards()
         if self.guards is None and sanitize in ("address", "thread"):
             raise UserError(
@@ -188,9 +197,26 @@ class HostDevice:
             )
         self.name = f"host emulation on {cpu_model()}"
 
-    def module(self, path: Path, **options: Any) -> HostModule:
+    def module(
+        self,
+        path: Path,
+        *,
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
+    ) -> HostModule:
         """Build a ``.cu`` file; see `relaxometer.device.Device`."""
-        return HostModule(path, self, sanitize=self.sanitize, **options)
+        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
+        make = functools.partial(
+            HostModule,
+            path,
+            self,
+            options=tuple(options),
+            cooperative=cooperative,
+            name_expressions=tuple(name_expressions),
+            sanitize=self.sanitize,
+        )
+        return self._modules.get(request, make, lambda module: module.files)
 
     def timer(self) -> AbstractContextManager[Timer]:
         """Time a ``with`` block."""

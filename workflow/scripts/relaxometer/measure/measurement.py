@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -157,11 +157,15 @@ class Contestant(Protocol):
     def begin(self) -> Begun:
         """Wait until the contestant has started."""
 
-    def prepare(self) -> Prepared:
-        """Have the graph taken in and prepared."""
+    def prepare(self, sources: Sequence[int | None]) -> Prepared:
+        """Have the graph taken in and prepared.
 
-    def warm_up(self, source: int | None) -> None:
-        """Have a search made that does not count."""
+        Before that, a variant prepares it for nothing and searches from each of the sources, so that all
+        kernels are compiled and loaded.
+        """
+
+    def warm_up(self, source: int | None) -> float:
+        """Have a search made that does not count; return its milliseconds by the host's clock."""
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Make a timed search, and return the columns of its answer."""
@@ -310,7 +314,8 @@ class _Job:
             context |= {"device_kind": "cpu", "device": cpu_model()}
         if begun.emulated:
             self._repetitions = self._passes(self._result.round, emulated=True)
-        prepared = self._contestant.prepare()
+        timing = self._run.timing
+        prepared = self._contestant.prepare([self._untimed_root()] if timing.warmup else [])
         context["parameters"] = prepared.resolved
         self._fixed = {"upload_ms": prepared.upload_ms, "prepare_ms": prepared.prepare_ms}
         self._fingerprints = prepared.graph
@@ -324,8 +329,10 @@ class _Job:
     def _make_passes(self) -> None:
         timing = self._run.timing
         self._contestant.extend()
-        for _ in range(timing.warmup):
-            self._warm_up()
+        for number in range(timing.warmup):
+            search_ms = self._warm_up()
+            if number == 0:
+                self._set_cold(search_ms)
         progress = Progress(f"{self._what}: searches", len(self._repetitions) * len(self._sources))
         begin = time.monotonic()
         for repetition in self._repetitions:
@@ -338,9 +345,16 @@ class _Job:
                 self._search(source, repetition)
                 progress.step()
 
-    def _warm_up(self) -> None:
-        """Have a search made that does not count."""
-        self._contestant.warm_up(self._root(next(self._untimed)))
+    def _warm_up(self) -> float:
+        """Have a search made that does not count; return its milliseconds."""
+        return self._contestant.warm_up(self._untimed_root())
+
+    def _untimed_root(self) -> int | None:
+        return self._root(next(self._untimed))
+
+    def _set_cold(self, search_ms: float) -> None:
+        """Set the time from the arrival of the graph to the first answer, of which this is the search."""
+        self._fixed.setdefault("cold_ms", self._fixed["prepare_ms"] + search_ms)
 
     def _is_short(self) -> bool:
         """Return whether the last search took less than `WARM_BELOW_MS`, unless no warm-up is wanted."""
@@ -361,6 +375,7 @@ class _Job:
             self._result.answer = answer
         row: dict[str, Any] = {**self._key(source, repetition), "phases": found.phases}
         row |= {"time_ms": found.time_ms, "download_ms": found.download_ms, "clock_ms": found.clock_ms}
+        self._set_cold(found.clock_ms or found.time_ms)  # without a warm-up, this is the first search
         row |= self._fixed
         self._result.runs.append(row)
         if not found.proven:

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -120,8 +120,8 @@ class _Contestant:
         self._running = self._stack.enter_context(self._entrant.start(self._parameters, self._folder))
         return Begun(runs_on="device" if run.kind == "gpu" else "cpu", before={})
 
-    def prepare(self) -> Prepared:
-        """Have the graph loaded and prepared."""
+    def prepare(self, sources: Sequence[int | None]) -> Prepared:
+        """Have the graph loaded and prepared, once: an adapter cannot do it again."""
         loaded = self._running.load()
         self._start_ms = _ms_since(self._began)
         options, definition = self._entrant.options(self._parameters), self._entrant.rival.definition
@@ -130,12 +130,13 @@ class _Contestant:
             upload_ms=loaded.load_ms, prepare_ms=loaded.prepare_ms, resolved=options | facts, graph={}
         )
 
-    def warm_up(self, source: int | None) -> None:
-        """Have a search made that does not count."""
-        self._running.solve(source)
+    def warm_up(self, source: int | None) -> float:
+        """Have a search made that does not count; return its milliseconds by our clock."""
+        _, search = self._running.solve(source)
         if self._given:
             with self._new_folder() as folder:
                 self._running.give(folder)
+        return search.ms
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Time a search by both clocks, then ask for its answer.

@@ -8,7 +8,7 @@ of the graph and imports nothing of the variant.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -60,6 +60,10 @@ class _Found(Found):
     columns: list[_Column]
 
 
+class _Warmed(Reply):
+    search_ms: Milliseconds
+
+
 class _Phases(Reply):
     phases: list[Phase]
 
@@ -83,11 +87,11 @@ class _Contestant:
     def begin(self) -> Begun:
         return Begun.read(self._ask())
 
-    def prepare(self) -> Prepared:
-        return Prepared.read(self._ask(prepare=None))
+    def prepare(self, sources: Sequence[int | None]) -> Prepared:
+        return Prepared.read(self._ask(prepare=list(sources)))
 
-    def warm_up(self, source: int | None) -> None:
-        self._ask(warm_up=source)
+    def warm_up(self, source: int | None) -> float:
+        return _Warmed.read(self._ask(warm_up=source)).search_ms
 
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Return the reply to a search, and the columns of its answer."""

@@ -62,8 +62,9 @@ class Timing(Section):
         Processes that measure a variant or rival, in mirrored order: A B C, then C B A. Each makes
         `repetitions` / `rounds` passes, rounded up. Left out, they are 2, and 1 on the emulated device.
     warmup : int
-        Untimed searches of each process before its first pass, from vertices that are not timed. Unless it is
-        0, one more precedes each search that follows one of less than 5 ms.
+        Untimed searches of each process before its first pass, from vertices that are not timed; the first
+        completes `cold_ms`. Unless it is 0, one more precedes each search that follows one of less than 5 ms,
+        and a variant that is not emulated searches once before the preparation that is timed.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
         searches do.

@@ -92,7 +92,8 @@ class Solver(Protocol):
     ----------
     graph : ResidentGraph or ResidentBatch
     parameters : Parameters
-        Work that serves every search belongs in the constructor, whose time is reported as ``prepare_ms``.
+        Work that serves every search belongs in the constructor, whose time is reported as ``prepare_ms``;
+        with a first search it is ``cold_ms``.
 
     Attributes
     ----------

@@ -17,6 +17,7 @@ RUNS = pa.schema(
         ("repetition", pa.int32()),
         ("time_ms", pa.float64()),
         ("prepare_ms", pa.float64()),
+        ("cold_ms", pa.float64()),
         ("upload_ms", pa.float64()),
         ("download_ms", pa.float64()),
         ("certify_ms", pa.float64()),
@@ -33,6 +34,8 @@ RUNS = pa.schema(
 """One row per (source, repetition); repetitions are counted from 0 through all rounds.
 
 ``time_ms`` is by the contestant's clock; ``clock_ms``, of rivals only, by ours, with the way there and back.
+``prepare_ms`` and ``cold_ms`` are the same in all rows of a round. ``cold_ms`` is the time from the graph's
+arrays on the device to the first answer there: ``prepare_ms`` and the first search, by the host's clock.
 """
 
 

@@ -25,6 +25,7 @@ RIGHT = {
     "95% interval": "95% interval",
     "Ratio": "ratio",
     "Preparation [ms]": "prepared, ms",
+    "Cold [ms]": "cold, ms",
     "Proven": "proven",
 }
 """Further columns of the tables and their headings here."""

@@ -19,7 +19,7 @@ SAMPLES, RANK_SAMPLES = "samples.parquet", "rank-samples.parquet"
 
 COLUMNS = [
     *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
-    *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "upload_ms", "download_ms"),
+    *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "upload_ms", "download_ms"),
     *("reached_arcs", "phases"),
 ]
 """Columns of ``samples.parquet``, as far as the searches have them; ``round`` is 1 if they have none."""

@@ -27,7 +27,7 @@ OURS, RIVAL, NEITHER, TOO_FEW = "ours", "rival", "neither", "too few"
 SIDES = {False: OURS, True: RIVAL}
 """The two sides of a race by the column ``rival``."""
 
-OF_A_SIDE = ("", "_class", "_version", "_ms", "_prepare_ms")
+OF_A_SIDE = ("", "_class", "_version", "_ms", "_prepare_ms", "_cold_ms")
 WINNERS = [
     *RACE,
     *(f"{side}{column}" for side in SIDES.values() for column in OF_A_SIDE),
@@ -132,10 +132,10 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `WINNERS`: of each side the name, class, version, median time and preparation, missing if
-        nobody of that side finished; ``ratio``, the median over sources of the rival's time over ours, with
-        its 95% interval; and ``winner``: "ours", "rival", "neither" where no difference is shown, "too few"
-        where they have too few samples for a verdict, or missing if one side is.
+        Columns `WINNERS`: of each side the name, class, version, median time, preparation and cold time,
+        missing if nobody of that side finished; ``ratio``, the median over sources of the rival's time over
+        ours, with its 95% interval; and ``winner``: "ours", "rival", "neither" where no difference is shown,
+        "too few" where they have too few samples for a verdict, or missing if one side is.
     """
     timings = with_processes(timings)
     runs = timings.drop_duplicates(KEY).set_index(KEY)
@@ -164,6 +164,7 @@ def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
             f"{side}_version": run.get("parameter_version"),
             f"{side}_ms": float(sides[side]["time_ms"].median()),
             f"{side}_prepare_ms": float(run.get("prepare_ms", np.nan)),
+            f"{side}_cold_ms": float(run.get("cold_ms", np.nan)),
         }
     return row
 

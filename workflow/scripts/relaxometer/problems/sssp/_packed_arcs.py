@@ -1,7 +1,8 @@
-"""A layout of arcs that needs few dependent reads."""
+"""A layout of arcs that needs few dependent reads, made by kernels on the device."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,19 @@ from relaxometer.problems.variants import Skipped
 if TYPE_CHECKING:
     from relaxometer.device import Device
 
-_CONSTANTS = read_source(Path(__file__).with_name("_packed_arcs.cuh")).constants
+_KERNELS = Path(__file__).with_name("_packed_arcs.cu")
+_CONSTANTS = read_source(_KERNELS.with_suffix(".cuh")).constants
 FIRST, NO_ARC, MORE_ARCS = (_CONSTANTS[name] for name in ("FIRST", "NO_ARC", "MORE_ARCS"))
+
+BLOCK = 256
+MAX_BLOCKS = 8 * 132
+"""Blocks that fill an H200; threads of a larger launch would only add up fewer weights each."""
 
 
 class PackedArcs:
     """The arcs of a graph, given as the device arrays of its CSR.
+
+    The constructor does not wait for the device.
 
     Attributes
     ----------
@@ -34,12 +42,15 @@ class PackedArcs:
     """
 
     def __init__(self, device: Device, offsets: Any, targets: Any, weights: Any) -> None:
-        if len(targets) >= 2**32:
-            raise Skipped(f"{len(targets)} arcs; the kernel numbers arcs with 32 bits")
-        self._xp = xp = device.xp
-        ends = offsets.astype(xp.uint32)
-        self.rows = xp.ascontiguousarray(xp.stack([ends[:-1], ends[1:]], axis=1))
-        self.arcs = xp.ascontiguousarray(xp.stack([targets, weights], axis=1))
+        n, n_arcs, xp = len(offsets) - 1, len(targets), device.xp
+        if n_arcs >= 2**32:
+            raise Skipped(f"{n_arcs} arcs; the kernel numbers arcs with 32 bits")
+        self._device, self._module = device, device.module(_KERNELS)
+        self.rows = xp.empty((n, 2), dtype=xp.uint32)
+        self.arcs = xp.empty((n_arcs, 2), dtype=xp.uint32)
+        self._sums = xp.zeros(3, dtype=xp.uint64)
+        self._launch("pack_arcs", n_arcs, (np.uint64(n_arcs), targets, weights, self.arcs, self._sums))
+        self._launch("pack_rows", n, (np.uint32(n), offsets.astype(xp.int64, copy=False), self.rows))
 
     def first(self) -> Any:
         """Return the first four arcs of every vertex, device array of shape (n_vertices, 4, 2), uint32.
@@ -47,12 +58,21 @@ class PackedArcs:
         The vertex's number gives their address, so kernels read them without looking up the row. `NO_ARC`
         replaces missing heads, and `MORE_ARCS` the fourth if the vertex has more arcs.
         """
-        xp = self._xp
-        first = xp.zeros((len(self.rows), FIRST, 2), dtype=xp.uint32)
-        degree = self.rows[:, 1] - self.rows[:, 0]
-        for place in range(FIRST):
-            has = xp.flatnonzero(degree > place)
-            first[:, place, 0] = NO_ARC
-            first[has, place] = self.arcs[self.rows[has, 0] + np.uint32(place)]
-        first[degree > FIRST, FIRST - 1] = xp.array([MORE_ARCS, 0], dtype=xp.uint32)
+        n, xp = len(self.rows), self._device.xp
+        first = xp.empty((n, FIRST, 2), dtype=xp.uint32)
+        self._launch("pack_first", n, (np.uint32(n), self.rows, self.arcs, first))
         return first
+
+    def weight_statistics(self) -> tuple[float, float]:
+        """Return mean and standard deviation of all weights, exact but for rounding; 0 without arcs."""
+        n_arcs = len(self.arcs)
+        if n_arcs == 0:
+            return 0.0, 0.0
+        total, low, high = self._device.asnumpy(self._sums).tolist()
+        squares = low + (high << 32)
+        return total / n_arcs, math.sqrt(n_arcs * squares - total**2) / n_arcs
+
+    def _launch(self, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
+        blocks = min(MAX_BLOCKS, -(-items // BLOCK))
+        if blocks:
+            self._module.get_function(kernel)(blocks, BLOCK, arguments)

@@ -161,6 +161,7 @@ def ranked_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
             "Median [ms]": lines["median_ms"].map(rounded),
             "95% interval": _intervals(lines),
             "Preparation [ms]": lines["prepare_ms"].map(prepared) if "prepare_ms" in lines else "",
+            "Cold [ms]": lines["cold_ms"].map(rounded) if "cold_ms" in lines else "",
             "Million edges/s": lines["mteps"].map(rounded),
             "Harmonic mean": lines["mteps_harmonic"].map(rounded) if "mteps_harmonic" in lines else "",
             "Phases": lines["phases"].map(whole),

@@ -22,10 +22,12 @@ COLUMNS = (
     "Our class",
     "Ours [ms]",
     "Our preparation [ms]",
+    "Ours, cold [ms]",
     "Best rival",
     "Its class",
     "Rival [ms]",
     "Its preparation [ms]",
+    "Rival, cold [ms]",
     "Rival / ours",
     "95% interval",
     "Sources",
@@ -60,8 +62,8 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
     return {
         "Problem": label(race["problem"]),
         "Graph": race["graph"],
-        **dict(zip(COLUMNS[2:6], _side(race, OURS), strict=True)),
-        **dict(zip(COLUMNS[6:10], _side(race, RIVAL), strict=True)),
+        **dict(zip(COLUMNS[2:7], _side(race, OURS), strict=True)),
+        **dict(zip(COLUMNS[7:12], _side(race, RIVAL), strict=True)),
         "Rival / ours": rounded(race["ratio"]),
         "95% interval": interval,
         "Sources": f"{race['sources']:.0f}" if race["sources"] > 0 else "",
@@ -70,12 +72,16 @@ def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
 
 
 def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
-    """Return name, class, median time and preparation of the best of a side; empty if nobody finished."""
+    """Return name, class and the three times of the best of a side; empty if nobody finished."""
     if pd.isna(race[side]):
-        return "", "", "", ""
+        return "", "", "", "", ""
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     name = f"{race[side]} {version}".rstrip()
-    times = rounded(race[f"{side}_ms"]), prepared(race[f"{side}_prepare_ms"])
+    times = (
+        rounded(race[f"{side}_ms"]),
+        prepared(race[f"{side}_prepare_ms"]),
+        rounded(race[f"{side}_cold_ms"]),
+    )
     return name, CLASSES[race[f"{side}_class"]], *times
 
 
@@ -116,9 +122,11 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
             "Our best": joined("Our best", "Our class"),
             "Time [ms]": table["Ours [ms]"],
             "Preparation [ms]": table["Our preparation [ms]"],
+            "Cold [ms]": table["Ours, cold [ms]"],
             "Best rival": joined("Best rival", "Its class"),
             "Its time [ms]": table["Rival [ms]"],
             "Its preparation [ms]": table["Its preparation [ms]"],
+            "Its cold [ms]": table["Rival, cold [ms]"],
             "Rival / ours": joined("Rival / ours", "95% interval"),
         }
     )

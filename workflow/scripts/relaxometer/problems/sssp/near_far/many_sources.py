@@ -19,7 +19,8 @@ from relaxometer.problems.sssp.near_far._near_far import (
     QUEUE_BYTES,
     allocate_piles,
     bucket_shift,
-    packed_graph,
+    graph_members,
+    packed_arcs,
 )
 
 if TYPE_CHECKING:
@@ -58,9 +59,10 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
         self._sources, self._target = parameters.sources, parameters.target
-        self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
+        packed = packed_arcs(graph)
+        self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         module = device.module(Path(__file__).with_name("many_sources.cu"))
-        self._problem = module.struct("Problem", graph=packed_graph(graph, first=True))
+        self._problem = module.struct("Problem", graph=graph_members(packed, first=True))
         self._kernel = module.get_function("many_sources")
         self._threads = threads_per_block(device)
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)

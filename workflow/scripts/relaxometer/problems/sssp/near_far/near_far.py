@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -18,8 +19,10 @@ from relaxometer.problems.sssp.near_far._near_far import (
     SOURCE,
     allocate_piles,
     bucket_shift,
+    graph_members,
+    initial_capacity,
     is_sparse,
-    packed_graph,
+    packed_arcs,
 )
 
 if TYPE_CHECKING:
@@ -79,10 +82,12 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
-        self._shift = bucket_shift(graph, None if parameters.delta == "auto" else parameters.delta)
+        packed = packed_arcs(graph)
         self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
         module = device.module(SOURCE.path, cooperative=True)
-        self._problem = module.struct("Problem", graph=packed_graph(graph, first=self._widths["narrow"] > 0))
+        self._problem = module.struct(
+            "Problem", graph=graph_members(packed, first=self._widths["narrow"] > 0)
+        )
         widths = {name: np.uint32(width) for name, width in self._widths.items()}
         self._packed_widths = module.struct("Widths", **widths)
         self._shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
@@ -90,7 +95,9 @@ class Solver:
         self._kernel = module.get_function("near_far")
         self._threads = threads_per_block(device)
         self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
-        self._set_capacity(max(2 * QUEUE, graph.n_vertices // 16))
+        # Last, since it waits for the weights to be summed up.
+        self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
+        self._allocate_first(initial_capacity(graph))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -107,6 +114,16 @@ class Solver:
             if not full:
                 return answer
             self._set_capacity(2 * self._capacity)
+
+    def _allocate_first(self, capacity: int) -> None:
+        """Allocate piles of this capacity, or of as much as the device has memory for."""
+        while True:
+            try:
+                return self._set_capacity(capacity)
+            except DeviceOutOfMemory:
+                if capacity <= 2 * QUEUE:
+                    raise
+            capacity = max(2 * QUEUE, capacity // 2)
 
     def _set_capacity(self, capacity: int) -> None:
         self._capacity = capacity

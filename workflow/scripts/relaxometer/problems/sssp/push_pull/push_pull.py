@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
-from relaxometer.datasets.build import is_symmetric
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
+from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -58,35 +58,36 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
-        out, into, ids, self._rank = by_degree_and_weight(graph)
-        self._n = len(ids)
+        prepared = prepare(graph, MANY_ARCS)
+        self._rank, self._n = prepared.rank, len(prepared.ids)
         given = parameters.delta
-        self._delta = automatic_delta(graph, self._n) if given == "auto" else given
+        fitting = automatic_delta(prepared.mean_weight, self._n, graph.n_arcs)
+        self._delta = fitting if given == "auto" else given
         self._beta = parameters.beta
         self._best = xp.empty(self._n, dtype=xp.uint64)
         self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
         module = device.module(SOURCE.path, cooperative=True)
-        self._problem = module.struct("Problem", **self._members(out, into, ids))
+        self._problem = module.struct("Problem", **self._members(prepared))
         self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
         self._block = threads_per_block(device, BLOCK)
         self._blocks = device.max_cooperative_blocks(self._search, self._block)
 
-    def _members(self, out: tuple[Any, Any], into: tuple[Any, Any], ids: Any) -> dict[str, Any]:
+    def _members(self, prepared: Prepared) -> dict[str, Any]:
         """Return the members of the kernel's `Problem`."""
         n, n_arcs, xp = self._n, self._graph.n_arcs, self._graph.device.xp
         vertices = {
             "n": np.uint32(n),
-            "n_many": np.uint32(int((xp.diff(out[0]) > MANY_ARCS).sum())),
-            "ids": ids,
+            "n_many": np.uint32(prepared.n_many),
+            "ids": prepared.ids,
             "best": self._best,
             "due": xp.empty(n, dtype=xp.uint32),
             "cursor": xp.empty(n, dtype=xp.uint32),
             "stamp": xp.zeros(n, dtype=xp.uint32),
         }
         return {
-            "out": dict(zip(("offsets", "arcs"), out, strict=True)),
-            "into": dict(zip(("offsets", "arcs"), into, strict=True)),
+            "out": vars(prepared.out),
+            "into": vars(prepared.into),
             "vertices": vertices,
             "n_arcs": np.uint64(n_arcs),
             "delta": np.uint64(self._delta),
@@ -121,45 +122,6 @@ class Solver:
         return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
 
 
-def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
-    """Renumber the vertices by falling degree, and sort each vertex's arcs by weight.
-
-    Returns
-    -------
-    out, into : tuple of device arrays
-        Offsets of shape (n_with_arcs + 1,), int64, and arcs of shape (n_arcs,), uint64: weight << 32 | other
-        end. Both are the same arrays if the graph is symmetric.
-    ids : device array of shape (n_with_arcs,), uint32
-        Old number of each vertex.
-    rank : device array of shape (n_vertices,), uint32
-        New number of each vertex; vertices without arcs come last.
-    """
-    xp = graph.device.xp
-    tails = xp.asarray(graph.host.tails)
-    degrees = xp.diff(graph.offsets)
-    symmetric = is_symmetric(graph.host)
-    if not symmetric:
-        degrees = degrees + xp.bincount(graph.targets, minlength=graph.n_vertices)
-    ids = xp.argsort(-degrees).astype(xp.uint32)
-    rank = xp.empty_like(ids)
-    rank[ids] = xp.arange(graph.n_vertices, dtype=xp.uint32)
-    n = int((degrees > 0).sum())
-    tails, heads = rank[tails], rank[graph.targets]
-    out = _rows(xp, n, tails, heads, graph.weights)
-    into = out if symmetric else _rows(xp, n, heads, tails, graph.weights)
-    return out, into, ids[:n], rank
-
-
-def _rows(xp: Any, n: int, rows: Any, ends: Any, weights: Any) -> tuple[Any, Any]:
-    """Return offsets and arcs, sorted by row, weight and other end."""
-    arcs = weights.astype(xp.uint64) << xp.uint64(32) | ends
-    order = xp.lexsort(xp.stack([arcs, rows.astype(xp.uint64)]))
-    offsets = xp.zeros(n + 1, dtype=xp.int64)
-    xp.cumsum(xp.bincount(rows, minlength=n), out=offsets[1:])
-    return offsets, arcs[order]
-
-
-def automatic_delta(graph: ResidentGraph, n_with_arcs: int) -> int:
+def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> int:
     """Return `DELTA_FACTOR` times the mean weight, divided by the mean degree; at least 1."""
-    mean_weight = float(graph.weights.mean()) if graph.n_arcs else 1.0
-    return max(1, round(DELTA_FACTOR * mean_weight * n_with_arcs / max(graph.n_arcs, 1)))
+    return max(1, round(DELTA_FACTOR * mean_weight * n_with_arcs / max(n_arcs, 1)))

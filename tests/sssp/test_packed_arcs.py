@@ -1,0 +1,64 @@
+"""The layout of arcs for few dependent reads, against NumPy."""
+
+import numpy as np
+import pytest
+
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp._packed_arcs import FIRST, MORE_ARCS, NO_ARC, PackedArcs
+from sample_graphs import sample_graphs
+
+
+def loaded(weights):
+    """A star whose arcs have these weights."""
+    heads = np.arange(1, len(weights) + 1)
+    return Graph.from_arcs("loaded", len(weights) + 1, np.zeros(len(weights), dtype=int), heads, weights)
+
+
+def parallel():
+    return Graph.from_arcs(
+        "parallel", 3, [0] * 6 + [2], [1] * 6 + [0], [5, 5, 4, 0, 9, 1, 7], keep_parallel=True
+    )
+
+
+GRAPHS = [*sample_graphs().values(), parallel(), loaded(np.arange(70_000) % 1013)]
+
+
+def packed_arcs(device, graph):
+    resident = ResidentGraph.upload(device, graph)
+    return PackedArcs(device, resident.offsets, resident.targets, resident.weights)
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
+def test_rows_and_arcs_are_those_of_the_graph(device, graph):
+    packed = packed_arcs(device, graph)
+    rows, arcs, first = map(device.asnumpy, (packed.rows, packed.arcs, packed.first()))
+    np.testing.assert_array_equal(rows, np.stack([graph.offsets[:-1], graph.offsets[1:]], axis=1))
+    np.testing.assert_array_equal(arcs, np.stack([graph.targets, graph.weights], axis=1))
+    assert first.shape == (graph.n_vertices, FIRST, 2)
+    for v in range(0, graph.n_vertices, 1 + graph.n_vertices // 300):
+        row = arcs[graph.offsets[v] : graph.offsets[v + 1]][:FIRST].tolist()
+        row += [[NO_ARC, 0]] * (FIRST - len(row))
+        if graph.degrees[v] > FIRST:
+            row[-1] = [MORE_ARCS, 0]
+        assert first[v].tolist() == row
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
+def test_statistics_of_the_weights(device, graph):
+    mean, spread = packed_arcs(device, graph).weight_statistics()
+    expected = (graph.weights.mean(), graph.weights.std()) if graph.n_arcs else (0, 0)
+    assert (mean, spread) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([MAX_WEIGHT] * 5, (MAX_WEIGHT, 0)),
+        ([0, MAX_WEIGHT], (MAX_WEIGHT / 2, MAX_WEIGHT / 2)),
+        ([2**31 - 1] * 2 + [2**31 + 1] * 2, (2**31, 1)),
+        ([0, 0, 0], (0, 0)),
+    ],
+)
+def test_sums_of_great_weights_are_exact(device, weights, expected):
+    assert packed_arcs(device, loaded(weights)).weight_statistics() == expected

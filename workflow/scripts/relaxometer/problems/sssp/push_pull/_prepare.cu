@@ -1,0 +1,148 @@
+// Prepares a graph for push-pull on the device; see _prepare.py.
+//
+// Vertices are numbered by falling degree and the arcs of each vertex sorted by weight. Both are sorts of
+// 64-bit keys, which these kernels make and read; the device's library sorts them.
+
+#include "device/block_sum.cuh"
+
+__device__ const u32 CHUNK = 512;  // consecutive arcs of a warp
+
+// The finalizer of SplitMix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
+// OOPSLA 2014.
+__device__ __forceinline__ u64 mix(u64 z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+// The row of an arc that is in row `low` or later and before row `high`: the last one that begins at the arc
+// or before, since an empty row begins where the next does.
+__device__ __forceinline__ u32 row_of(const i64* offsets, u32 low, u32 high, i64 arc)
+{
+    while (high - low > 1) {
+        u32 middle = low + (high - low) / 2;
+        if (offsets[middle] <= arc) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// Calls `visit` with each arc and its tail. Hubs are divided: a warp takes CHUNK arcs, whatever their rows.
+template <typename Visit>
+__device__ __forceinline__ void for_each_arc(u32 n, i64 n_arcs, const i64* offsets, Visit visit)
+{
+    for (i64 begin = static_cast<i64>(thread_id() / WARP) * CHUNK; begin < n_arcs;
+         begin += static_cast<i64>(thread_count() / WARP) * CHUNK) {
+        i64 end = min(begin + static_cast<i64>(CHUNK), n_arcs);
+        u32 row = row_of(offsets, 0, n, begin);
+        u32 high = row_of(offsets, row, n, end - 1) + 1;
+        for (i64 i = begin + threadIdx.x % WARP; i < end; i += WARP) {
+            row = row_of(offsets, row, high, i);
+            visit(i, row);
+        }
+    }
+}
+
+// `sums` gets the sum of the weights, and two sums over all arcs from a lower vertex to a higher one of a
+// hash of their ends and weight, less the same over the arcs back. Both are 0 if every arc has a reverse arc
+// of the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits that are set in a weight.
+extern "C" __global__ void __launch_bounds__(256)
+    survey(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+           const u32* __restrict__ weights, u64* sums, u32* bits)
+{
+    u64 own[3] = {};
+    u32 own_bits = 0;
+    for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
+        u32 head = targets[i], weight = weights[i];
+        own[0] += weight;
+        own_bits |= weight;
+        if (tail == head) return;
+        u64 ends = static_cast<u64>(min(tail, head)) << 32 | max(tail, head);
+        u64 hashes[2] = {mix(mix(ends + 0x9e3779b97f4a7c15ull) + weight),
+                         mix(mix(ends ^ 0xd1b54a32d192ed03ull) + weight)};
+        for (u32 k = 0; k < 2; ++k) own[1 + k] += tail < head ? hashes[k] : 0 - hashes[k];
+    });
+    add_block_sums(own, sums);
+    own_bits = __reduce_or_sync(ALL_LANES, own_bits);
+    if (threadIdx.x % WARP == 0 && own_bits != 0) atomicOr(bits, own_bits);
+}
+
+__device__ __forceinline__ u64 degree_of(const i64* offsets, const u32* in_degrees, u32 v)
+{
+    u64 out = static_cast<u64>(offsets[v + 1] - offsets[v]);
+    return in_degrees == nullptr ? out : out + in_degrees[v];
+}
+
+// Keys that sort the vertices by falling degree. `counts` gets the numbers of vertices that have arcs, and
+// that have more than `many` outgoing ones.
+extern "C" __global__ void __launch_bounds__(256)
+    vertex_keys(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ in_degrees, u32 many,
+                u64* keys, u64* counts)
+{
+    u64 own[2] = {};
+    for (u32 v = thread_id(); v < n; v += thread_count()) {
+        u64 degree = degree_of(offsets, in_degrees, v);
+        own[0] += degree != 0;
+        own[1] += static_cast<u64>(offsets[v + 1] - offsets[v]) > many;
+        keys[v] = (0xffffffffull - min(degree, 0xffffffffull)) << 32 | v;
+    }
+    add_block_sums(own, counts);
+}
+
+// From sorted keys: the old number of each vertex, the new number of each, and the lengths of the first
+// `n_with_arcs` rows in the new order.
+extern "C" __global__ void __launch_bounds__(256)
+    number_vertices(u32 n, u32 n_with_arcs, const u64* __restrict__ keys, const i64* __restrict__ offsets,
+                    const u32* __restrict__ in_degrees, u32* ids, u32* rank, i64* out, i64* into)
+{
+    for (u32 i = thread_id(); i < n; i += thread_count()) {
+        u32 v = static_cast<u32>(keys[i]);
+        rank[v] = i;
+        if (i >= n_with_arcs) continue;
+        ids[i] = v;
+        out[i] = offsets[v + 1] - offsets[v];
+        if (into != nullptr) into[i] = in_degrees[v];
+    }
+}
+
+// Keys that sort the arcs by row, weight and other end, which all fit 64 bits: row << end_bits + weight_bits
+// | weight << end_bits | end. The row is that of the tail, or of the head.
+extern "C" __global__ void __launch_bounds__(256)
+    arc_keys(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+             const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u32 weight_bits,
+             u32 end_bits, u64* keys)
+{
+    for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
+        u64 from = rank[tail], to = rank[targets[i]];
+        u64 row = by_head ? to : from, end = by_head ? from : to;
+        keys[i] = (row << weight_bits | weights[i]) << end_bits | end;
+    });
+}
+
+// Turns sorted keys into arcs, weight << 32 | other end, in their place.
+extern "C" __global__ void __launch_bounds__(256)
+    read_keys(u64 n_arcs, u32 weight_bits, u32 end_bits, u64* keys)
+{
+    u64 weights = (1ull << weight_bits) - 1, ends = (1ull << end_bits) - 1;
+    for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
+        u64 key = keys[i];
+        keys[i] = (key >> end_bits & weights) << 32 | (key & ends);
+    }
+}
+
+// For weights that leave no room for the ends: keys row << 32 | weight, and the other ends apart.
+extern "C" __global__ void __launch_bounds__(256)
+    wide_keys(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+              const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u64* keys,
+              u32* ends)
+{
+    for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
+        u64 from = rank[tail], to = rank[targets[i]];
+        keys[i] = (by_head ? to : from) << 32 | weights[i];
+        ends[i] = static_cast<u32>(by_head ? from : to);
+    });
+}

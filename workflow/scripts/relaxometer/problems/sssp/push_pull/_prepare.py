@@ -1,0 +1,152 @@
+"""Numbers the vertices by falling degree and sorts each vertex's arcs by weight, on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+KERNELS = Path(__file__).with_name("_prepare.cu")
+
+BLOCK = 256
+MAX_BLOCKS = 8 * 132
+"""Blocks that fill an H200."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The arcs of each vertex, lightest first.
+
+    Parameters
+    ----------
+    offsets : device array of shape (n_with_arcs + 1,), int64
+    arcs : device array of shape (n_arcs,), uint64
+        weight << 32 | other end.
+    """
+
+    offsets: Any
+    arcs: Any
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A graph with its vertices numbered by falling degree.
+
+    Parameters
+    ----------
+    out, into : Rows
+        Arcs by their tails, and by their heads; the same object if the graph is symmetric.
+    ids : device array of shape (n_with_arcs,), uint32
+        Old number of each vertex.
+    rank : device array of shape (n_vertices,), uint32
+        New number of each vertex; vertices without arcs come last.
+    n_many : int
+        Vertices that have more outgoing arcs than asked for.
+    mean_weight : float
+        0 without arcs.
+    """
+
+    out: Rows
+    into: Rows
+    ids: Any
+    rank: Any
+    n_many: int
+    mean_weight: float
+
+
+def prepare(graph: ResidentGraph, many: int) -> Prepared:
+    """Renumber the vertices of a graph by falling degree, and sort the arcs of each by weight.
+
+    Arcs of one weight ascend by their other end, unless weights are so great that row, weight and end have
+    more than 64 bits together; then they are in the order of the graph.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    many : int
+        Vertices with more outgoing arcs than this are counted.
+    """
+    return _Preparation(graph).run(many)
+
+
+class _Preparation:
+    """The steps of :func:`prepare` and what they share."""
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._graph, self._device, self._xp = graph, graph.device, graph.device.xp
+        self._n, self._n_arcs = graph.n_vertices, graph.n_arcs
+        self._module = graph.device.module(KERNELS)
+
+    def run(self, many: int) -> Prepared:
+        xp, n = self._xp, self._n
+        total, self._weight_bits, symmetric = self._survey()
+        in_degrees = None
+        if not symmetric:
+            in_degrees = xp.bincount(self._graph.targets, minlength=n).astype(xp.uint32)
+        keys, n_with_arcs, n_many = self._sorted_vertices(in_degrees, many)
+        ids, self._rank = (xp.empty(size, dtype=xp.uint32) for size in (n_with_arcs, n))
+        out, into = (xp.zeros(n_with_arcs + 1, dtype=xp.int64) for _ in range(2))
+        arguments = (keys, self._graph.offsets, in_degrees, ids, self._rank, out[1:])
+        given_into = None if symmetric else into[1:]
+        self._launch("number_vertices", n, (np.uint32(n), np.uint32(n_with_arcs), *arguments, given_into))
+        self._end_bits = max(n_with_arcs - 1, 1).bit_length()
+        rows = self._rows(out, by_head=False)
+        incoming = rows if symmetric else self._rows(into, by_head=True)
+        return Prepared(rows, incoming, ids, self._rank, n_many, total / max(self._n_arcs, 1))
+
+    @property
+    def _arcs(self) -> tuple[Any, ...]:
+        graph = self._graph
+        return np.uint32(self._n), np.uint64(self._n_arcs), graph.offsets, graph.targets, graph.weights
+
+    def _survey(self) -> tuple[int, int, bool]:
+        """Return the sum of the weights, the bits of the greatest one, and whether the graph is symmetric."""
+        found = self._xp.zeros(4, dtype=self._xp.uint64)
+        bits = found[3:].view(np.uint32)[:1]
+        self._launch("survey", self._n_arcs, (*self._arcs, found[:3], bits))
+        total, once, twice, all_bits = self._device.asnumpy(found).tolist()
+        return total, all_bits.bit_length(), once == twice == 0
+
+    def _sorted_vertices(self, in_degrees: Any, many: int) -> tuple[Any, int, int]:
+        """Return keys whose lower halves are the vertices by falling degree, and the two counts."""
+        xp, n = self._xp, self._n
+        keys, counts = xp.empty(n, dtype=xp.uint64), xp.zeros(2, dtype=xp.uint64)
+        arguments = (np.uint32(n), self._graph.offsets, in_degrees, np.uint32(many), keys, counts)
+        self._launch("vertex_keys", n, arguments)
+        keys.sort()
+        n_with_arcs, n_many = self._device.asnumpy(counts).tolist()
+        return keys, n_with_arcs, n_many
+
+    def _rows(self, offsets: Any, *, by_head: bool) -> Rows:
+        """Sort the arcs by tail or head; `offsets` have the lengths of the rows after a zero."""
+        xp = self._xp
+        xp.cumsum(offsets, out=offsets)
+        fits = 2 * self._end_bits + self._weight_bits <= 64
+        return Rows(offsets, (self._narrow if fits else self._wide)(np.bool_(by_head)))
+
+    def _narrow(self, by_head: np.bool_) -> Any:
+        """Return the arcs, sorted as keys of row, weight and end, of which the row is then removed."""
+        keys = self._xp.empty(self._n_arcs, dtype=self._xp.uint64)
+        bits = np.uint32(self._weight_bits), np.uint32(self._end_bits)
+        self._launch("arc_keys", self._n_arcs, (*self._arcs, self._rank, by_head, *bits, keys))
+        keys.sort()
+        self._launch("read_keys", self._n_arcs, (np.uint64(self._n_arcs), *bits, keys))
+        return keys
+
+    def _wide(self, by_head: np.bool_) -> Any:
+        """Return the arcs in the order of keys of row and weight only."""
+        xp = self._xp
+        keys, ends = (xp.empty(self._n_arcs, dtype=dtype) for dtype in (xp.uint64, xp.uint32))
+        self._launch("wide_keys", self._n_arcs, (*self._arcs, self._rank, by_head, keys, ends))
+        order = xp.argsort(keys, kind="stable")
+        return keys[order] << xp.uint64(32) | ends[order]
+
+    def _launch(self, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
+        blocks = min(MAX_BLOCKS, -(-items // BLOCK))
+        if blocks:
+            self._module.get_function(kernel)(blocks, BLOCK, arguments)
