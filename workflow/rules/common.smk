@@ -3,6 +3,7 @@
 import atexit
 import json
 import logging
+import os
 import re
 import sys
 from functools import partial
@@ -10,6 +11,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
+
+# A job is a process of its own: without bytecode it would spend two seconds on compiling what it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))

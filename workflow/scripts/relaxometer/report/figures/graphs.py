@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from relaxometer.graphs.batch import SIZE_LIMITS
-from relaxometer.graphs.describe import WARP, Counts
+from relaxometer.graphs.degrees import WARP, Counts
 from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.style import (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
-from relaxometer.datasets.build import is_symmetric
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
@@ -134,6 +133,8 @@ def by_degree_and_weight(graph: ResidentGraph) -> tuple[Any, Any, Any, Any]:
     rank : device array of shape (n_vertices,), uint32
         New number of each vertex; vertices without arcs come last.
     """
+    from relaxometer.datasets.build import is_symmetric  # loads Numba
+
     xp = graph.device.xp
     tails = xp.asarray(graph.host.tails)
     degrees = xp.diff(graph.offsets)
