@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", str(_THREADS))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # A process that has used GNU OpenMP cannot fork one that will.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "forksafe")
+# Tests start hundreds of processes, each of which would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 import pytest  # noqa: E402
 from hypothesis import is_hypothesis_test, settings  # noqa: E402

@@ -16,6 +16,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "config", "resources", "profiles")
+PACKAGE = Path("workflow/scripts/relaxometer")
+"""A link to the checkout's until a test asks for a file of it: kernels are compiled once for each path."""
 
 TINY = {
     "device": "host",
@@ -66,10 +68,12 @@ class Workflow:
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
-                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(
+                    source, folder / part, ignore=shutil.ignore_patterns("__pycache__", PACKAGE.name)
+                )
             else:
                 shutil.copy(source, folder / part)
-        self._share_compiled_code()
+        (folder / PACKAGE).symlink_to(ROOT / PACKAGE)
         write_tiny_map(folder / "tiny.gr")
         self.configure(TINY)
 
@@ -80,15 +84,16 @@ class Workflow:
         workflow.folder = folder
         return workflow
 
-    def _share_compiled_code(self) -> None:
-        """Let this copy use and fill the checkout's caches of Python and Numba, which check a file's date."""
-        package = Path("workflow/scripts/relaxometer")
-        for module in (ROOT / package).rglob("*.py"):
-            cache = module.parent / "__pycache__"
-            link = self.folder / cache.relative_to(ROOT)
-            if not link.is_symlink():
-                cache.mkdir(exist_ok=True)
-                link.symlink_to(cache)
+    def _copy_package(self) -> None:
+        """Replace the link to the checkout's package by a copy.
+
+        Copies use the checkout's caches of Python and Numba, which check a file's date.
+        """
+        (self.folder / PACKAGE).unlink()
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / PACKAGE, self.folder / PACKAGE, ignore=ignored)
+        for cache in (ROOT / PACKAGE).rglob("__pycache__"):
+            (self.folder / cache.relative_to(ROOT)).symlink_to(cache)
 
     def configure(self, config: dict) -> None:
         """Write the overlay that every run takes, without the default rivals."""
@@ -137,7 +142,9 @@ class Workflow:
         return jobs
 
     def path(self, name: str) -> Path:
-        """Return a file of this copy."""
+        """Return a file of this copy, which may be written."""
+        if Path(name).is_relative_to(PACKAGE) and (self.folder / PACKAGE).is_symlink():
+            self._copy_package()
         return self.folder / name
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
 from faults import largest_file
+from relaxometer.core.errors import Failed
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.readers.dimacs import read_gr
 from relaxometer.datasets.registry import Dataset
@@ -22,7 +23,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.tree import shortest_path_tree
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.rivals.answers import EXACT, NONE, TYPES, Unfit, read_answer
+from relaxometer.rivals.answers import EXACT, NONE, TYPES, read_answer
 from relaxometer.rivals.exchange import FORMATS, export, obstacle
 from sample_graphs import sample_graphs
 
@@ -126,7 +127,7 @@ def test_floats_are_taken_below_the_first_that_may_be_rounded(tmp_path, kind, fi
     np.array([first - 1], TYPES[kind]).tofile(path)
     assert read_answer(tmp_path, ["distance"], 1)[0]["distance"][0] == min(first - 1, NONE)
     np.array([first + 1], TYPES[kind]).tofile(path)  # is `first` in this type
-    with pytest.raises(Unfit, match=f"from where float{kind[1:]} rounds integers") as caught:
+    with pytest.raises(Failed, match=f"from where float{kind[1:]} rounds integers") as caught:
         read_answer(tmp_path, ["distance"], 1)
     assert caught.value.status == "skipped"
 

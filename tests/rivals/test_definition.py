@@ -143,7 +143,7 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
     make_rival(tmp_path / "named/My_Rival")
     (tmp_path / "empty").mkdir()
     for folders, message in (
-        (["missing"], "missing' holds no folders of rivals; each is a folder with a rival.yaml"),
+        (["missing"], "missing' is not a folder"),
         (["empty"], "empty' holds no folders of rivals; each is a folder with a rival.yaml"),
         (["good/mine"], "good/mine' holds no folders of rivals; name the folder above it"),
         (["good", "same"], "two are called 'mine': "),

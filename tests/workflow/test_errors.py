@@ -65,6 +65,21 @@ def test_every_failed_job_has_its_line(workflow):
     line_with(output, "tiny.gr", "sha256", "0" * 64)
 
 
+@pytest.mark.parametrize(
+    ("damaged", "target"),
+    [
+        ("graph.json", "results/tables/common/table-1.csv"),
+        ("arcs.parquet", "results/figures/common/arc-weights/tiny.svg"),
+    ],
+)
+def test_a_damaged_file_of_a_graph_is_one_line_of_the_report(rerun, damaged, target):
+    file = rerun.path(f"results/graphs/tiny/{damaged}")
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    output = failure(rerun, "--rerun-triggers", "mtime", "--", target)
+    line_with(output, f"results/graphs/tiny/{damaged}: not readable")
+
+
 def test_a_changed_weight_is_refused_and_measurements_stay(rerun):
     path = rerun.path("results/graphs/tiny/arcs.parquet")
     table = pq.read_table(path)

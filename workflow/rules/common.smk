@@ -3,6 +3,7 @@
 import atexit
 import json
 import logging
+import os
 import re
 import sys
 from functools import partial
@@ -10,6 +11,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
+
+# A job is a process of its own: without bytecode it would spend two seconds on compiling what it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
@@ -23,6 +28,7 @@ from relaxometer.plan import session
 from relaxometer.plan.models import RivalRun
 from relaxometer.plan.plan import Plan
 from relaxometer.core import screen
+from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
@@ -45,6 +51,7 @@ show_race = partial(terminal.show, workflow.overwrite_configfiles)
 SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else None
 
 try:
+    let_numba_write()
     # Of a key given twice, Snakemake takes the last without a word.
     for file in workflow.configfiles:
         read_sections(Path(file))

@@ -1,13 +1,12 @@
 """Compare the published claims with the measured values."""
 
-import json
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 
-from relaxometer.core.files import write_csv, write_table
+from relaxometer.core.files import read_frame, write_csv, write_table
 from relaxometer.core.scripting import job
+from relaxometer.graphs.files import read_description
 from relaxometer.plan.models import DistributedRun
 from relaxometer.results.claims import Evidence, compare_claims, load_claims, readable_claims
 from relaxometer.results.gather import gather
@@ -17,17 +16,17 @@ from relaxometer.results.scaling import rank_searches
 RANKS = Path("results/runs/distributed")
 
 with job(snakemake):
-    timings = pd.read_parquet(snakemake.input.timings)
+    timings = read_frame(Path(snakemake.input.timings))
     folders = [Path(file).parent for file in snakemake.input.phases]
     recorded = gather(folders, "phases.parquet").to_pandas()
     phases = proven_phases(recorded, timings)
-    metadata = [json.loads(Path(file).read_text(encoding="utf-8")) for file in snakemake.input.graphs]
+    metadata = [read_description(Path(file)) for file in snakemake.input.graphs]
     evidence = Evidence(
         timings,
         phases,
         {graph["name"]: graph for graph in metadata},
         snakemake.params.swept,
-        *map(pd.read_parquet, snakemake.input.extract_min),
+        *map(read_frame, map(Path, snakemake.input.extract_min)),
         steps=proven(recorded, timings),
         ranks=rank_searches(map(DistributedRun.model_validate, snakemake.params.ranks), RANKS),
     )

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pandas as pd
-
-from relaxometer.core.files import write_text
+from relaxometer.core.files import read_frame, write_text
 from relaxometer.core.scripting import job
 from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.summary import label, ranked_table, unmarked
@@ -13,8 +11,8 @@ from relaxometer.results.gather import gather
 from relaxometer.results.samples import proven, with_class
 
 with job(snakemake):
-    summary = pd.read_csv(snakemake.input.summary, dtype={"version": str})
-    timings = pd.read_parquet(snakemake.input.timings)
+    summary = read_frame(Path(snakemake.input.summary), dtype={"version": str})
+    timings = read_frame(Path(snakemake.input.timings))
     table = unmarked(ranked_table(summary, timings[~timings["variant"].isin(snakemake.params.swept)]))
     for program, file in zip(snakemake.params.programs, snakemake.output, strict=True):
         problem, variant = program["problem"], program["variant"]

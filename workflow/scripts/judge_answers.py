@@ -9,7 +9,6 @@ from pathlib import Path
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_text
 from relaxometer.core.scripting import job
-from relaxometer.results.gather import verdict
 
 with job(snakemake):
     if snakemake.rule == "accept_answers":
@@ -19,6 +18,8 @@ with job(snakemake):
             count = sum(not line.startswith("warning:") for line in lines)
             raise UserError(f"{snakemake.input[0]} names {count} measurements that are not ok")
     else:
+        from relaxometer.results.gather import verdict  # loads pandas
+
         throughput = [Path(file) for file in snakemake.input.throughput]
         contexts = [Path(file) for file in snakemake.input.contexts]
         text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost, contexts)

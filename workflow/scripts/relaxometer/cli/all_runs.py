@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.datasets.build import build_graph
@@ -228,6 +229,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         with naming_lacks():
+            let_numba_write()
             plan, begin = load_plan(arguments.configfiles), time.monotonic()
             withdraw()
             left = run_all(plan, arguments.limit_s, arguments.missing)

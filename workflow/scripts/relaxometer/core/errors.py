@@ -27,6 +27,14 @@ class UserError(Exception):
     """Invalid input. The one-line message says what is wrong, where, and what is expected."""
 
 
+class Failed(Exception):  # noqa: N818 - a status
+    """A contestant failed: the status of its rows, and the reason."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
 def quoted(text: object) -> str:
     """Return foreign text in quotation marks, fit for a message.
 

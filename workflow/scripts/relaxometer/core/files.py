@@ -1,7 +1,11 @@
-"""Files that are never seen half-written: each is written to a temporary name, then renamed."""
+"""Files that are never seen half-written, and files whose damage is an error of one line.
+
+Each is written to a temporary name, then renamed.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from relaxometer.core.errors import UserError, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +44,56 @@ def replacing(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def reading(path: Path, form: str) -> Iterator[None]:
+    """Name the file that the block reads if it is missing or damaged.
+
+    Raises
+    ------
+    UserError
+        If the block raises an error of a reader. Those that no other file would mend are left: of permission,
+        for instance.
+    """
+    try:
+        yield
+    except (OSError, pa.ArrowException, ValueError, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+            raise
+        raise UserError(
+            f"{path}: not readable as {form} ({quoted(error)}); delete it and run again, and it is made again"
+        ) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; UserError unless it has keys and values."""
+    with reading(path, "JSON"):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it has no keys and values")
+        return content
+
+
+def read_table(path: Path) -> pa.Table:
+    """Return the content of a Parquet file; UserError if it is damaged."""
+    with reading(path, "Parquet"):
+        return pq.read_table(path)
+
+
+def read_frame(path: Path, **options: Any) -> pd.DataFrame:
+    """Return the content of a Parquet or CSV file for pandas, whose readers take `options`.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged.
+    """
+    import pandas as pd
+
+    with reading(path, "CSV" if path.suffix == ".csv" else "Parquet"):
+        found: pd.DataFrame = (pd.read_csv if path.suffix == ".csv" else pd.read_parquet)(path, **options)
+    return found
 
 
 def write_table(table: pa.Table, path: Path, dictionaries: bool | list[str] = True) -> None:

@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TypeGuard
 
+from relaxometer.core.cache import cache_location
+from relaxometer.core.errors import UserError
+
 NAME = "relaxometer"
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).resolve().parents[1]
 KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+
+Reference = tuple[str, ...]
+"""What a file refers to: a kind and names, which :func:`_files_of` resolves."""
+
+_THIS = Path(__file__).read_text(encoding="utf-8")
+"""The code that parses files, on which what is kept of them depends."""
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 _MODULE_NAME = re.compile(rf"{NAME}(\.\w+)+")
@@ -90,41 +102,85 @@ def _content_hash(file: Path) -> str:
 
 @cache
 def _read(file: Path) -> tuple[tuple[Path, ...], str]:
-    """Return the files that `file` uses, and the hash of its content; parses it once for both."""
+    """Return the files that `file` uses, and the hash of its content."""
     text = file.read_text(encoding="utf-8")
-    if file.suffix == ".py":
-        bare = _Bare(file)
+    is_python = file.suffix == ".py"
+    references, content = _kept(is_python, text)
+    used = [path for reference in references for path in _files_of(reference, file)]
+    if is_python:
+        used += filter(Path.is_file, (file.with_suffix(suffix) for suffix in (".cu", ".cpp")))
+    return tuple(dict.fromkeys(used)), content
+
+
+def _kept(is_python: bool, text: str) -> tuple[list[Reference], str]:
+    """Return :func:`_parsed`, which takes a second for all files, from the cache if it has this text."""
+    key = hashlib.sha256("\0".join((_THIS, sys.version, str(is_python), text)).encode()).hexdigest()[:32]
+    try:
+        file = cache_location() / "code" / f"{key}.json"
+    except UserError:
+        return _parsed(is_python, text)
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return [tuple(reference) for reference in kept["references"]], kept["content"]
+    references, content = _parsed(is_python, text)
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = file.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps({"references": references, "content": content}), encoding="utf-8")
+        temporary.replace(file)
+    return references, content
+
+
+def _parsed(is_python: bool, text: str) -> tuple[list[Reference], str]:
+    """Return what a file refers to, and the hash of its content; depends on nothing but its text."""
+    if is_python:
+        bare = _Bare()
         tree = bare.visit(ast.parse(text))
-        kernels = filter(Path.is_file, (file.with_suffix(suffix) for suffix in (".cu", ".cpp")))
-        used = (*kernels, *bare.used)
+        references = bare.references
         content = "\n".join([ast.dump(tree), *sorted(bare.imported)])
     else:
-        used = tuple(_included(file, name) for name in _INCLUDE.findall(text))
+        references = [("include", name) for name in _INCLUDE.findall(text)]
         content = _kernel_content(text)
-    return used, hashlib.sha256(content.encode()).hexdigest()
+    return list(dict.fromkeys(references)), hashlib.sha256(content.encode()).hexdigest()
 
 
-def _referenced(node: ast.Import | ast.ImportFrom | ast.Constant, file: Path) -> Iterator[Path]:
-    """Yield the files that one node of a module's syntax tree refers to."""
+def _referenced(node: ast.Import | ast.ImportFrom | ast.Constant) -> Iterator[Reference]:
+    """Yield what one node of a module's syntax tree refers to."""
     modules: list[str] = []
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.level:
-        folder = file.parents[node.level - 1].joinpath(*(node.module or ".").split("."))
-        package = [folder.with_suffix(".py"), folder / "__init__.py"]
-        inside = [path for alias in node.names for path in _candidates(folder, alias.name)]
-        yield from (path for path in [*package, *inside] if path.is_file())
-    elif isinstance(node, ast.ImportFrom) and _is_ours(node.module):
-        modules = [node.module]
-        parts = node.module.split(".")[1:]
-        yield from filter(None, (_file_of([*parts, alias.name]) for alias in node.names))
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if node.value.endswith(KERNEL_SUFFIXES) and (file.parent / node.value).is_file():
-            yield (file.parent / node.value).resolve()
+    elif isinstance(node, ast.ImportFrom):
+        names = [alias.name for alias in node.names]
+        if node.level:
+            yield ("relative", str(node.level), node.module or ".", *names)
+        elif _is_ours(node.module):
+            yield ("from", node.module, *names)
+    elif isinstance(node.value, str):
+        if node.value.endswith(KERNEL_SUFFIXES):
+            yield ("kernel", node.value)
         elif _MODULE_NAME.fullmatch(node.value):
             modules = [node.value]
-    for module in filter(_is_ours, modules):
-        yield from _chain(module.split(".")[1:])
+    yield from (("module", module) for module in modules if _is_ours(module))
+
+
+def _files_of(reference: Reference, file: Path) -> Iterator[Path]:
+    """Yield the files that `file` means by a reference."""
+    kind, name, *names = reference
+    if kind == "include":
+        yield _included(file, name)
+    elif kind == "kernel":
+        if (file.parent / name).is_file():
+            yield (file.parent / name).resolve()
+    elif kind == "relative":
+        module, *names = names
+        folder = file.parents[int(name) - 1].joinpath(*module.split("."))
+        package = [folder.with_suffix(".py"), folder / "__init__.py"]
+        inside = [path for one in names for path in _candidates(folder, one)]
+        yield from (path for path in [*package, *inside] if path.is_file())
+    else:
+        parts = name.split(".")[1:]
+        yield from _chain(parts)
+        yield from filter(None, (_file_of([*parts, one]) for one in names))
 
 
 def _included(file: Path, name: str) -> Path:
@@ -170,34 +226,33 @@ def _candidates(folder: Path, name: str) -> list[Path]:
 class _Bare(ast.NodeTransformer):
     """Removes docstrings and imports of this package from a syntax tree.
 
-    It collects the names imported from this package, and the files that the module refers to.
+    It collects the names imported from this package, and what the module refers to.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self) -> None:
         self.imported: set[str] = set()
-        self.used: list[Path] = []
+        self.references: list[Reference] = []
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
-        self.used += _referenced(node, self._file)
+        self.references += _referenced(node)
         ours = [alias for alias in node.names if _is_ours(alias.name)]
         self.imported |= {f"{alias.name.split('.')[-1]} as {alias.asname}" for alias in ours}
         node.names = [alias for alias in node.names if alias not in ours]
         return node if node.names else None
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        self.used += _referenced(node, self._file)
+        self.references += _referenced(node)
         if not (node.level or _is_ours(node.module)):
             return node
         self.imported |= {f"{alias.name} as {alias.asname}" for alias in node.names}
         return None
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        self.used += _referenced(node, self._file)
+        self.references += _referenced(node)
         if isinstance(node.value, str) and node.value.endswith(KERNEL_SUFFIXES):
             return ast.Constant(PurePosixPath(node.value).name)
         if isinstance(node.value, str) and _MODULE_NAME.fullmatch(node.value):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import sys
 import threading
@@ -21,6 +23,18 @@ ERRORS = Path("logs/errors.txt")
 
 SILENCE_S = 2.0
 """Silence after which a line says that the job is still running."""
+
+
+def _is_process_of_a_job() -> bool:
+    """Return whether Snakemake has started this process for a script, and not a test or a script itself."""
+    main = sys.modules["__main__"]
+    given = type(getattr(main, "snakemake", None)).__module__
+    return main.__name__ == "__main__" and given.startswith("snakemake.")
+
+
+if _is_process_of_a_job():
+    # What a script imports is not garbage, and looking for some takes a sixth of the time. `job` ends this.
+    gc.disable()
 
 
 class Tee:
@@ -65,6 +79,7 @@ def job(snakemake: Any) -> Iterator[None]:
     A :class:`UserError` ends the job with its message only, and so does a lack of space, permission or
     memory; any other exception keeps its traceback.
     """
+    gc.enable()
     path = Path(snakemake.log[0])
     what = name_of(snakemake.rule, snakemake.wildcards)
     with ExitStack() as stack:
@@ -80,6 +95,16 @@ def job(snakemake: Any) -> Iterator[None]:
             traceback.print_exc()
             first_line = f"{type(error).__name__}: {error}".splitlines()[0]
             _fail(f"{what}: {first_line} (traceback in {path})")
+    if _is_process_of_a_job():
+        _end()
+
+
+def _end() -> None:
+    """End the process of a job without taking its modules down, which takes a quarter of a second."""
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _log(path: Path, stack: ExitStack) -> list[TextIO]:

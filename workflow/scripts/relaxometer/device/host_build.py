@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from relaxometer.core.cache import cache_location
 from relaxometer.core.environment import is_full
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.device import KernelError
@@ -157,13 +158,8 @@ def _identify(command: tuple[str, ...]) -> Compiler:
 
 
 def cache_folder() -> Path:
-    """Return the folder of built libraries: ``$RELAXOMETER_CACHE``, else relaxometer in the user's cache."""
-    given = os.environ.get("RELAXOMETER_CACHE")
-    folder = Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "relaxometer")
-    try:
-        folder = folder.expanduser()
-    except RuntimeError:
-        raise UserError("no home folder to keep compiled kernels in; set RELAXOMETER_CACHE") from None
+    """Return the folder of built libraries, made if it is missing."""
+    folder = cache_location()
     with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -9,23 +9,14 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.degrees import BLOCK_OF_128, WARP, counts
 from relaxometer.graphs.graph import Graph, offsets_of
-
-WARP = 32
-"""hybrid-bfs expands vertices of at least this degree with a warp; its figure 11 counts those above."""
-
-BLOCK_OF_128 = 512
-"""A vertex above this degree has on average more than 32 arcs per block of hybrid-bfs's 2-D partition over
-128 processes; a block holds 1 / sqrt(2 * 128) of the arcs of a vertex."""
 
 REVERSING_PASSES = 16
 """Passes over the arcs to put each into the row of its head. A single pass writes to random memory and takes
 five times as long on a large graph."""
 
 Vertex = int | np.int64
-
-Counts = dict[str, list[int]]
-"""Occurring values in ascending order under ``value``, and their frequencies under ``count``."""
 
 
 def describe_graph(graph: Graph) -> dict[str, Any]:
@@ -68,18 +59,6 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         "isolated": int((sizes == 1).sum()),
         "hop_diameter": hop_diameter(graph, labels),
     }
-
-
-def counts(values: npt.NDArray[np.integer[Any]]) -> Counts:
-    """Return the occurring values and their frequencies.
-
-    Parameters
-    ----------
-    values : ndarray, integers from 0
-    """
-    found = np.bincount(values)
-    occurring = np.flatnonzero(found)
-    return {"value": occurring.tolist(), "count": found[occurring].tolist()}
 
 
 def _in_degrees(graph: Graph) -> npt.NDArray[np.int64]:

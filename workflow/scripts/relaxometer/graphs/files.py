@@ -122,6 +122,11 @@ def read_metadata(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     return metadata
 
 
+def read_description(path: Path) -> dict[str, Any]:
+    """Return the content of a ``graph.json``; raises as :func:`read_metadata`."""
+    return read_metadata(path, ("name", "vertices", "arcs"))
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 

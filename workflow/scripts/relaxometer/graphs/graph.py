@@ -7,16 +7,18 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 UNREACHED = np.uint32(2**32 - 1)
 """Distance or level of a vertex that is not reached."""
@@ -109,6 +111,8 @@ class Graph(Csr):
 
     def to_scipy(self) -> sp.csr_array:
         """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""
+        import scipy.sparse as sp
+
         return sp.csr_array(
             (self.weights.astype(np.float64), self.targets.astype(np.int64), self.offsets),
             shape=(self.n_vertices, self.n_vertices),

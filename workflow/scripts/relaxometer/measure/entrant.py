@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.core.errors import quoted
+from relaxometer.core.errors import Failed, quoted
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure.clocks import Span
-from relaxometer.measure.measurement import MAX_REASON, Failed
+from relaxometer.measure.measurement import MAX_REASON
 from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun
-from relaxometer.rivals.adapter import Adapter, AdapterFailed, printable, waited_ms
+from relaxometer.rivals.adapter import Adapter, printable, waited_ms
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import obstacle
 from relaxometer.rivals.installation import Installed
@@ -211,7 +211,7 @@ def _failing(timeout_s: float) -> Iterator[None]:
     """Turn what became of an adapter into the status of the rows."""
     try:
         yield
-    except AdapterFailed as error:
+    except Failed as error:
         late = f"not finished within timeout_s = {timeout_s:g}"
         reason = late if error.status == "timeout" else error.reason
         raise Failed(error.status, reason[:MAX_REASON]) from error

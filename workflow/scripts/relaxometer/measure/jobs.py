@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import write_json, write_table
+from relaxometer.core.files import read_table, write_json, write_table
 from relaxometer.device import Device
 from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
@@ -117,7 +116,7 @@ def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:
     if number == 1:
         return None
     context = _first_context(folder)
-    statuses = set(pq.read_table(_first(folder) / "runs.parquet", columns=["status"])["status"].to_pylist())
+    statuses = set(read_table(_first(folder) / "runs.parquet")["status"].to_pylist())
     kind, name = context["device_kind"], context["device"]
     if failed := statuses - PROVEN:
         return not_measured(run, kind, name, number, f"the first round: {', '.join(sorted(failed))}")

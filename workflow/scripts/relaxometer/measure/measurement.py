@@ -24,7 +24,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from relaxometer.core.environment import cpu_model, environment
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import Failed, UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.core.progress import Progress
 from relaxometer.core.supervision import Child, ChildDied
@@ -78,13 +78,6 @@ class Measurement:
     phases: list[dict[str, Any]] = field(default_factory=list)
     answer: dict[str, np.ndarray] = field(default_factory=dict)
     context: dict[str, Any] = field(default_factory=dict)
-
-
-class Failed(Exception):  # noqa: N818 - a status
-    """The contestant failed: the status of the rows left, and the reason."""
-
-    def __init__(self, status: str, reason: str) -> None:
-        self.status, self.reason = status, reason
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]

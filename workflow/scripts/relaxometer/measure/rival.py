@@ -16,15 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.environment import cpu_model
+from relaxometer.core.errors import Failed
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.measure import measurement, reference
 from relaxometer.measure.clocks import RESTED, Clocks, Rested, Sample, Span, time_to_convert
 from relaxometer.measure.entrant import Entrant
-from relaxometer.measure.measurement import Begun, Failed, Found, Measurement, Phase, Prepared
+from relaxometer.measure.measurement import Begun, Found, Measurement, Phase, Prepared
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.problem import Problem
-from relaxometer.rivals.answers import Unfit, read_answer
+from relaxometer.rivals.answers import read_answer
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.installation import Installed
 
@@ -157,7 +158,7 @@ class _Contestant:
             theirs, search = running.solve(source)
             give = running.give(folder)
             given_ms = _ms_since(begin)
-            columns, overflowed = self._read(folder)
+            columns, overflowed = read_answer(folder, self._given, self._entrant.graph.n_vertices)
         with self._new_folder() as folder:
             running.ping()  # as before the search, so that it waits for a message
             again = running.give(folder)
@@ -206,14 +207,6 @@ class _Contestant:
             yield Path(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-    def _read(self, folder: Path) -> tuple[dict[str, npt.NDArray[Any]], bool]:
-        """Read an answer, and whether it has lengths that 32 bits do not hold."""
-        try:
-            columns, overflowed = read_answer(folder, self._given, self._entrant.graph.n_vertices)
-        except Unfit as error:
-            raise Failed(error.status, str(error)) from None
-        return columns, overflowed
 
     def _completed(
         self, columns: dict[str, npt.NDArray[Any]], source: int | None

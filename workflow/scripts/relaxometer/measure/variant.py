@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.errors import Failed
 from relaxometer.core.supervision import Child, ChildDied, DeadlinePassed
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
@@ -24,7 +25,6 @@ from relaxometer.measure.measurement import (
     MAX_REASON,
     Begun,
     Count,
-    Failed,
     Found,
     Measurement,
     Milliseconds,

@@ -11,7 +11,6 @@ proven runs' phases, ``graph`` the name of a graph, and ``graphs`` the contents 
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from relaxometer.core.files import replacing, write_text
+from relaxometer.core.files import read_frame, read_json, replacing, write_text
+from relaxometer.graphs.files import read_description
 from relaxometer.report import figures, pages, papers
 from relaxometer.report.figures import style
 from relaxometer.report.figures.names import label
@@ -79,15 +79,16 @@ class Inputs:
 
     def table(self, key: str) -> pd.DataFrame:
         """Return the rows of all Parquet or CSV files of a key."""
-        tables = [
-            pd.read_csv(file, dtype={"version": str}) if file.suffix == ".csv" else pd.read_parquet(file)
-            for file in self.files(key)
-        ]
+        options = {".csv": {"dtype": {"version": str}}}
+        tables = [read_frame(file, **options.get(file.suffix, {})) for file in self.files(key)]
         return pd.concat(tables, ignore_index=True)
 
     def contents(self, key: str) -> list[dict[str, Any]]:
         """Return the contents of the JSON files of a key."""
-        return [json.loads(file.read_text(encoding="utf-8")) for file in self.files(key)]
+        return [
+            read_description(file) if file.name == "graph.json" else read_json(file)
+            for file in self.files(key)
+        ]
 
     @cached_property
     def timings(self) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from relaxometer.graphs.batch import SIZE_LIMITS
-from relaxometer.graphs.describe import BLOCK_OF_128, WARP
+from relaxometer.graphs.degrees import BLOCK_OF_128, WARP
 from relaxometer.report.figures.graphs import TABLE_1, percent
 from relaxometer.report.pages import image, page, table
 

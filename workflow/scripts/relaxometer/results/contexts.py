@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from relaxometer.core.files import read_json
 
 Flat = dict[str, Any]
 
@@ -17,7 +18,7 @@ CLOCKS = {"cuda": "gpu", "host": "gpu", "cpu": "cpu"}
 
 def read_contexts(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Return the contents of each run's ``context.json``."""
-    return [json.loads(Path(file).read_text(encoding="utf-8")) for file in files]
+    return [read_json(Path(file)) for file in files]
 
 
 def merge_contexts(contexts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

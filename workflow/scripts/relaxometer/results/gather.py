@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import read_frame, read_table
 from relaxometer.results import rows as tables
 from relaxometer.results.contexts import drift_warnings, read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
@@ -71,7 +72,7 @@ def gather(folders: list[Path], file: str) -> pa.Table:
     contexts = read_contexts(folder / "context.json" for folder in folders)
     types = _parameter_types(contexts)
     tables = [
-        _identified(pq.read_table(folder / file), context, types)
+        _identified(read_table(folder / file), context, types)
         for folder, context in zip(folders, contexts, strict=True)
     ]
     return pa.concat_tables(tables, promote_options="permissive")
@@ -220,11 +221,11 @@ def verdict(
     contexts : sequence of Path
         ``context.json`` of all rounds.
     """
-    table = pd.read_csv(summary, keep_default_na=False)
+    table = read_frame(summary, keep_default_na=False)
     outcomes = [
         (f"{row.problem} {row.variant} on {row.graph}", row.status, row.reason) for row in table.itertuples()
     ]
-    for launches in map(pd.read_parquet, throughput):
+    for launches in map(read_frame, throughput):
         for row in launches.itertuples():
             outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
     outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relaxometer.core.files import read_frame, read_json
 from relaxometer.distributed import model
 from relaxometer.plan.models import DistributedRun
 from relaxometer.results.gather import FAILURES, SEVERITY
@@ -76,16 +76,16 @@ def rank_searches(runs: Iterable[DistributedRun], folder: Path) -> pd.DataFrame:
     columns = ["series", "ranks", "device_kind", "device", "source", "time_ms", *PARTS]
     tables = []
     for run in runs:
-        context = json.loads((folder / run.name / "run.json").read_text(encoding="utf-8"))
-        rows = pd.read_parquet(folder / run.name / "times.parquet")
+        context = read_json(folder / run.name / "run.json")
+        rows = read_frame(folder / run.name / "times.parquet")
         origin = {key: context[key] for key in ("device_kind", "device")}
         tables.append(rows[rows["status"] == "ok"].assign(series=run.series, ranks=run.ranks, **origin))
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 
 
 def _line(run: DistributedRun, folder: Path) -> dict[str, Any]:
-    context = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    rows = pd.read_parquet(folder / "times.parquet")
+    context = read_json(folder / "run.json")
+    rows = read_frame(folder / "times.parquet")
     worst = max(rows["status"], key=SEVERITY.index)
     good = rows[rows["status"] == "ok"]
     line = {

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from relaxometer.core.errors import quoted
+from relaxometer.core.errors import Failed, quoted
 from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent
 
 MAX_LINE = 1000
@@ -36,14 +36,6 @@ LONGEST_WAIT_MS = 1e8
 
 FAILURES = frozenset({"skipped", "oom", "error"})
 """Words by which an adapter says that it gives up."""
-
-
-class AdapterFailed(Exception):  # noqa: N818 - a status
-    """The adapter gave up, died, broke the protocol or was too slow: status and reason."""
-
-    def __init__(self, status: str, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
 
 
 class Adapter:
@@ -66,7 +58,7 @@ class Adapter:
 
     Raises
     ------
-    AdapterFailed
+    Failed
         If the program cannot be started; every other method raises it too.
     """
 
@@ -95,7 +87,7 @@ class Adapter:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._orphans.kill()
             why = getattr(error, "strerror", None) or error
-            raise AdapterFailed("error", f"{quoted(command[0])} cannot be run: {why}") from None
+            raise Failed("error", f"{quoted(command[0])} cannot be run: {why}") from None
         self._streams = self._process.stdin, self._process.stdout, self._process.stderr
         self._input, self._output, self._errors = (stream.fileno() for stream in self._streams if stream)
         os.set_blocking(self._errors, False)
@@ -191,11 +183,11 @@ class Adapter:
             else:
                 raise self._death()
 
-    def _failure(self, status: str, reason: str) -> AdapterFailed:
+    def _failure(self, status: str, reason: str) -> Failed:
         self._failed = True
-        return AdapterFailed(status, reason)
+        return Failed(status, reason)
 
-    def _death(self) -> AdapterFailed:
+    def _death(self) -> Failed:
         """Return what became of the process, which has closed a pipe."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_S)

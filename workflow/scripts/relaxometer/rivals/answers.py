@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.core.errors import quoted
+from relaxometer.core.errors import Failed, quoted
 
 TYPES = {"u32": "<u4", "i32": "<i4", "u64": "<u8", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
 """Types of a column by the ending of its file."""
@@ -21,14 +21,6 @@ NONE = 2**32 - 1
 
 EXACT = {"<f4": 2**24, "<f8": 2**53}
 """A float of this size may be the next integer, rounded."""
-
-
-class Unfit(Exception):  # noqa: N818 - a status
-    """An answer that cannot be taken: the status of its row, and why."""
-
-    def __init__(self, status: str, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
 
 
 def read_answer(
@@ -53,7 +45,7 @@ def read_answer(
 
     Raises
     ------
-    Unfit
+    Failed
         If a file is missing, has another size, or holds a value that is not an integer. A float that may be
         rounded makes the status ``skipped``.
     """
@@ -71,24 +63,24 @@ def _read_column(folder: Path, name: str, n_vertices: int) -> tuple[npt.NDArray[
             there = ", ".join(quoted(path.name) for path in found[:3]) or "none"
             more = f" and {len(found) - 3} more" if len(found) > 3 else ""
             expected = f"{name}.{{{','.join(TYPES)}}}"
-            raise Unfit("invalid", f"expected one answer file {expected}, found: {there}{more}")
+            raise Failed("invalid", f"expected one answer file {expected}, found: {there}{more}")
         dtype = TYPES[found[0].suffix[1:]]
         values = np.frombuffer(_bytes_of(found[0], n_vertices * np.dtype(dtype).itemsize), dtype)
     except OSError as error:
-        raise Unfit("invalid", f"its answer cannot be read: {error.strerror}") from None
+        raise Failed("invalid", f"its answer cannot be read: {error.strerror}") from None
     return _converted(values, name, dtype)
 
 
 def _bytes_of(path: Path, expected: int) -> bytes:
     """Return the content of a regular file of the expected size, whatever its writer does meanwhile."""
     if path.is_symlink() or not path.is_file():
-        raise Unfit("invalid", f"{path.name} is not a regular file")
+        raise Failed("invalid", f"{path.name} is not a regular file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         facts = os.fstat(descriptor)
         content = file.read(expected) if stat.S_ISREG(facts.st_mode) and facts.st_size == expected else b""
     if len(content) != expected or facts.st_size != expected:
-        raise Unfit("invalid", f"{path.name} has {facts.st_size:,} bytes, expected {expected:,}")
+        raise Failed("invalid", f"{path.name} has {facts.st_size:,} bytes, expected {expected:,}")
     return content
 
 
@@ -96,14 +88,14 @@ def _converted(values: npt.NDArray[Any], name: str, dtype: str) -> tuple[npt.NDA
     """Return a column as uint32, and whether a value is too large for it."""
     if values.dtype.kind == "f":
         if np.isnan(values).any():
-            raise Unfit("invalid", f"{name} is NaN at vertex {int(np.isnan(values).argmax())}")
+            raise Failed("invalid", f"{name} is NaN at vertex {int(np.isnan(values).argmax())}")
         none = np.isinf(values) | (values < 0) | (values == np.finfo(values.dtype).max)
         broken = ~none & (values != np.floor(values))
         if broken.any():
-            raise Unfit("invalid", f"{name} is {values[broken.argmax()]} at vertex {int(broken.argmax())}")
+            raise Failed("invalid", f"{name} is {values[broken.argmax()]} at vertex {int(broken.argmax())}")
         if bool((values[~none] >= EXACT[dtype]).any()):
             kind = f"float{8 * values.itemsize}"
-            raise Unfit("skipped", f"{name} reaches {EXACT[dtype]:,}, from where {kind} rounds integers")
+            raise Failed("skipped", f"{name} reaches {EXACT[dtype]:,}, from where {kind} rounds integers")
     else:
         none = (values < 0) | (values == np.iinfo(values.dtype).max) | (values == NONE)
     wide = ~none & (values >= NONE)

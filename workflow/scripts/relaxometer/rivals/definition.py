@@ -232,6 +232,8 @@ def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Riv
     for root in [OURS, *map(Path, folders)]:
         inside = _rivals_in(root, origin)
         if not inside and root != OURS:
+            if not os.path.isdir(root):  # noqa: PTH112 (never raises)
+                raise UserError(f"{origin}: rivals: {quoted(root)} is not a folder")
             is_rival = os.path.isfile(root / FILE)  # noqa: PTH113 (never raises)
             hint = "name the folder above it" if is_rival else f"each is a folder with a {FILE}"
             raise UserError(f"{origin}: rivals: {quoted(root)} holds no folders of rivals; {hint}")

@@ -14,7 +14,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from relaxometer.core.files import replacing, write_json
 from relaxometer.graphs.batch import Batch
@@ -196,6 +195,8 @@ def _write_gap(graph: Graph, path: Path, neighbours: Callable[[Any, Any], npt.ND
         ``neighbours(heads, arcs)`` returns what is written of arcs: ids of shape (n_arcs,), or rows of id and
         weight.
     """
+    import scipy.sparse as sp
+
     arcs = np.arange(graph.n_arcs)
     reverse = sp.csr_array((arcs, graph.targets, graph.offsets), shape=(graph.n_vertices,) * 2).tocsc()
     forth = graph.offsets, neighbours(graph.targets.astype("<i4"), arcs)

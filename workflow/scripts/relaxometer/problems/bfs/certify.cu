@@ -3,18 +3,11 @@
 // If the source is at level 0, every other reached vertex is one level below a predecessor with an arc to it,
 // no arc leads more than one level down and none leaves the reached set, then each level is the number of
 // arcs on a real path and no path has fewer. Levels fall along predecessors, so these cannot form a cycle.
-//
-// A report is a pair of words per rule: violations, and the smallest vertex that violates it.
 
 #include "device/constants.cuh"
+#include "problems/certificate.cuh"
 
 enum Rule { TREE, TREE_LEVELS, ARC_LEVELS, SPANNING, TREE_ARCS };
-
-__device__ void broken(u64* report, Rule rule, u32 v)
-{
-    atomicAdd(&report[2 * rule], 1ull);
-    atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
-}
 
 // Rules ARC_LEVELS and SPANNING, a warp per row: a thread would take too long for a Kronecker graph's hubs.
 extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,

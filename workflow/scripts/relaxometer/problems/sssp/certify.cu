@@ -5,18 +5,11 @@
 // no path is shorter (the optimality conditions of linear programming; Ahuja, Magnanti and Orlin, "Network
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
 // weight zero can, so pointer doubling follows chains of them.
-//
-// For each rule, kernels report the number of violations and the smallest vertex that violates it.
 
 #include "device/constants.cuh"
+#include "problems/certificate.cuh"
 
 enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
-
-__device__ void broken(u64* report, Rule rule, u32 v)
-{
-    atomicAdd(&report[2 * rule], 1ull);
-    atomicMin(&report[2 * rule + 1], static_cast<u64>(v));
-}
 
 // Rule SOURCE: d[s] = 0 and s is its own predecessor.
 // Rule OVERSTRETCHED: d[v] <= d[u] + w for every arc between reached vertices.

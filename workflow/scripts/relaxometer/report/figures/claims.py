@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.pages import NOTHING, table
@@ -62,7 +63,7 @@ def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(inputs: Inputs) -> dict[str, str | pd.DataFrame]:
     (short,) = inputs.files("short")
-    read = pd.read_csv(short, dtype=str)
+    read = read_frame(short, dtype=str)
     return {"claims-in-short": claims_in_short(read), "claims": claims_table(inputs.table("claims"))}
 
 

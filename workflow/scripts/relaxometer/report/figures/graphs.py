@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow.parquet as pq
+import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from relaxometer.graphs.batch import SIZE_LIMITS
-from relaxometer.graphs.describe import WARP, Counts
+from relaxometer.graphs.degrees import WARP, Counts
+from relaxometer.graphs.files import read_columns
 from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.style import (
@@ -268,9 +269,9 @@ def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
 
 
 def _draw_weights(inputs: Inputs) -> Figure:
-    (arcs,), (graph,) = inputs.files("arcs"), inputs.contents("graphs")
-    weights = pq.read_table(arcs, columns=["weight"])["weight"].to_numpy()
-    return arc_weights(weights, graph)
+    (arcs,), (description,), (graph,) = *map(inputs.files, ("arcs", "graphs")), inputs.contents("graphs")
+    columns = read_columns(arcs, {"weight": pa.uint32()}, description, graph["arcs"])
+    return arc_weights(columns["weight"], graph)
 
 
 def _draw_outline(inputs: Inputs) -> dict[str, pd.DataFrame]:

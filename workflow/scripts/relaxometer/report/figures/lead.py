@@ -7,6 +7,7 @@ import html
 import numpy as np
 import pandas as pd
 
+from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import label, shown_version
 from relaxometer.report.figures.summary import prepared, rounded
@@ -131,7 +132,7 @@ def lead(summary: pd.DataFrame, timings: pd.DataFrame, measured: str = "") -> st
 def _draw(inputs: Inputs) -> str:
     hidden, lines = inputs.params["swept"], inputs.table("summary")
     (machine,) = inputs.files("machine")
-    known = pd.read_csv(machine, header=None, index_col=0)[1]
+    known = read_frame(machine, header=None, index_col=0)[1]
     measured = " to ".join(dict.fromkeys(one[:10] for one in str(known.get("Measured", "")).split(" to ")))
     return lead(lines[~lines["variant"].isin(hidden)], inputs.searches(without=hidden), measured)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap
@@ -16,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from relaxometer.core.errors import UserError
+from relaxometer.core.files import read_table
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.problems.sssp import UNREACHED
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
@@ -246,7 +246,7 @@ def _draw(inputs: Inputs) -> Figure:
     failed = set(failed_variants(inputs.timings).itertuples(index=False, name=None))
     files = inputs.files("answers")
     proven = [file for file in files if ("sssp", inputs.graph, file.parent.name) not in failed]
-    tables = (pq.read_table(file) for file in proven)
+    tables = map(read_table, proven)
     answers = ({name: table[name].to_numpy() for name in NO_ANSWER} for table in tables if len(table))
     return distance_map(read_graph(inputs.files("graph")[0].parent), next(answers, NO_ANSWER))
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from relaxometer.graphs.describe import WARP
+from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.graphs import draw_tails

@@ -14,11 +14,11 @@ from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
-from relaxometer.problems.sssp.tiled._tiles import Tiling, cut
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.sssp.tiled._tiles import Tiling
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 BOARD = SOURCE.layout("Board")
@@ -90,6 +90,8 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        from relaxometer.problems.sssp.tiled import _tiles  # loads Numba
+
         self._graph = graph
         device, host = graph.device, graph.host
         max_arcs = int(host.degrees.max())
@@ -102,7 +104,7 @@ class Solver:
             self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
         else:
             self._tiles = min(parameters.tiles, graph.n_vertices)
-        tiling = cut(host, self._tiles)
+        tiling = _tiles.cut(host, self._tiles)
         self._place = tiling.place
         self._threads = threads_per_block(device, 512 if tiling.largest <= SMALL else 1024)
         if parameters.threads != "auto":

@@ -1,0 +1,57 @@
+"""Where Numba keeps compiled functions."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from faults import can_mount, under_faults
+from relaxometer.core import cache
+from relaxometer.core.errors import UserError
+
+COMPILE = """
+import numpy as np
+from relaxometer.core.cache import let_numba_write
+let_numba_write()
+from relaxometer.graphs.describe import _meet
+print(_meet(np.zeros(3, dtype=np.int64), 1, 2))
+"""
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs user namespaces")
+def test_numba_compiles_where_only_the_cache_can_be_written(tmp_path):
+    package, home, kept = (tmp_path / name for name in ("relaxometer", "home", "cache"))
+    shutil.copytree(cache.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    home.mkdir()
+    given = {"HOME": str(home), "RELAXOMETER_CACHE": str(kept), "PYTHONPATH": str(tmp_path)}
+    left_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    env = {name: value for name, value in os.environ.items() if name not in left_out} | given
+    command = under_faults([sys.executable, "-c", COMPILE], read_only=[package, home])
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "0\n", done.stderr
+    assert list((kept / "numba").rglob("describe._meet*.nbi"))
+
+
+def test_where_numba_can_write_nothing_is_said(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
+    cache.let_numba_write()
+    assert "NUMBA_CACHE_DIR" not in os.environ
+
+
+def test_a_folder_that_is_set_stays(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/mine")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    cache.let_numba_write()
+    assert os.environ["NUMBA_CACHE_DIR"] == "/mine"
+
+
+def test_without_any_folder_the_error_says_what_to_set(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RELAXOMETER_CACHE", str(tmp_path / "file/cache"))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(UserError, match=r"cannot write compiled functions to .*; set RELAXOMETER_CACHE"):
+        cache.let_numba_write()
