@@ -75,8 +75,8 @@ class Heads:
     """
 
     def __init__(self, tiling: Tiling) -> None:
-        n_tiles, sizes = len(tiling.begins) - 1, np.diff(tiling.begins.astype(np.int64))
         self.begins, self.capacity = tiling.begins.astype(np.int64), -(-tiling.largest // 4) * 4
+        n_tiles, sizes = len(self.begins) - 1, np.diff(self.begins)
         tails = np.repeat(np.arange(sizes.sum()), np.diff(tiling.offsets))
         tiles = np.repeat(np.arange(n_tiles), sizes)[tails]
         crosses = tiling.targets >= REMOTE
@@ -141,9 +141,7 @@ def _fill(
                     entries[tile, row, place] = index[i] | (RIM if index[i] < capacity else 0)
                     place += 1
                 continue
-            count, radius, closed = _surround(
-                offsets, index, begins[tile], row, capacity, reach, heads, hops
-            )
+            count, radius, closed = _surround(offsets, index, begins[tile], row, capacity, reach, heads, hops)
             for i in range(count):
                 rim = RIM if hops[i] == radius and heads[i] < capacity and not closed else 0
                 entries[tile, row, i] = heads[i] | (hops[i] - 1) << bits | rim

@@ -25,7 +25,6 @@ struct Tiling {
     u32 row_lanes;       // binary logarithm of the lanes that read a row
     u32 index_bits;      // of an entry
     u32 rows_in_shared;  // whether shared memory holds them
-    u32 poll;            // phases from one check of the mail to the next
 };
 
 // Vertices to expand in the next phases. A full queue drops vertices and says so.
@@ -35,6 +34,12 @@ struct Queue {
     u32* dropped;
     u32 phase;
     u32 now;  // phase % 3
+
+    // Lanes read entries before they know how many there are, so that all must be vertices.
+    __device__ void initialize()
+    {
+        for (u32 i = threadIdx.x; i < 2 * QUEUE; i += blockDim.x) entries[i] = 0;
+    }
 
     __device__ u32 next() const
     {

@@ -8,14 +8,15 @@
 //     by an atomic minimum in shared memory. A lowered vertex joins the queue if it is on the rim of the row,
 //     the vertices of the most hops; the row already has what is one hop beyond the others. Rows have
 //     different numbers of hops, so a level may be found too high at first; it is lowered later, as often as
-//     needed. At the end no arc can lower a level: a level that an entry inside a rim has set comes with those
-//     of the next hop, and one that a rim, the mail or the source has set is followed by an expansion.
+//     needed. At the end no arc can lower a level: a level that an entry inside a rim has set comes with
+//     those of the next hop, and one that a rim, the mail or the source has set is followed by an expansion.
 //   - A vertex with more arcs than a row holds has further rows, which one thread reads one after another.
 //   - A full queue drops vertices. Then, once the queue is empty, the block expands all vertices of its tile
 //     that have a level.
 //   - Blocks do not wait for each other. An entry for a head in another tile sends the level with an atomic
-//     minimum to the head's mail slot, a word in global memory. A block checks its tile's slots every few
-//     phases. Slots are never emptied, and a message is only the word itself, so no memory order is needed.
+//     minimum to the head's mail slot, a word in global memory. A block loads its tile's slots in every
+//     phase, for the next. Slots are never emptied, and a message is only the word itself, so no memory order
+//     is needed.
 //   - The search ends when all blocks are idle and no mail is on its way, by the protocol of
 //     sssp/tiled/tiled.cu.
 //
@@ -30,7 +31,7 @@
 
 namespace cg = cooperative_groups;
 
-const u32 SLOTS_AHEAD = 2;  // slots per thread that are loaded before the phases after which they are taken
+const u32 SLOTS_AHEAD = 2;  // mail slots per thread that are checked in every phase; all while it waits
 
 // The graph's own arcs.
 struct Graph {
@@ -87,6 +88,7 @@ struct Search {
     __device__ void initialize(u32 source_place)
     {
         tile.initialize(source_place);
+        queue.initialize();
         for (u32 slot = threadIdx.x; slot < tile.border; slot += blockDim.x) own_mail[slot] = UNREACHED;
         if (threadIdx.x != 0) return;
         shared.counts[0] = shared.counts[1] = shared.counts[2] = shared.dropped = 0;
@@ -102,7 +104,7 @@ struct Search {
         __syncthreads();
         u64 waited = 0;
         for (;;) {
-            if (queue.counts[queue.now] != 0) run_phases();
+            run_phases(queue.size());
             if (shared.dropped != 0) {
                 sweep();
                 continue;
@@ -116,26 +118,21 @@ struct Search {
 
     // -------------------------------------------------------------------------------------------- phases
 
-    // Runs phases until the queue is empty and the mail has been checked since.
-    __device__ void run_phases()
+    // Runs phases until the queue is empty. Mail that a phase takes was loaded when the phase before ended.
+    __device__ void run_phases(u32 count)
     {
-        do {
-            u32 loaded[SLOTS_AHEAD];
-            for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
-                u32 slot = k * blockDim.x + threadIdx.x;
-                loaded[k] = slot < tile.border ? load_relaxed(&own_mail[slot]) : UNREACHED;
-            }
-            bool last = false;
-            for (u32 step = 1; !last; ++step) {
-                u32 count = queue.size();
-                last = count == 0 || step == tiling.poll;
-                if (threadIdx.x == 0) queue.clear_later();
-                expand<false>(count);
-                if (last) take_mail(loaded);
-                __syncthreads();
-                queue.advance();
-            }
-        } while (queue.counts[queue.now] != 0);
+        u32 taken[SLOTS_AHEAD], loaded[SLOTS_AHEAD];
+        for (u32 k = 0; k < SLOTS_AHEAD; ++k) taken[k] = UNREACHED;
+        load_mail(loaded);
+        while (count != 0) {
+            if (threadIdx.x == 0) queue.clear_later();
+            expand<false>(count);
+            take_mail(loaded, taken);
+            load_mail(loaded);
+            __syncthreads();
+            queue.advance();
+            count = queue.size();
+        }
     }
 
     // Expands every vertex that has a level.
@@ -163,8 +160,7 @@ struct Search {
         for (u32 begin = threadIdx.x / WARP * per_warp; begin < count;
              begin += blockDim.x / WARP * per_warp) {
             u32 i = begin + (threadIdx.x % WARP >> tiling.row_lanes);
-            u32 v = min(i, count - 1);
-            if (!ALL) v = queue.entry(v);
+            u32 v = ALL ? min(i, count - 1) : queue.entry(i);
             u32 entry = k < tiling.row_length ? tile.entry(v * tiling.row_length + k) : EMPTY;
             u32 level = load_relaxed(&tile.level[v]);
             bool any = i < count && (!ALL || level != UNREACHED);
@@ -214,15 +210,23 @@ struct Search {
 
     // ----------------------------------------------------------------------------------------------- mail
 
-    // Takes the mail after some phases; `loaded` holds the thread's first slots.
-    __device__ void take_mail(const u32* loaded)
+    // Loads the thread's first slots.
+    __device__ void load_mail(u32* loaded)
     {
         for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
             u32 slot = k * blockDim.x + threadIdx.x;
-            if (slot < tile.border && tile.lower(slot, loaded[k])) queue.push(slot);
+            loaded[k] = slot < tile.border ? load_relaxed(&own_mail[slot]) : UNREACHED;
         }
-        for (u32 slot = SLOTS_AHEAD * blockDim.x + threadIdx.x; slot < tile.border; slot += blockDim.x) {
-            if (tile.lower(slot, load_relaxed(&own_mail[slot]))) queue.push(slot);
+    }
+
+    // Takes what was loaded at the end of a phase; `taken` is what was taken before.
+    __device__ void take_mail(const u32* loaded, u32* taken)
+    {
+        for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
+            if (loaded[k] >= taken[k]) continue;
+            taken[k] = loaded[k];
+            u32 slot = k * blockDim.x + threadIdx.x;
+            if (tile.lower(slot, loaded[k])) queue.push(slot);
         }
     }
 

@@ -49,8 +49,6 @@ class Parameters(variants.Parameters):
         with which the rows fit in shared memory, else 4.
     reach : int
         Maximum number of hops of a phase.
-    poll : int
-        Phases from one check of the mail to the next.
     tiles : int or "auto"
         "auto": one per multiprocessor, of at least 64 vertices.
     threads : int or "auto"
@@ -59,8 +57,7 @@ class Parameters(variants.Parameters):
     """
 
     row: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
-    reach: PositiveInt = 3
-    poll: PositiveInt = 2
+    reach: PositiveInt = 8
     tiles: PositiveInt | Literal["auto"] = Field("auto")
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
@@ -158,16 +155,14 @@ class Solver:
             "row_lanes": np.uint32((self._length - 1).bit_length()),
             "index_bits": np.uint32(rows.index_bits),
             "rows_in_shared": np.uint32(self._rows_in_shared),
-            "poll": np.uint32(self._parameters.poll),
         }
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return tiles, entries and hops of rows and where they are, polling, and threads per block."""
+        """Return tiles, entries and hops of rows and where they are, and threads per block."""
         return {
             "row": self._length,
             "reach": self._reach,
-            "poll": self._parameters.poll,
             "tiles": self._tiles,
             "threads": self._threads,
             "rows_in_shared_memory": self._rows_in_shared,
