@@ -7,24 +7,24 @@
 typedef unsigned short u16;
 
 const u32 QUEUE = 2048;     // entries per phase
-const u32 RIM = 0x8000u;    // see Rows in _rows.py, as for the next
-const u32 EMPTY = 0xffffu;  // fills up a row
+const u32 RIM = 0x8000u;    // see Balls in _balls.py, as for the next
+const u32 EMPTY = 0xffffu;  // fills up a ball
 
-// A map cut into tiles and the rows of its vertices; see sssp/tiled/_tiles.py and _rows.py. Vertices are
+// A map cut into tiles and the balls of its vertices; see sssp/tiled/_tiles.py and _balls.py. Vertices are
 // numbered tile by tile.
 struct Tiling {
     const u32* begins;       // the first vertex of each tile
     const u32* mail_begins;  // the first mail slot of each tile
     const u32* order;        // the graph's number of each vertex
-    const uint4* rows;       // of each tile `n_rows` rows
+    const uint4* balls;      // of each tile `n_balls` balls
     const u32* slots;        // of each tile `outside` mail slots
     u32 capacity;            // vertices per tile that shared memory holds
     u32 outside;             // heads in other tiles
-    u32 n_rows;
-    u32 row_length;      // entries; n_rows rows have a multiple of 16 bytes
-    u32 row_lanes;       // binary logarithm of the lanes that read a row
-    u32 index_bits;      // of an entry
-    u32 rows_in_shared;  // whether shared memory holds them
+    u32 n_balls;
+    u32 ball_size;        // entries; n_balls balls have a multiple of 16 bytes
+    u32 ball_lanes;       // binary logarithm of the lanes that read a ball
+    u32 index_bits;       // of an entry
+    u32 balls_in_shared;  // whether shared memory holds them
 };
 
 // Vertices to expand in the next phases. A full queue drops vertices and says so.
@@ -107,28 +107,29 @@ struct Tile {
     u32 size;
     u32 mail_begin;
     u32 border;
-    const u16* rows;
-    u16* rows_shared;  // a copy of `rows`, if `rows_in_shared`
-    u32* level;        // in shared memory, as the next
+    const u16* balls;
+    u16* balls_shared;  // a copy of `balls`, if `balls_in_shared`
+    u32* level;         // in shared memory, as the next
     u32* slots;
-    bool rows_in_shared;
+    bool balls_in_shared;
 
     __device__ Tile(const Tiling& tiling, u16* memory)
         : begin(read_only(&tiling.begins[blockIdx.x])),
           size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
           mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
           border(read_only(&tiling.mail_begins[blockIdx.x + 1]) - mail_begin),
-          rows(reinterpret_cast<const u16*>(tiling.rows) + blockIdx.x * static_cast<size_t>(entries(tiling))),
-          rows_shared(memory),
-          level(reinterpret_cast<u32*>(memory + (tiling.rows_in_shared ? entries(tiling) : 0))),
+          balls(reinterpret_cast<const u16*>(tiling.balls) +
+                blockIdx.x * static_cast<size_t>(entries(tiling))),
+          balls_shared(memory),
+          level(reinterpret_cast<u32*>(memory + (tiling.balls_in_shared ? entries(tiling) : 0))),
           slots(level + tiling.capacity),
-          rows_in_shared(tiling.rows_in_shared != 0)
+          balls_in_shared(tiling.balls_in_shared != 0)
     {
     }
 
     __device__ static u32 entries(const Tiling& tiling)
     {
-        return tiling.n_rows * tiling.row_length;
+        return tiling.n_balls * tiling.ball_size;
     }
 
     __device__ void initialize(u32 source_place)
@@ -142,15 +143,15 @@ struct Tile {
     {
         const u32* own_slots = tiling.slots + blockIdx.x * static_cast<size_t>(tiling.outside);
         for (u32 i = threadIdx.x; i < tiling.outside; i += blockDim.x) slots[i] = read_only(&own_slots[i]);
-        const uint4* words = reinterpret_cast<const uint4*>(rows);
-        uint4* copied = reinterpret_cast<uint4*>(rows_shared);
-        u32 n_words = rows_in_shared ? entries(tiling) * sizeof(u16) / sizeof(uint4) : 0;
+        const uint4* words = reinterpret_cast<const uint4*>(balls);
+        uint4* copied = reinterpret_cast<uint4*>(balls_shared);
+        u32 n_words = balls_in_shared ? entries(tiling) * sizeof(u16) / sizeof(uint4) : 0;
         for (u32 i = threadIdx.x; i < n_words; i += blockDim.x) copied[i] = read_only(&words[i]);
     }
 
     __device__ u32 entry(u32 i) const
     {
-        return rows_in_shared ? rows_shared[i] : rows[i];
+        return balls_in_shared ? balls_shared[i] : balls[i];
     }
 
     // Lowers the level of a vertex; returns whether that was news.

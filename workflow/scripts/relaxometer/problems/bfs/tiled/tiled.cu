@@ -2,15 +2,16 @@
 //
 // A search on a map finds few vertices per level, so its time is the latency of a level times their number.
 // Here a level stays on a multiprocessor, and a step covers several: the vertices are cut into one tile per
-// block (sssp/tiled/_tiles.py), and each has a row of the vertices within a few hops (_rows.py).
+// block (sssp/tiled/_tiles.py), and each has a ball of the vertices within a few hops (_balls.py).
 //
-//   - A phase of a block expands the vertices of its queue: it lowers the level of every vertex in their rows
-//     by an atomic minimum in shared memory. A lowered vertex joins the queue if it is on the rim of the row,
-//     the vertices of the most hops; the row already has what is one hop beyond the others. Rows have
-//     different numbers of hops, so a level may be found too high at first; it is lowered later, as often as
-//     needed. At the end no arc can lower a level: a level that an entry inside a rim has set comes with
-//     those of the next hop, and one that a rim, the mail or the source has set is followed by an expansion.
-//   - A vertex with more arcs than a row holds has further rows, which one thread reads one after another.
+//   - A phase of a block expands the vertices of its queue: it lowers the level of every vertex in their
+//     balls by an atomic minimum in shared memory. A lowered vertex joins the queue if it is on the rim of
+//     the ball, the vertices of the most hops; the ball already has what is one hop beyond the others. Balls
+//     have different numbers of hops, so a level may be found too high at first; it is lowered later, as
+//     often as needed. At the end no arc can lower a level: a level that an entry inside a rim has set comes
+//     with those of the next hop, and one that a rim, the mail or the source has set is followed by an
+//     expansion.
+//   - A vertex with more arcs than a ball holds has further balls, which one thread reads one after another.
 //   - A full queue drops vertices. Then, once the queue is empty, the block expands all vertices of its tile
 //     that have a level.
 //   - Blocks do not wait for each other. An entry for a head in another tile sends the level with an atomic
@@ -20,7 +21,7 @@
 //   - The search ends when all blocks are idle and no mail is on its way, by the protocol of
 //     sssp/tiled/tiled.cu.
 //
-// A tile of a map as in sssp/tiled/tiled.cu; rows of several hops are the shortcuts of "Parallel shortest
+// A tile of a map as in sssp/tiled/tiled.cu; balls of several hops are the shortcuts of "Parallel shortest
 // paths using radius stepping" (Blelloch, Gu, Sun and Tangwongsan, SPAA 2016), but only within a tile, and
 // without its steps: phases of a block, not of the whole search, follow one another.
 
@@ -151,22 +152,22 @@ struct Search {
     }
 
     // Expands the vertices of the queue, or the first `count` of the tile; a warp takes several, with a lane
-    // for each entry of their rows.
+    // for each entry of their balls.
     template <bool ALL>
     __device__ void expand(u32 count)
     {
-        u32 per_warp = WARP >> tiling.row_lanes;
-        u32 k = threadIdx.x & ((1u << tiling.row_lanes) - 1);
+        u32 per_warp = WARP >> tiling.ball_lanes;
+        u32 k = threadIdx.x & ((1u << tiling.ball_lanes) - 1);
         for (u32 begin = threadIdx.x / WARP * per_warp; begin < count;
              begin += blockDim.x / WARP * per_warp) {
-            u32 i = begin + (threadIdx.x % WARP >> tiling.row_lanes);
+            u32 i = begin + (threadIdx.x % WARP >> tiling.ball_lanes);
             u32 v = ALL ? min(i, count - 1) : queue.entry(i);
-            u32 entry = k < tiling.row_length ? tile.entry(v * tiling.row_length + k) : EMPTY;
+            u32 entry = k < tiling.ball_size ? tile.entry(v * tiling.ball_size + k) : EMPTY;
             u32 level = load_relaxed(&tile.level[v]);
             bool any = i < count && (!ALL || level != UNREACHED);
             if (any && k == 0) ++expanded;
             bool joins = follow(any, level, entry);
-            if (any && leads_to_row(entry)) follow_further(level, entry);
+            if (any && leads_to_ball(entry)) follow_further(level, entry);
             queue.push_together(joins, index_of(entry));
         }
     }
@@ -176,7 +177,7 @@ struct Search {
         return entry & ((1u << tiling.index_bits) - 1);
     }
 
-    __device__ bool leads_to_row(u32 entry) const
+    __device__ bool leads_to_ball(u32 entry) const
     {
         return entry != EMPTY && index_of(entry) >= tiling.capacity + tiling.outside;
     }
@@ -196,12 +197,12 @@ struct Search {
         return lowered < before && (entry & RIM) != 0;
     }
 
-    // Follows the further rows of a vertex; by one thread.
+    // Follows the further balls of a vertex; by one thread.
     __device__ void follow_further(u32 level, u32 entry)
     {
-        while (leads_to_row(entry)) {
-            u32 first = (index_of(entry) - tiling.outside) * tiling.row_length;
-            for (u32 k = 0; k < tiling.row_length; ++k) {
+        while (leads_to_ball(entry)) {
+            u32 first = (index_of(entry) - tiling.outside) * tiling.ball_size;
+            for (u32 k = 0; k < tiling.ball_size; ++k) {
                 entry = tile.entry(first + k);
                 if (follow(true, level, entry)) queue.push(index_of(entry));
             }

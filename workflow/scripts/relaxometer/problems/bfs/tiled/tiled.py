@@ -11,7 +11,7 @@ from pydantic import Field, PositiveInt
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
-from relaxometer.problems.bfs.tiled._rows import Heads, Rows
+from relaxometer.problems.bfs.tiled._balls import MAX_INDICES, Balls, Heads
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
@@ -35,8 +35,11 @@ MAX_ARCS = 4096
 MAX_THREADS = 1024
 """Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
 
-LENGTHS = (16, 8, 7, 6, 4)
-"""Entries per row, as tried by "auto"; without shared memory the last."""
+SIZES = (16, 8, 4)
+"""Entries per ball, as tried by "auto"; without shared memory the last."""
+
+LARGE, CHAINS = 32, 2.3
+"""Entries per ball, tried first on maps up to this mean degree, which are mostly chains."""
 
 
 class Parameters(variants.Parameters):
@@ -44,11 +47,12 @@ class Parameters(variants.Parameters):
 
     Parameters
     ----------
-    row : int or "auto"
-        Entries of a vertex's row: a phase reaches as many hops as fit. "auto": the most of 16, 8, 7, 6 and 4
-        with which the rows fit in shared memory, else 4.
-    reach : int
-        Maximum number of hops of a phase.
+    ball : int or "auto"
+        Entries of the ball of a vertex: a phase reaches as many hops as fit. "auto": the most of 16, 8 and 4
+        with which the balls fit in shared memory, else 4; on maps of mean degree up to 2.3 also 32.
+    reach : int or "auto"
+        Maximum number of hops of a phase. "auto": half of a ball's entries if those are 16 or more, else a
+        quarter.
     tiles : int or "auto"
         "auto": one per multiprocessor, of at least 64 vertices.
     threads : int or "auto"
@@ -56,8 +60,8 @@ class Parameters(variants.Parameters):
         another.
     """
 
-    row: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
-    reach: PositiveInt = 8
+    ball: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
+    reach: PositiveInt | Literal["auto"] = Field("auto")
     tiles: PositiveInt | Literal["auto"] = Field("auto")
     threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
 
@@ -72,8 +76,8 @@ class Solver:
 
     References
     ----------
-    Blelloch, Gu, Sun and Tangwongsan, "Parallel Shortest Paths Using Radius Stepping", SPAA 2016, for rows of
-    several hops; see ``tiled.cu`` for the rest.
+    Blelloch, Gu, Sun and Tangwongsan, "Parallel Shortest Paths Using Radius Stepping", SPAA 2016, for
+    balls of several hops; see ``tiled.cu`` for the rest.
     """
 
     runs_on = "device"
@@ -91,18 +95,21 @@ class Solver:
             self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
         else:
             self._tiles = min(parameters.tiles, graph.n_vertices)
+        most = self._tiles * MAX_INDICES
+        if graph.n_vertices > most:
+            raise Skipped(f"{graph.n_vertices} vertices; {self._tiles} tiles hold at most {most}")
         self._threads = threads_per_block(device, MAX_THREADS)
         if parameters.threads != "auto":
             self._threads = parameters.threads
         tiling = cut(host, self._tiles)
         self._place = tiling.place
-        rows = self._rows(Heads(tiling))
+        balls = self._balls(Heads(tiling))
         xp = device.xp
         self._structs = (
             module.struct(
                 "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
             ),
-            module.struct("Tiling", **self._members(tiling, rows)),
+            module.struct("Tiling", **self._members(tiling, balls)),
             module.struct(
                 "State",
                 mail=xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=np.uint32),
@@ -111,26 +118,29 @@ class Solver:
             ),
         )
 
-    def _rows(self, heads: Heads) -> Rows:
-        """Return rows of the length that suits, and set a block's shared memory."""
+    def _balls(self, heads: Heads) -> Balls:
+        """Return balls of the size that suits, and set a block's shared memory."""
         needed = QUEUE_BYTES + WORD_BYTES * (heads.capacity + heads.slots.shape[1])
-        if needed > _maps.SHARED_BYTES:
-            raise Skipped(
-                f"{self._tiles} tiles of {heads.capacity} vertices; shared memory holds "
-                f"{(_maps.SHARED_BYTES - QUEUE_BYTES) // WORD_BYTES}"
-            )
-        lengths = LENGTHS if self._parameters.row == "auto" else (self._parameters.row,)
-        for self._length in lengths:
-            with_rows = needed + ENTRY_BYTES * self._length * heads.n_rows(self._length)
-            self._rows_in_shared = self._fits(with_rows)
-            if self._rows_in_shared:
+        for size in self._sizes():
+            with_balls = needed + ENTRY_BYTES * size * heads.n_balls(size)
+            self._size, self._balls_in_shared = size, self._fits(with_balls)
+            if self._balls_in_shared:
                 break
-        self._shared_bytes = with_rows if self._rows_in_shared else needed
+        self._shared_bytes = with_balls if self._balls_in_shared else needed
         if not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {heads.capacity} vertices; fewer blocks run at once")
-        rows = heads.rows(self._length, self._parameters.reach)
-        self._reach = min(self._parameters.reach, rows.max_hops)
-        return rows
+        wanted = self._parameters.reach
+        reach = _reach(self._size) if wanted == "auto" else wanted
+        balls = heads.balls(self._size, reach)
+        self._reach = min(reach, balls.max_hops)
+        return balls
+
+    def _sizes(self) -> tuple[int, ...]:
+        """Return the sizes of balls to try."""
+        if self._parameters.ball != "auto":
+            return (self._parameters.ball,)
+        is_chains = self._graph.n_arcs <= CHAINS * self._graph.n_vertices
+        return (LARGE, *SIZES) if is_chains else SIZES
 
     def _fits(self, shared_bytes: int) -> bool:
         """Return whether all tiles run at once with this much shared memory each."""
@@ -139,33 +149,33 @@ class Solver:
         blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
         return blocks >= self._tiles
 
-    def _members(self, tiling: Tiling, rows: Rows) -> dict[str, Any]:
+    def _members(self, tiling: Tiling, balls: Balls) -> dict[str, Any]:
         """Return the members of the struct ``Tiling`` in ``_tile.cuh``."""
         device = self._graph.device
         return {
             "begins": device.asarray(tiling.begins),
             "mail_begins": device.asarray(tiling.mail_begins),
             "order": device.asarray(tiling.order),
-            "rows": device.asarray(rows.entries.reshape(-1).view(np.uint32).reshape(-1, 4)),
-            "slots": device.asarray(rows.slots) if rows.outside else None,
-            "capacity": np.uint32(rows.capacity),
-            "outside": np.uint32(rows.outside),
-            "n_rows": np.uint32(rows.entries.shape[1]),
-            "row_length": np.uint32(self._length),
-            "row_lanes": np.uint32((self._length - 1).bit_length()),
-            "index_bits": np.uint32(rows.index_bits),
-            "rows_in_shared": np.uint32(self._rows_in_shared),
+            "balls": device.asarray(balls.entries.reshape(-1).view(np.uint32).reshape(-1, 4)),
+            "slots": device.asarray(balls.slots) if balls.outside else None,
+            "capacity": np.uint32(balls.capacity),
+            "outside": np.uint32(balls.outside),
+            "n_balls": np.uint32(balls.entries.shape[1]),
+            "ball_size": np.uint32(self._size),
+            "ball_lanes": np.uint32((self._size - 1).bit_length()),
+            "index_bits": np.uint32(balls.index_bits),
+            "balls_in_shared": np.uint32(self._balls_in_shared),
         }
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return tiles, entries and hops of rows and where they are, and threads per block."""
+        """Return tiles, entries and hops of balls and where they are, and threads per block."""
         return {
-            "row": self._length,
+            "ball": self._size,
             "reach": self._reach,
             "tiles": self._tiles,
             "threads": self._threads,
-            "rows_in_shared_memory": self._rows_in_shared,
+            "balls_in_shared_memory": self._balls_in_shared,
         }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
@@ -186,3 +196,11 @@ class Solver:
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(examined), float(time_ms)))
         return Answer(level, predecessor, rounds)
+
+
+def _reach(size: int) -> int:
+    """Return how many hops balls of this size reach at most by default.
+
+    If small balls reached as far as they can, their radii would differ, and levels be corrected often.
+    """
+    return max(1, size // (2 if size >= 16 else 4))

@@ -1,4 +1,4 @@
-"""Rows of nearby vertices, by which a search within a tile advances several levels per phase."""
+"""Balls: what lies within a few hops of a vertex, so that a search advances several levels per phase."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ WORD_BITS = 16
 RIM = 1 << WORD_BITS - 1
 """Marks the heads from which the search goes on; the bits below are hops - 1 and an index."""
 
+MAX_INDICES = RIM - 1
+"""Balls of a tile and heads outside it, together; one index is left for `EMPTY`."""
+
 EMPTY = (1 << WORD_BITS) - 1
-"""Fills the rows up."""
+"""Fills a ball up."""
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What each vertex of a tiling reaches within a few hops, in rows of one length.
+class Balls:
+    """What each vertex of a tiling reaches within a few hops, in balls of one size.
 
-    A row holds the vertices within some number of hops of its own vertex: the largest number for which they
-    fit in the row. Paths end where they leave the tile. Of the heads in the tile, those of the most hops are
-    the rim: all arcs out of the others lead to heads of the row with at most one hop more. A vertex with more
-    arcs than a row holds has further rows, to which the last entry of each leads.
+    A ball holds the vertices within some number of hops of its own vertex: the largest number for which they
+    fit. Paths end where they leave the tile. Of the heads in the tile, those of the most hops are the rim:
+    all arcs out of the others lead to heads of the ball with at most one hop more. A vertex with more arcs
+    than a ball holds has further balls, to which the last entry of each leads.
 
     Parameters
     ----------
-    entries : ndarray of shape (n_tiles, n_rows, length), uint16
+    entries : ndarray of shape (n_tiles, n_balls, size), uint16
         `RIM` or 0, hops - 1 in the next bits, and an index in the lowest `index_bits`. An index below
         `capacity` is a vertex of the tile, one of the next `outside` a head in another tile, and a larger
-        one, less `outside`, a row. `EMPTY` fills up. Row v is that of the tile's vertex v; further rows begin
-        at `capacity`.
+        one, less `outside`, a ball. `EMPTY` fills up. Ball v is that of the tile's vertex v; further balls
+        begin at `capacity`.
     slots : ndarray of shape (n_tiles, outside), uint32
         Mail slots of the heads in other tiles.
     capacity : int
@@ -63,7 +66,7 @@ class Rows:
 
 
 class Heads:
-    """The heads of a tiling's arcs by their index in a tile's rows, without self-loops and parallel arcs.
+    """The heads of a tiling's arcs by their index in a tile's balls, without self-loops and parallel arcs.
 
     Attributes
     ----------
@@ -93,65 +96,69 @@ class Heads:
         self.index = distinct & 0xFFFFFFFF
         self.offsets = offsets_of(np.bincount(distinct >> 32, minlength=len(tiling.order)))
 
-    def further_rows(self, length: int) -> int:
-        """Return how many rows of this length some tile needs besides one per vertex."""
-        rows = np.maximum(0, -((length - np.diff(self.offsets)) // (length - 1)))
-        return int(np.diff(offsets_of(rows)[self.begins]).max())
+    def further_balls(self, size: int) -> int:
+        """Return how many balls of this size some tile needs besides one per vertex."""
+        balls = np.maximum(0, -((size - np.diff(self.offsets)) // (size - 1)))
+        return int(np.diff(offsets_of(balls)[self.begins]).max())
 
-    def n_rows(self, length: int) -> int:
-        """Return the rows of this length per tile, so many that their bytes are a multiple of 16."""
-        return -(-(self.capacity + self.further_rows(length)) // 8) * 8
+    def n_balls(self, size: int) -> int:
+        """Return the balls of this size per tile, so many that their bytes are a multiple of 16."""
+        return -(-(self.capacity + self.further_balls(size)) // 8) * 8
 
-    def rows(self, length: int, reach: int) -> Rows:
-        """Fill rows of `length` with heads of at most `reach` hops.
+    def balls(self, size: int, reach: int) -> Balls:
+        """Fill balls of `size` entries with heads of at most `reach` hops.
 
         Raises
         ------
         Skipped
             If the indices of a tile need more than 15 bits.
         """
-        n_rows = self.n_rows(length)
-        bits = int(n_rows + self.slots.shape[1]).bit_length()
-        if bits >= WORD_BITS:
-            raise Skipped(f"a tile has {n_rows} rows and {self.slots.shape[1]} heads outside; made for maps")
+        n_balls = self.n_balls(size)
+        bits = int(n_balls + self.slots.shape[1]).bit_length()
+        if n_balls + self.slots.shape[1] > MAX_INDICES:
+            raise Skipped(
+                f"a tile has {n_balls} balls and {self.slots.shape[1]} heads outside; made for maps"
+            )
         hops = min(reach, 1 << WORD_BITS - 1 - bits)
-        entries = np.full((len(self.slots), n_rows, length), EMPTY, dtype=np.uint16)
+        entries = np.full((len(self.slots), n_balls, size), EMPTY, dtype=np.uint16)
         limits = self.capacity, self.slots.shape[1], bits, hops
         _fill(self.offsets, self.index, self.begins, *limits, entries)
-        return Rows(entries, self.slots, self.capacity, bits)
+        return Balls(entries, self.slots, self.capacity, bits)
 
 
 @njit(cache=True)
 def _fill(
     offsets: Any, index: Any, begins: Any, capacity: int, outside: int, bits: int, reach: int, entries: Any
 ) -> None:
-    length = entries.shape[2]
-    heads, hops = np.empty(length, dtype=np.int64), np.empty(length, dtype=np.int64)
+    size = entries.shape[2]
+    heads, hops = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     for tile in range(len(begins) - 1):
         further = capacity
         for v in range(begins[tile], begins[tile + 1]):
             first, last = offsets[v], offsets[v + 1]
-            row, place = v - begins[tile], 0
-            if last - first > length:
+            ball, place = v - begins[tile], 0
+            if last - first > size:
                 for i in range(first, last):
-                    if place == length - 1 and last - i > 1:
-                        entries[tile, row, place] = outside + further
-                        row, place = further, 0
+                    if place == size - 1 and last - i > 1:
+                        entries[tile, ball, place] = outside + further
+                        ball, place = further, 0
                         further += 1
-                    entries[tile, row, place] = index[i] | (RIM if index[i] < capacity else 0)
+                    entries[tile, ball, place] = index[i] | (RIM if index[i] < capacity else 0)
                     place += 1
                 continue
-            count, radius, closed = _surround(offsets, index, begins[tile], row, capacity, reach, heads, hops)
+            count, radius, closed = _surround(
+                offsets, index, begins[tile], ball, capacity, reach, heads, hops
+            )
             for i in range(count):
                 rim = RIM if hops[i] == radius and heads[i] < capacity and not closed else 0
-                entries[tile, row, i] = heads[i] | (hops[i] - 1) << bits | rim
+                entries[tile, ball, i] = heads[i] | (hops[i] - 1) << bits | rim
 
 
 @njit(cache=True)
 def _surround(
     offsets: Any, index: Any, begin: int, center: int, capacity: int, reach: int, heads: Any, hops: Any
 ) -> tuple[int, int, bool]:
-    """List the heads around a vertex of at most `length` arcs.
+    """List the heads around a vertex of at most `size` arcs.
 
     Returns
     -------
