@@ -30,8 +30,12 @@ SETTINGS = [
     *(("hybrid", {**ALWAYS_BOTTOM_UP, "threshold": threshold}) for threshold in (0, 3)),
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
+    *(("tiled", {"tiles": 5, "ball": ball, "reach": reach}) for ball, reach in ((2, 1), (7, 2), (32, 16))),
 ]
 """Variants, with parameters that cover their branches."""
+
+BY_LEVEL = [(variant, parameters) for variant, parameters in SETTINGS if variant not in ("auto", "tiled")]
+"""Those that search level by level; the phases of the others are their own."""
 
 
 def name_of(value):
@@ -93,7 +97,7 @@ def test_levels_are_right_and_certified(device, variant, parameters, graph):
 
 
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=name_of)
-@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+@pytest.mark.parametrize(("variant", "parameters"), BY_LEVEL, ids=name_of)
 def test_phases_are_the_levels(device, variant, parameters, graph):
     resident = ResidentGraph.upload(device, graph)
     solver = make_solver(variant, resident, **parameters)

@@ -27,7 +27,10 @@ OVERLAY = {
             "near-far": {"timing": {"sources": 2}},
         },
     },
-    "bfs": {"graphs": ["small-grid"], "variants": {"top-down": {}, "hybrid": False, "hybrid-cpu": False}},
+    "bfs": {
+        "graphs": ["small-grid"],
+        "variants": {"top-down": {}, "hybrid": False, "tiled": False, "hybrid-cpu": False},
+    },
     "report": {"maps": []},
     "datasets": {"small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}},
 }
@@ -92,7 +95,10 @@ def test_each_graph_has_all_rounds_in_mirrored_order(folder):
             "graphs": ["small-grid", "other"],
             "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}, "tiled": {}},
         },
-        "bfs": {"graphs": ["small-grid"], "variants": {"top-down": False, "hybrid": False, "hybrid-cpu": {}}},
+        "bfs": {
+            "graphs": ["small-grid"],
+            "variants": {**dict.fromkeys(solver_names("bfs"), False), "hybrid-cpu": {}},
+        },
         "device": "host",
     }
     done = all_runs(folder, overlay)

@@ -135,3 +135,11 @@ def test_without_a_proven_run_a_figure_says_so(figure, tmp_path):
     drawn = figure(failed, level_rows("hybrid", [], [], []))
     assert hybrid_bfs.NOTHING_PROVEN in text_of(drawn)
     style.save(drawn, tmp_path / "empty.svg")
+
+
+def test_searches_without_levels_are_not_drawn_as_one():
+    tiles = level_rows("tiled", ["tiles"], [1000], [5000])
+    assert hybrid_bfs.NOTHING_PROVEN in text_of(hybrid_bfs.level_times(tiles, "kron-a"))
+    both = pd.concat([tiles, level_rows("hybrid", ["top-down"] * 2, [10, 0], [10, 10])])
+    legend = hybrid_bfs.level_times(both, "kron-a").axes[0].get_legend()
+    assert [label.get_text() for label in legend.get_texts()][:1] == ["hybrid"]

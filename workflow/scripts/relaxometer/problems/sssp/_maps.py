@@ -18,6 +18,19 @@ SHARED_BYTES = 226 * 1024
 MIN_VERTICES = 64
 """Do not cut a map into parts of fewer vertices."""
 
+MAP_DEGREE = 8
+"""Maximum mean degree of a map."""
+
+HUB = 64
+"""A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
+
+
+def features(graph: ResidentGraph) -> tuple[bool, str]:
+    """Return whether a graph has the degrees of a map, small and without hubs, and its degrees in words."""
+    degrees = graph.host.degrees
+    mean, largest = graph.n_arcs / max(int(np.count_nonzero(degrees)), 1), int(degrees.max(initial=0))
+    return largest <= HUB and mean <= MAP_DEGREE, f"mean degree {mean:.3g}, largest {largest}"
+
 
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
     """Return how many blocks with this much shared memory run at once; Skipped if none does."""

@@ -11,7 +11,7 @@ from pydantic import PositiveInt
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp import Answer, _maps
 from relaxometer.problems.sssp.near_far import near_far
 from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.tiled import tiled
@@ -25,12 +25,6 @@ CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull":
 `adaptive-persistent` was not the fastest on any of 17 graphs and takes long to tune; preparing `phast` takes
 as long as thousands of searches.
 """
-
-MAP_DEGREE = 8
-"""Maximum mean degree of a map."""
-
-HUB = 64
-"""A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
 
 class Parameters(variants.Parameters):
@@ -111,10 +105,8 @@ class Solver:
 
 def worth_a_try(graph: ResidentGraph) -> tuple[str, list[str]]:
     """Return the kind of graph, in words, and the candidates that suit it."""
-    degrees = graph.host.degrees
-    mean, largest = graph.n_arcs / max(int(np.count_nonzero(degrees)), 1), int(degrees.max(initial=0))
-    features = f"mean degree {mean:.3g}, largest {largest}"
-    if largest <= HUB and mean <= MAP_DEGREE:
+    is_map, features = _maps.features(graph)
+    if is_map:
         return f"a map ({features})", ["tiled", "near-far"]
-    kind = "hubs" if largest > HUB else "even degrees"
+    kind = "hubs" if graph.host.degrees.max(initial=0) > _maps.HUB else "even degrees"
     return f"{kind} ({features})", ["near-far", "push-pull"]

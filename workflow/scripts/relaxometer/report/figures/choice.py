@@ -138,7 +138,10 @@ def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
 
 def _has_choice(plan: Plan) -> bool:
     """Whether `auto` runs on some graph together with another variant."""
-    return any(run.solver == AUTO and len(runs_of(plan, "sssp", run.graph)) > 1 for run in plan.runs.values())
+    return any(
+        run.problem == "sssp" and run.solver == AUTO and len(runs_of(plan, "sssp", run.graph)) > 1
+        for run in plan.runs.values()
+    )
 
 
 EXHIBITS = (

@@ -1,0 +1,84 @@
+"""The variant that chooses."""
+
+import numpy as np
+import pytest
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs import auto, hybrid
+from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.bfs.tiled import tiled
+from relaxometer.problems.variants import Skipped
+from sample_graphs import sample_graphs, undirected
+
+
+def star():
+    edges = np.array([[0, leaf] for leaf in range(1, 101)])
+    return undirected("star", 200, edges, np.ones(100, dtype=int))
+
+
+def dense():
+    edges = np.array([[tail, head] for tail in range(20) for head in range(tail)])
+    return undirected("dense", 20, edges, np.ones(190, dtype=int))
+
+
+def solver_of(graph, device):
+    return auto.Solver(ResidentGraph.upload(device, graph), auto.Parameters())
+
+
+def proven(solver, graph, device):
+    phases = []
+    answer = solver.solve(0, phases)
+    certificate = BfsCertifier(ResidentGraph.upload(device, graph)).check(0, **answer.columns)
+    assert certificate.holds, certificate.reason
+    return phases
+
+
+def fail(monkeypatch, module, error):
+    def fails(self, graph, parameters):
+        raise error
+
+    monkeypatch.setattr(module.Solver, "__init__", fails)
+
+
+def test_a_map_is_searched_in_tiles_and_nothing_else_is_prepared(device, monkeypatch):
+    fail(monkeypatch, hybrid, AssertionError("prepared"))
+    graph = sample_graphs()["grid"]
+    solver = solver_of(graph, device)
+    assert solver.resolved["chosen"] == "tiled"
+    assert solver.resolved["because"] == "a map (mean degree 3.85, largest 4)"
+    assert solver.resolved["tiles"] >= 1
+    assert [phase.mode for phase in proven(solver, graph, device)] == ["tiles"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "because"),
+    [
+        (star(), "no map (mean degree 1.98, largest 100)"),
+        (dense(), "no map (mean degree 19, largest 19)"),
+    ],
+    ids=lambda value: getattr(value, "name", "why"),
+)
+def test_other_graphs_are_searched_by_levels_and_never_cut(device, monkeypatch, graph, because):
+    fail(monkeypatch, tiled, AssertionError("prepared"))
+    solver = solver_of(graph, device)
+    assert solver.resolved["chosen"] == "hybrid"
+    assert solver.resolved["because"] == because
+    assert solver.resolved["alpha"] == 10
+    assert {phase.mode for phase in proven(solver, graph, device)} <= {"top-down", "bottom-up"}
+
+
+@pytest.mark.parametrize("reason", [Skipped("too large"), DeviceOutOfMemory("too large")])
+def test_a_map_that_does_not_fit_is_searched_by_levels(device, monkeypatch, reason):
+    fail(monkeypatch, tiled, reason)
+    graph = sample_graphs()["grid"]
+    solver = solver_of(graph, device)
+    assert solver.resolved["chosen"] == "hybrid"
+    assert solver.resolved["because"].endswith("largest 4), but not for tiled: too large")
+    proven(solver, graph, device)
+
+
+def test_hybrid_running_out_of_memory_is_not_hidden(host_device, monkeypatch):
+    fail(monkeypatch, hybrid, DeviceOutOfMemory("no room"))
+    with pytest.raises(DeviceOutOfMemory, match="no room"):
+        solver_of(star(), host_device)

@@ -1,0 +1,204 @@
+"""Maps in tiles: balls of several hops, the search with mail between tiles, and graphs that do not suit."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from relaxometer.device import get_device
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.bfs.tiled import tiled
+from relaxometer.problems.bfs.tiled._balls import EMPTY, RIM, Heads
+from relaxometer.problems.sssp import _maps
+from relaxometer.problems.sssp.tiled._tiles import cut
+from relaxometer.problems.variants import Skipped
+from sample_graphs import sample_graphs
+
+MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
+
+
+def read_ball(balls, tile, vertex):
+    """Entries of a vertex as (head, hops, whether on the rim), further balls included."""
+    found, ball, mask = [], vertex, (1 << balls.index_bits) - 1
+    while ball is not None:
+        following = None
+        for entry in balls.entries[tile, ball].tolist():
+            index = entry & mask
+            if entry == EMPTY:
+                continue
+            if index >= balls.capacity + balls.outside:
+                following = index - balls.outside
+            else:
+                found.append((index, 1 + ((entry & ~RIM) >> balls.index_bits), bool(entry & RIM)))
+        ball = following
+    return found
+
+
+def arcs_by_tile(graph, tiling):
+    """Arcs within each tile as a matrix of the tile's numbers, and those that leave it as pairs."""
+    tile = np.searchsorted(tiling.begins, tiling.place, side="right") - 1
+    own = tiling.place - tiling.begins[tile]
+    tails, heads = graph.tails, graph.targets
+    for number, size in enumerate(np.diff(tiling.begins)):
+        leaving = (tile[tails] == number) & (tile[heads] != number)
+        inside = (tile[tails] == number) & (tile[heads] == number) & (tails != heads)
+        matrix = np.zeros((size, size))
+        matrix[own[tails[inside]], own[heads[inside]]] = 1
+        yield matrix, set(zip(own[tails[leaving]].tolist(), heads[leaving].tolist(), strict=True))
+
+
+class TestBalls:
+    """A ball holds what is within some hops, so that only its rim needs to be expanded."""
+
+    @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
+    @pytest.mark.parametrize(("size", "reach"), [(2, 3), (4, 1), (7, 2), (16, 3), (32, 16)])
+    def test_balls_are_all_vertices_within_their_hops(self, graph, size, reach):
+        tiling = cut(graph, 4)
+        balls = Heads(tiling).balls(size, reach)
+        border = np.concatenate(
+            [
+                first + np.arange(n)
+                for first, n in zip(tiling.begins, np.diff(tiling.mail_begins), strict=False)
+            ]
+        )
+        for number, (matrix, leaving) in enumerate(arcs_by_tile(graph, tiling)):
+            hops = csgraph.shortest_path(matrix, unweighted=True)
+            for vertex in range(len(matrix)):
+                found = read_ball(balls, number, vertex)
+                here = {head: (at, rim) for head, at, rim in found if head < balls.capacity}
+                assert {head: at for head, (at, _) in here.items()} == {
+                    head: hops[vertex, head] for head in here
+                }
+                radius = max([at for _, at, _ in found], default=reach)
+                assert radius <= reach
+                within = (hops[vertex] <= radius) & (hops[vertex] > 0)
+                assert set(here) == set(np.flatnonzero(within).tolist())
+                # What a vertex off the rim leads to is in the ball, one hop further.
+                inside = {vertex: 0, **{head: at for head, (at, rim) in here.items() if not rim}}
+                sent = {}
+                for head, at, _ in found:
+                    if head >= balls.capacity:
+                        slot = balls.slots[number, head - balls.capacity]
+                        sent[int(tiling.order[int(border[slot])])] = at
+                for tail, at in inside.items():
+                    for head in np.flatnonzero(matrix[tail]).tolist():
+                        assert head == vertex or here[head][0] <= at + 1
+                    assert all(sent[head] <= at + 1 for own, head in leaving if own == tail)
+
+    def test_many_hops_fit_where_degrees_are_small(self):
+        chain = np.arange(99)
+        graph = Graph.from_arcs("chain", 100, chain, chain + 1, np.ones(99, dtype=int), undirected=True)
+        balls = Heads(cut(graph, 1)).balls(16, 100)
+        assert max(at for _, at, _ in read_ball(balls, 0, 50)) == 8
+
+
+@pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_any_order_of_threads_finds_the_same(seed, graph):
+    resident = ResidentGraph.upload(get_device("host", order_seed=seed), graph)
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, ball=8))
+    certifier = BfsCertifier(resident)
+    for source in (0, graph.n_vertices // 3):
+        certificate = certifier.check(source, **solver.solve(source).columns)
+        assert certificate.holds, certificate.reason
+
+
+def wide(n=4000):
+    """A vertex with more heads than a phase has room for, and arcs among them."""
+    rng = np.random.default_rng(8)
+    spokes = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)
+    arcs = np.concatenate([spokes[: n // 2], rng.integers(0, n, (n, 2))])
+    return Graph.from_arcs("wide", n, arcs[:, 0], arcs[:, 1], np.ones(len(arcs), dtype=int))
+
+
+def test_a_queue_that_overflows_loses_nothing(device, monkeypatch):
+    graph = wide(6000)
+    resident = ResidentGraph.upload(device, graph)
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=1))
+    certificate = BfsCertifier(resident).check(0, **solver.solve(0, []).columns)
+    assert certificate.holds, certificate.reason
+    assert solver.tile_log["sweeps"].sum() > 0
+
+
+def test_balls_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):
+    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 1400)
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
+    assert not solver.resolved["balls_in_shared_memory"]
+    assert solver.resolved["ball"] == tiled.SIZES[-1]
+    certificate = BfsCertifier(resident).check(0, **solver.solve(0).columns)
+    assert certificate.holds, certificate.reason
+
+
+def test_balls_are_as_large_as_shared_memory_allows(device, monkeypatch):
+    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+    sizes = []
+    for per_vertex in (80, 24, 18):
+        monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 200 * per_vertex)
+        sizes.append(tiled.Solver(resident, tiled.Parameters(tiles=4)).resolved["ball"])
+    assert sorted(set(sizes), reverse=True) == sizes
+
+
+def test_balls_are_larger_where_most_vertices_lie_on_chains(host_device):
+    chain = np.arange(99)
+    graph = Graph.from_arcs("chain", 100, chain, chain + 1, np.ones(99, dtype=int), undirected=True)
+    resolved = tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters()).resolved
+    assert (resolved["ball"], resolved["reach"]) == (32, 16)
+
+
+@pytest.mark.parametrize(("ball", "reach"), [(2, 1), (4, 1), (7, 1), (8, 2), (16, 8), (32, 16)])
+def test_small_balls_reach_few_hops(host_device, ball, reach):
+    resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+    assert tiled.Solver(resident, tiled.Parameters(ball=ball)).resolved["reach"] == reach
+
+
+def test_an_instrumented_search_is_one_record(device):
+    graph = sample_graphs()["grid"]
+    solver = tiled.Solver(ResidentGraph.upload(device, graph), tiled.Parameters(tiles=4, ball=4, reach=1))
+    phases = []
+    answer = solver.solve(0, phases)
+    assert answer.phases == int(device.asnumpy(answer.level).max()) + 1
+    (whole,) = phases
+    assert whole.mode == "tiles"
+    assert whole.updated >= graph.n_vertices
+    assert whole.relaxed_arcs >= graph.n_arcs
+    assert len(solver.tile_log["phases"]) == 4
+    assert solver.tile_log["wakes"][1:].sum() > 0
+
+
+def test_balls_of_several_hops_save_phases(device):
+    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+    phases = []
+    for reach in (1, 3):
+        solver = tiled.Solver(resident, tiled.Parameters(tiles=1, ball=32, reach=reach))
+        solver.solve(0, [])
+        phases.append(int(solver.tile_log["phases"].sum()))
+    assert phases[1] < phases[0] / 2
+
+
+def test_a_graph_with_a_hub_is_skipped(host_device):
+    heads = np.arange(1, 5001)
+    graph = Graph.from_arcs("hub", 5001, np.zeros(5000, dtype=int), heads, np.ones(5000, dtype=int))
+    with pytest.raises(Skipped, match="a vertex has 5000 arcs, more than 4096"):
+        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters())
+
+
+def test_a_graph_that_is_too_large_is_skipped_before_it_is_cut(host_device, monkeypatch):
+    monkeypatch.delattr(tiled, "cut")
+    graph = Graph.from_arcs("large", 32768 * 5, [0], [1], [1])
+    with pytest.raises(Skipped, match="163840 vertices; 5 tiles hold at most 163835"):
+        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=5))
+
+
+def test_a_tile_that_shared_memory_does_not_hold_is_skipped(host_device, monkeypatch):
+    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 300)
+    resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+    with pytest.raises(Skipped, match=r"4 tiles of [0-9]+ vertices; fewer blocks run at once"):
+        tiled.Solver(resident, tiled.Parameters(tiles=4))
+
+
+def test_a_tile_with_too_many_balls_is_skipped(host_device):
+    graph = Graph.from_arcs("large", 32767 * 2, [0], [1], [1])
+    with pytest.raises(Skipped, match="a tile has 32768 balls and 0 heads outside"):
+        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=2))

@@ -1,0 +1,56 @@
+"""The variant that suits the graph, chosen by its features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.problems import variants
+from relaxometer.problems.bfs import Answer, hybrid
+from relaxometer.problems.bfs.tiled import tiled
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import _maps
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+
+class Parameters(variants.Parameters):
+    """No parameters."""
+
+
+class Solver:
+    """BFS by `tiled` on maps, where degrees are small and there are no hubs, and by `hybrid` on other graphs.
+
+    Only the chosen variant is prepared, and none is tried: no search is made before the first one. A map that
+    `tiled` refuses goes to `hybrid`; a map that is too large is refused before it is cut. The features do not
+    tell how deep a graph is, and on a shallow graph of small even degrees `hybrid` may be faster.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        is_map, features = _maps.features(graph)
+        self._because = f"a map ({features})" if is_map else f"no map ({features})"
+        self._solver: Any = None
+        if is_map:
+            try:
+                self._chosen, self._solver = "tiled", _prepared(tiled, graph)
+            except (variants.Skipped, DeviceOutOfMemory) as reason:
+                self._because += f", but not for tiled: {reason}"
+        if self._solver is None:
+            self._chosen, self._solver = "hybrid", _prepared(hybrid, graph)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the chosen variant, the reason, and the variant's parameters."""
+        return {"chosen": self._chosen, "because": self._because} | self._solver.resolved
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from `source`; see :class:`relaxometer.problems.problem.Solver`."""
+        answer: Answer = self._solver.solve(source, phases)
+        return answer
+
+
+def _prepared(variant: Any, graph: ResidentGraph) -> Any:
+    return variant.Solver(graph, variant.Parameters())

@@ -1,0 +1,206 @@
+"""BFS on maps with one tile of the map in the shared memory of each block, several levels per phase."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems import variants
+from relaxometer.problems.bfs import Answer
+from relaxometer.problems.bfs.tiled._balls import MAX_INDICES, Balls, Heads
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import _maps
+from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp.tiled._tiles import Tiling, cut
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
+
+LOG = tuple(SOURCE.layout("TileLog").members)
+"""Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
+
+QUEUE_BYTES = 2 * 2 * SOURCE.constants["QUEUE"]
+WORD_BYTES, ENTRY_BYTES = 4, 2
+
+MAX_ARCS = 4096
+"""Skip graphs with more arcs at a vertex: one thread follows nearly all of them."""
+
+MAX_THREADS = 1024
+"""Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
+
+SIZES = (16, 8, 4)
+"""Entries per ball, as tried by "auto"; without shared memory the last."""
+
+LARGE, CHAINS = 32, 2.3
+"""Entries per ball, tried first on maps up to this mean degree, which are mostly chains."""
+
+
+class Parameters(variants.Parameters):
+    """Number of tiles, and how many levels a phase covers.
+
+    Parameters
+    ----------
+    ball : int or "auto"
+        Entries of the ball of a vertex: a phase reaches as many hops as fit. "auto": the most of 16, 8 and 4
+        with which the balls fit in shared memory, else 4; on maps of mean degree up to 2.3 also 32.
+    reach : int or "auto"
+        Maximum number of hops of a phase. "auto": half of a ball's entries if those are 16 or more, else a
+        quarter.
+    tiles : int or "auto"
+        "auto": one per multiprocessor, of at least 64 vertices.
+    threads : int or "auto"
+        Threads per block, a multiple of 32. "auto": 1024; 128 in the emulation, which runs threads one after
+        another.
+    """
+
+    ball: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
+    reach: PositiveInt | Literal["auto"] = Field("auto")
+    tiles: PositiveInt | Literal["auto"] = Field("auto")
+    threads: Annotated[int, Field(ge=32, le=1024, multiple_of=32)] | Literal["auto"] = Field("auto")
+
+
+class Solver:
+    """BFS on maps: each block searches its tile and sends levels across its borders.
+
+    Raises
+    ------
+    Skipped
+        If a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+
+    References
+    ----------
+    Blelloch, Gu, Sun and Tangwongsan, "Parallel Shortest Paths Using Radius Stepping", SPAA 2016, for
+    balls of several hops; see ``tiled.cu`` for the rest.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph, self._parameters = graph, parameters
+        device, host = graph.device, graph.host
+        max_arcs = int(host.degrees.max())
+        if max_arcs > MAX_ARCS:
+            raise Skipped(f"made for maps; a vertex has {max_arcs} arcs, more than {MAX_ARCS}")
+        module = device.module(SOURCE.path, cooperative=True)
+        self._kernel = module.get_function("tiled")
+        max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
+        if parameters.tiles == "auto":
+            self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
+        else:
+            self._tiles = min(parameters.tiles, graph.n_vertices)
+        most = self._tiles * MAX_INDICES
+        if graph.n_vertices > most:
+            raise Skipped(f"{graph.n_vertices} vertices; {self._tiles} tiles hold at most {most}")
+        self._threads = threads_per_block(device, MAX_THREADS)
+        if parameters.threads != "auto":
+            self._threads = parameters.threads
+        tiling = cut(host, self._tiles)
+        self._place = tiling.place
+        balls = self._balls(Heads(tiling))
+        xp = device.xp
+        self._structs = (
+            module.struct(
+                "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
+            ),
+            module.struct("Tiling", **self._members(tiling, balls)),
+            module.struct(
+                "State",
+                mail=xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=np.uint32),
+                idle=xp.empty(1, dtype=np.uint64),
+                confirmed=xp.empty(self._tiles, dtype=np.uint32),
+            ),
+        )
+
+    def _balls(self, heads: Heads) -> Balls:
+        """Return balls of the size that suits, and set a block's shared memory."""
+        needed = QUEUE_BYTES + WORD_BYTES * (heads.capacity + heads.slots.shape[1])
+        for size in self._sizes():
+            with_balls = needed + ENTRY_BYTES * size * heads.n_balls(size)
+            self._size, self._balls_in_shared = size, self._fits(with_balls)
+            if self._balls_in_shared:
+                break
+        self._shared_bytes = with_balls if self._balls_in_shared else needed
+        if not self._fits(self._shared_bytes):
+            raise Skipped(f"{self._tiles} tiles of {heads.capacity} vertices; fewer blocks run at once")
+        wanted = self._parameters.reach
+        reach = _reach(self._size) if wanted == "auto" else wanted
+        balls = heads.balls(self._size, reach)
+        self._reach = min(reach, balls.max_hops)
+        return balls
+
+    def _sizes(self) -> tuple[int, ...]:
+        """Return the sizes of balls to try."""
+        if self._parameters.ball != "auto":
+            return (self._parameters.ball,)
+        is_chains = self._graph.n_arcs <= CHAINS * self._graph.n_vertices
+        return (LARGE, *SIZES) if is_chains else SIZES
+
+    def _fits(self, shared_bytes: int) -> bool:
+        """Return whether all tiles run at once with this much shared memory each."""
+        if shared_bytes > _maps.SHARED_BYTES:
+            return False
+        blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
+        return blocks >= self._tiles
+
+    def _members(self, tiling: Tiling, balls: Balls) -> dict[str, Any]:
+        """Return the members of the struct ``Tiling`` in ``_tile.cuh``."""
+        device = self._graph.device
+        return {
+            "begins": device.asarray(tiling.begins),
+            "mail_begins": device.asarray(tiling.mail_begins),
+            "order": device.asarray(tiling.order),
+            "balls": device.asarray(balls.entries.reshape(-1).view(np.uint32).reshape(-1, 4)),
+            "slots": device.asarray(balls.slots) if balls.outside else None,
+            "capacity": np.uint32(balls.capacity),
+            "outside": np.uint32(balls.outside),
+            "n_balls": np.uint32(balls.entries.shape[1]),
+            "ball_size": np.uint32(self._size),
+            "ball_lanes": np.uint32((self._size - 1).bit_length()),
+            "index_bits": np.uint32(balls.index_bits),
+            "balls_in_shared": np.uint32(self._balls_in_shared),
+        }
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return tiles, entries and hops of balls and where they are, and threads per block."""
+        return {
+            "ball": self._size,
+            "reach": self._reach,
+            "tiles": self._tiles,
+            "threads": self._threads,
+            "balls_in_shared_memory": self._balls_in_shared,
+        }
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from `source`; see :class:`relaxometer.problems.problem.Solver`.
+
+        Levels are not searched one by one; an instrumented run records the whole search as one phase.
+        """
+        device, xp = self._graph.device, self._graph.device.xp
+        level, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
+        rounds = xp.empty(1, dtype=xp.uint32)
+        log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
+        places = np.uint32(source), np.uint32(self._place[source])
+        arguments = (*self._structs, *places, level, predecessor, rounds, log)
+        self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
+        if phases is not None:
+            self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
+            expanded, examined = self.tile_log["expanded"].sum(), self.tile_log["examined"].sum()
+            time_ms = self.tile_log["total_ns"].max() / 1e6
+            phases.append(Phase("tiles", int(expanded), int(examined), float(time_ms)))
+        return Answer(level, predecessor, rounds)
+
+
+def _reach(size: int) -> int:
+    """Return how many hops balls of this size reach at most by default.
+
+    If small balls reached as far as they can, their radii would differ, and levels be corrected often.
+    """
+    return max(1, size // (2 if size >= 16 else 4))
