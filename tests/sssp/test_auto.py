@@ -6,43 +6,124 @@ import pytest
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import auto
+from relaxometer.problems.sssp.auto import Cost
 from relaxometer.problems.variants import Skipped
-from sample_graphs import sample_graphs, undirected
+from sample_graphs import reference_distances, sample_graphs, undirected
 
 
-def test_features_say_what_is_worth_a_try(host_device):
-    kind, names = auto.worth_a_try(ResidentGraph.upload(host_device, sample_graphs()["grid"]))
+def resident(device, name="grid"):
+    return ResidentGraph.upload(device, sample_graphs()[name])
+
+
+def expects(monkeypatch, **costs):
+    """Replace the model."""
+    costs = {name.replace("_", "-"): Cost(*cost) for name, cost in costs.items()}
+    monkeypatch.setattr(auto, "expected_costs", lambda graph: ("a map", costs))
+
+
+def prepared(monkeypatch):
+    """List the candidates that are prepared."""
+    names = []
+    for name, module in auto.CANDIDATES.items():
+
+        def begin(self, graph, parameters, *, name=name, begin=module.Solver.__init__):
+            names.append(name)
+            begin(self, graph, parameters)
+
+        monkeypatch.setattr(module.Solver, "__init__", begin)
+    return names
+
+
+def test_features_give_the_kind_and_the_candidates(host_device):
+    kind, costs = auto.expected_costs(resident(host_device))
     assert kind.startswith("a map (mean degree")
-    assert names == ["tiled", "near-far"]
+    assert set(costs) >= {"tiled", "near-far"}
     edges = np.array([[0, leaf] for leaf in range(1, 101)])
     star = undirected("star", 200, edges, np.ones(100, dtype=int))
-    kind, names = auto.worth_a_try(ResidentGraph.upload(host_device, star))
+    kind, costs = auto.expected_costs(ResidentGraph.upload(host_device, star))
     assert kind == "hubs (mean degree 1.98, largest 100)"
-    assert names == ["near-far", "push-pull"]
+    assert list(costs) == ["near-far", "push-pull"]
 
 
-def test_the_fastest_candidate_is_kept(device, monkeypatch):
-    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
-    for fastest in ("near-far", "tiled"):
-        module = auto.CANDIDATES[fastest].__name__
+@pytest.mark.parametrize(
+    ("vertices", "arcs", "largest", "best"),
+    [
+        (264_346, 730_100, 8, ["tiled", "tiled", "phast"]),
+        (1_524_453, 3_868_020, 9, ["tiled", "tiled", "phast"]),
+        (1_000_000, 3_996_000, 4, ["tiled", "tiled", "tiled"]),
+        (1_048_576, 33_500_000, 38, ["near-far", "near-far", "near-far"]),
+        (1_048_576, 31_401_820, 64_763, ["near-far", "push-pull", "push-pull"]),
+        (4_194_304, 128_310_320, 163_204, ["near-far", "push-pull", "push-pull"]),
+    ],
+)
+def test_the_model_chooses_by_the_number_of_searches(host_device, vertices, arcs, largest, best):
+    class Described:
+        device, n_vertices, n_arcs = host_device, vertices, arcs
+        offsets = np.zeros(vertices + 1, dtype=np.int64)
 
-        def seconds(self, solver, source, module=module):
-            return 1.0 if type(solver).__module__ == module else 2.0
-
-        monkeypatch.setattr(auto.Solver, "_time", seconds)
-        resolved = auto.Solver(resident, auto.Parameters()).resolved
-        assert resolved["chosen"] == fastest
-        assert f"{fastest} 1 ms" in resolved["probed"].split(", ")
-        assert resolved["probed"].count(" 2 ms") == 1
-        assert resolved["probe_ms"] >= 0
-        assert resolved["because"].startswith("a map")
+    Described.offsets[1:] = np.arange(1, vertices + 1)
+    Described.offsets[-1] += largest - 1
+    _, costs = auto.expected_costs(Described)
+    assert [auto.by_total(costs, searches)[0] for searches in (1, 100, 1000)] == best
 
 
-def test_a_graph_that_suits_no_candidate_is_skipped(host_device, monkeypatch):
+def test_only_the_chosen_variant_is_prepared_for_one_search(host_device, monkeypatch):
+    names, graph = prepared(monkeypatch), resident(host_device)
+    for fastest in ("tiled", "near-far"):
+        expects(monkeypatch, **{"tiled": (1, 2), "near_far": (1, 2), fastest.replace("-", "_"): (1, 1)})
+        solver = auto.Solver(graph, auto.Parameters(searches=1))
+        assert names == [fastest]
+        assert solver.resolved["chosen"] == fastest
+        assert solver.resolved["probed"] == ""
+        assert solver.resolved["expected"].startswith("tiled ")
+        np.testing.assert_array_equal(solver.solve(0).distance, reference_distances(graph.host, 0))
+        names.clear()
+
+
+@pytest.mark.parametrize("fastest", ["tiled", "near-far"])
+def test_probes_correct_the_model_where_they_are_cheap(device, monkeypatch, fastest):
+    names, module = prepared(monkeypatch), auto.CANDIDATES[fastest].__name__
+    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5), phast=(200, 0.1))
+    monkeypatch.setattr(
+        auto.Solver, "_time", lambda self, solver, source: 0.5 if type(solver).__module__ == module else 2.0
+    )
+    resolved = auto.Solver(resident(device), auto.Parameters(searches=100)).resolved
+    assert sorted(names) == ["near-far", "tiled"]
+    assert resolved["chosen"] == fastest
+    assert f"{fastest} 0.5 ms" in resolved["probed"].split(", ")
+    assert resolved["expected"] == "tiled 101 ms, near-far 151 ms, phast 210 ms"
+    assert resolved["probe_ms"] >= 0
+
+
+def test_a_long_preparation_is_begun_only_if_the_probes_are_worse(host_device, monkeypatch):
+    names = prepared(monkeypatch)
+    expects(monkeypatch, tiled=(1, 1), phast=(400, 0.1))
+    for probed, chosen in ((0.1, "tiled"), (1.0, "phast")):
+        monkeypatch.setattr(auto.Solver, "_time", lambda *_, probed=probed: probed)
+        resolved = auto.Solver(resident(host_device), auto.Parameters(searches=1000)).resolved
+        assert resolved["chosen"] == chosen
+        assert names == ["tiled", "phast"][: 1 + (chosen == "phast")]
+        names.clear()
+
+
+@pytest.mark.parametrize("searches", [1, 1000])
+def test_the_next_variant_is_taken_if_one_fails(host_device, monkeypatch, searches):
+    def fails(self, graph, parameters):
+        raise DeviceOutOfMemory("no room")
+
+    monkeypatch.setattr(auto.CANDIDATES["tiled"].Solver, "__init__", fails)
+    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5))
+    solver = auto.Solver(resident(host_device), auto.Parameters(searches=searches))
+    assert solver.resolved["chosen"] == "near-far"
+
+
+@pytest.mark.parametrize("searches", [1, 1000])
+def test_a_graph_that_suits_no_candidate_is_skipped(host_device, monkeypatch, searches):
     def fails(self, graph, parameters):
         raise DeviceOutOfMemory("no room")
 
     for module in auto.CANDIDATES.values():
         monkeypatch.setattr(module.Solver, "__init__", fails)
+    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5))
     with pytest.raises(Skipped, match="none of tiled and near-far can be prepared"):
-        auto.Solver(ResidentGraph.upload(host_device, sample_graphs()["grid"]), auto.Parameters())
+        auto.Solver(resident(host_device), auto.Parameters(searches=searches))

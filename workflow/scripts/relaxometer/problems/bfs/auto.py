@@ -30,10 +30,10 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        is_map, features = _maps.features(graph)
-        self._because = f"a map ({features})" if is_map else f"no map ({features})"
+        degrees = _maps.degrees_of(graph)
+        self._because = f"a map ({degrees})" if degrees.is_map else f"no map ({degrees})"
         self._solver: Any = None
-        if is_map:
+        if degrees.is_map:
             try:
                 self._chosen, self._solver = "tiled", _prepared(tiled, graph)
             except (variants.Skipped, DeviceOutOfMemory) as reason:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +25,29 @@ HUB = 64
 """A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
 
-def features(graph: ResidentGraph) -> tuple[bool, str]:
-    """Return whether a graph has the degrees of a map, small and without hubs, and its degrees in words."""
-    degrees = graph.host.degrees
-    mean, largest = graph.n_arcs / max(int(np.count_nonzero(degrees)), 1), int(degrees.max(initial=0))
-    return largest <= HUB and mean <= MAP_DEGREE, f"mean degree {mean:.3g}, largest {largest}"
+class Degrees(NamedTuple):
+    """Out-degrees of a graph: vertices with arcs, their mean degree, the largest degree."""
+
+    with_arcs: int
+    mean: float
+    largest: int
+
+    def __str__(self) -> str:
+        return f"mean degree {self.mean:.3g}, largest {self.largest}"
+
+    @property
+    def is_map(self) -> bool:
+        """Whether they are those of a map, small and without hubs."""
+        return self.largest <= HUB and self.mean <= MAP_DEGREE
+
+
+def degrees_of(graph: ResidentGraph) -> Degrees:
+    """Return the degrees of a graph. The device reads them: a pass of the host takes longer than a search."""
+    xp = graph.device.xp
+    degrees = xp.diff(graph.offsets)
+    found = xp.stack([xp.count_nonzero(degrees), degrees.max()])
+    with_arcs, largest = graph.device.asnumpy(found).tolist()
+    return Degrees(with_arcs, graph.n_arcs / max(with_arcs, 1), largest)
 
 
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
