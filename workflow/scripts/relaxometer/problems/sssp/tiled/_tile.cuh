@@ -7,11 +7,13 @@
 const u32 QUEUE = 2048;          // entries per phase
 const u32 REMOTE = 0x80000000u;  // marks the head of an arc into another tile; the rest is its mail slot
 
-// A map cut into tiles; see _tiles.py and _packed_arcs.py. Vertices are numbered tile by tile.
+// A map cut into tiles; see _device_tiles.py and _packed_arcs.py. Vertices are numbered tile by tile.
 struct Tiling {
     const u32* begins;       // the first vertex of each tile
     const u32* mail_begins;  // the first mail slot of each tile
+    const u32* borders;      // the number of its mail slots
     const u32* order;        // the graph's number of each vertex
+    const u32* place;        // the new number of each of the graph's vertices
     const uint2* rows;
     const uint2* first;
     const uint2* arcs;
@@ -96,7 +98,7 @@ struct Tile {
         : begin(read_only(&tiling.begins[blockIdx.x])),
           size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
           mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
-          border(read_only(&tiling.mail_begins[blockIdx.x + 1]) - mail_begin),
+          border(read_only(&tiling.borders[blockIdx.x])),
           rows(tiling.rows + begin),
           first(tiling.first + FIRST * static_cast<size_t>(begin)),
           distance(memory),

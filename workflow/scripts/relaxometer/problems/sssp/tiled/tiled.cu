@@ -2,7 +2,7 @@
 //
 // A search on a road map changes few distances at a time, so its time is the latency of the longest chain of
 // relaxations. Here relaxations stay on a multiprocessor: the vertices are cut into one tile per block (see
-// _tiles.py), and a tile's distances stay in shared memory for the whole search.
+// _tiles.py and _prepare_tiles.cu), and a tile's distances stay in shared memory for the whole search.
 //
 //   - Within its tile, a block searches by near and far vertices (Davidson, Baxter, Garland and Owens,
 //     "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths", IPDPS 2014): it expands, phase
@@ -332,18 +332,17 @@ __device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 s
     log->total_ns = total_ns;
 }
 
-// A cooperative launch with one block per tile. `source_place` is the source's number in the tiling.
+// A cooperative launch with one block per tile.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
-          const __grid_constant__ State state, u32 source, u32 source_place, u32* distance, u32* predecessor,
-          TileLog* logs)
+          const __grid_constant__ State state, u32 source, u32* distance, u32* predecessor, TileLog* logs)
 {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     cg::grid_group grid = cg::this_grid();
     u64 start_ns = logs == nullptr ? 0 : nanoseconds();
     Search search(tiling, state, memory, shared);
-    search.initialize(source_place);
+    search.initialize(read_only(&tiling.place[source]));
     grid.sync();
     u64 idle_ns = search.run(logs != nullptr);
     u64 end_ns = logs == nullptr ? 0 : nanoseconds();

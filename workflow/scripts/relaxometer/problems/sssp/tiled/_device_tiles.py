@@ -1,0 +1,247 @@
+"""Cuts a graph into tiles on the device, in a fraction of the time of a search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel, Struct
+    from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.sssp.tiled._tiles import Tiling
+
+CUT = read_source(Path(__file__).with_name("_prepare_tiles.cu"))
+GROW = read_source(Path(__file__).with_name("_grow_cells.cu"))
+
+CELLS, CELLS_PER_BLOCK, NEIGHBOURS, FRONTIER, LANDMARKS = (
+    GROW.constants[name] for name in ("CELLS", "CELLS_PER_BLOCK", "NEIGHBOURS", "FRONTIER", "LANDMARKS")
+)
+
+MIN_CELL = 16
+"""Mean number of vertices per cell, at least."""
+
+FEW_CROSS = 0.2
+"""Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one."""
+
+Way = Literal["ranges", "grow"]
+
+
+class Kernels:
+    """The kernels that cut graphs on a device, compiled once."""
+
+    _by_device: ClassVar[WeakKeyDictionary[Any, Kernels]] = WeakKeyDictionary()
+
+    def __init__(self, device: Device) -> None:
+        self.threads = threads_per_block(device)
+        self._most = device.max_cooperative_blocks
+        self.cut = device.module(CUT.path, cooperative=True)
+        self.grow = device.module(GROW.path, cooperative=True)
+        self.survey, self.list_zero_arcs, self.cut_tiles = map(
+            self.cut.get_function, ("survey", "list_zero_arcs", "cut_tiles")
+        )
+        self.grow_cells, self.order_cells, self.place_vertices = map(
+            self.grow.get_function, ("grow_cells", "order_cells", "place_vertices")
+        )
+
+    @classmethod
+    def of(cls, device: Device) -> Kernels:
+        """Return the kernels of a device."""
+        found = cls._by_device.get(device)
+        if found is None:
+            found = cls._by_device[device] = cls(device)
+        return found
+
+    def blocks(self, kernel: Kernel, items: int, shared_bytes: int = 0) -> int:
+        """Return the number of blocks for a thread per item, at most those that run at once."""
+        most = self._most(kernel, self.threads, shared_bytes)
+        return max(1, min(most, -(-items // self.threads)))
+
+
+@dataclass(frozen=True)
+class DeviceTiling:
+    """A graph cut into tiles, in device memory, with the arcs as the kernels read them.
+
+    Vertices are numbered as in :class:`Tiling`: tile by tile, the border first. Mail slots ascend with them,
+    but there may be gaps between those of two tiles.
+
+    Parameters
+    ----------
+    order, place : device arrays of shape (n_vertices,), uint32
+        The graph's number of each renumbered vertex, and the inverse.
+    begins : device array of shape (n_tiles + 1,), uint32
+        The first vertex of each tile, by its new number.
+    mail_begins, borders : device arrays of shape (n_tiles,) or longer, uint32
+        The first mail slot of each tile, and its number of slots.
+    rows, first, arcs : device arrays
+        As in :class:`PackedArcs`; of the fourth and later arcs only those of vertices with more than four
+        need be in `arcs`.
+    n_slots : int
+        Mail slots, with the gaps.
+    largest : int
+        Vertices of the largest tile.
+    """
+
+    order: Any
+    place: Any
+    begins: Any
+    mail_begins: Any
+    borders: Any
+    rows: Any
+    first: Any
+    arcs: Any
+    n_slots: int
+    largest: int
+
+    @classmethod
+    def upload(cls, device: Device, tiling: Tiling) -> DeviceTiling:
+        """Copy a tiling that the host has cut."""
+        packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
+        return cls(
+            *map(device.asarray, (tiling.order, tiling.place, tiling.begins, tiling.mail_begins)),
+            device.asarray(np.diff(tiling.mail_begins)),
+            packed.rows,
+            packed.first(),
+            packed.arcs,
+            int(tiling.mail_begins[-1]),
+            tiling.largest,
+        )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one pass over the arcs finds.
+
+    Parameters
+    ----------
+    crossing : int
+        Arcs between two of the equal ranges of vertices as the graph numbers them.
+    zero_arcs : int
+        Arcs of weight zero.
+    max_degree : int
+    mean, deviation : float
+        Of the weights; 0 without arcs.
+    """
+
+    crossing: int
+    zero_arcs: int
+    max_degree: int
+    mean: float
+    deviation: float
+
+
+class Cutter:
+    """Cuts a resident graph into tiles of equal size, to one vertex.
+
+    The constructor only starts the survey of the graph; `facts` waits for it.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    n_tiles : int
+        At most one per vertex.
+    weighted : bool, default=True
+        Without, arcs have weight 0, and the facts count each as 1.
+
+    Raises
+    ------
+    Skipped
+        If the graph has 2**31 vertices or 2**32 arcs, or more.
+    """
+
+    def __init__(self, graph: ResidentGraph, n_tiles: int, *, weighted: bool = True) -> None:
+        n, m = graph.n_vertices, graph.n_arcs
+        if n >= 2**31 or m >= 2**32:
+            raise Skipped(f"{n} vertices, {m} arcs; the kernel numbers them with 31 and 32 bits")
+        self._graph, self._n, self._xp = graph, n, graph.device.xp
+        self._kernels = Kernels.of(graph.device)
+        size, longer = divmod(n, n_tiles)
+        self.n_tiles, self.largest = n_tiles, size + (longer > 0)
+        self._csr: Struct = self._kernels.cut.struct(
+            "Csr",
+            n=np.uint32(n),
+            offsets=graph.offsets,
+            targets=graph.targets,
+            weights=graph.weights if weighted else None,
+        )
+        self._ranges: Struct = self._kernels.cut.struct(
+            "Ranges", n_tiles=np.uint32(n_tiles), size=np.uint32(size), longer=np.uint32(longer)
+        )
+        self._found = self._xp.zeros(CUT.layout("Facts").size // 8, dtype=np.uint64)
+        self._launch(self._kernels.survey, n, self._csr, self._ranges, self._found)
+
+    def _launch(self, kernel: Kernel, items: int, *args: Any, shared_bytes: int = 0) -> None:
+        blocks = self._kernels.blocks(kernel, items, shared_bytes)
+        kernel(blocks, self._kernels.threads, args, shared_mem=shared_bytes)
+
+    def facts(self) -> Facts:
+        """Wait for the survey and return what it found."""
+        words = self._graph.device.asnumpy(self._found)
+        found = dict(zip(CUT.layout("Facts").members, words.tolist(), strict=True))
+        squares = float(words.view(np.float64)[-1])
+        m = max(1, self._graph.n_arcs)
+        mean = found["weights"] / m
+        deviation = math.sqrt(max(0.0, squares / m - mean**2))
+        return Facts(found["crossing"], found["zero_arcs"], found["max_degree"], mean, deviation)
+
+    def zero_arcs(self, count: int) -> Any:
+        """Return tail and head of the `count` arcs of weight zero, shape (count, 2), uint32; None if 0."""
+        if count == 0:
+            return None
+        arcs, counter = self._empty((count, 2)), self._xp.zeros(1, dtype=np.uint32)
+        self._launch(self._kernels.list_zero_arcs, self._n, self._csr, arcs, counter)
+        return arcs
+
+    def cut(self, way: Way) -> DeviceTiling:
+        """Cut the vertices into equal ranges of their ids or of a grown order, without waiting for it."""
+        n, m = self._n, self._graph.n_arcs
+        position, vertices = (None, None) if way == "ranges" else self._grown()
+        tiling = {
+            "begins": self._empty(self.n_tiles + 1),
+            "borders": self._empty(self.n_tiles),
+            "order": self._empty(n),
+            "place": self._empty(n),
+            "rows": self._empty((n, 2)),
+            "first": self._empty((n, FIRST, 2)),
+            "arcs": self._empty((m, 2)),
+        }
+        border = self._xp.empty(n, dtype=np.uint8)
+        given = {"position": position, "vertices": vertices, "border": border}
+        self._launch(self._kernels.cut_tiles, n, self._csr, self._ranges, {**given, **tiling})
+        return DeviceTiling(**tiling, mail_begins=tiling["begins"], n_slots=n, largest=self.largest)
+
+    def _grown(self) -> tuple[Any, Any]:
+        """Return position and vertices of an order in which neighbours are close."""
+        n, kernels = self._n, self._kernels
+        frontiers = 2 * 16 * FRONTIER
+        # One thread per vertex would do, but blocks are what counts: each grows its cells alone.
+        blocks = kernels.blocks(kernels.grow_cells, n, frontiers)
+        count = max(1, min(CELLS, CELLS_PER_BLOCK * blocks, n // MIN_CELL))
+        position, vertices = self._empty(n), self._empty(n)
+        cells = kernels.grow.struct(
+            "Cells",
+            n=np.uint32(count),
+            of_vertex=self._empty(n),
+            rank=position,
+            vertices=vertices,
+            sizes=self._empty(count + 1),
+            neighbours=self._empty(count * NEIGHBOURS),
+            begins=self._empty(count + 1),
+        )
+        self._launch(kernels.grow_cells, n, self._csr, cells, shared_bytes=frontiers)
+        ordering = 4 * ((NEIGHBOURS + LANDMARKS) * count + (1 << (count - 1).bit_length()))
+        self._launch(kernels.order_cells, 1, cells, shared_bytes=ordering)
+        self._launch(kernels.place_vertices, n, np.uint32(n), cells)
+        return position, vertices
+
+    def _empty(self, shape: int | tuple[int, ...]) -> Any:
+        return self._xp.empty(shape, dtype=np.uint32)
