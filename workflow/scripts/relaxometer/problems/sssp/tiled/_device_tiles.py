@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,13 +33,9 @@ MIN_CELL = 16
 FEW_CROSS = 0.2
 """Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one."""
 
-Way = Literal["ranges", "grow"]
-
 
 class Kernels:
-    """The kernels that cut graphs on a device, compiled once."""
-
-    _by_device: ClassVar[WeakKeyDictionary[Any, Kernels]] = WeakKeyDictionary()
+    """The kernels that cut graphs, compiled for a device."""
 
     def __init__(self, device: Device) -> None:
         self.threads = threads_per_block(device)
@@ -53,18 +49,26 @@ class Kernels:
             self.grow.get_function, ("grow_cells", "order_cells", "place_vertices")
         )
 
-    @classmethod
-    def of(cls, device: Device) -> Kernels:
-        """Return the kernels of a device."""
-        found = cls._by_device.get(device)
-        if found is None:
-            found = cls._by_device[device] = cls(device)
-        return found
-
     def blocks(self, kernel: Kernel, items: int, shared_bytes: int = 0) -> int:
         """Return the number of blocks for a thread per item, at most those that run at once."""
         most = self._most(kernel, self.threads, shared_bytes)
         return max(1, min(most, -(-items // self.threads)))
+
+
+@cache
+def kernels_of(device: Any) -> Kernels:
+    """Return the kernels of a device, which even when compiled take milliseconds to load."""
+    return Kernels(device)
+
+
+class Order(NamedTuple):
+    """An order of the vertices: two device arrays of shape (n_vertices,), uint32, inverse to each other."""
+
+    position: Any
+    """The position of each vertex."""
+
+    vertices: Any
+    """The vertices in their order."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +111,16 @@ class DeviceTiling:
         """Copy a tiling that the host has cut."""
         packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
         return cls(
-            *map(device.asarray, (tiling.order, tiling.place, tiling.begins, tiling.mail_begins)),
-            device.asarray(np.diff(tiling.mail_begins)),
-            packed.rows,
-            packed.first(),
-            packed.arcs,
-            int(tiling.mail_begins[-1]),
-            tiling.largest,
+            order=device.asarray(tiling.order),
+            place=device.asarray(tiling.place),
+            begins=device.asarray(tiling.begins),
+            mail_begins=device.asarray(tiling.mail_begins),
+            borders=device.asarray(np.diff(tiling.mail_begins)),
+            rows=packed.rows,
+            first=packed.first(),
+            arcs=packed.arcs,
+            n_slots=int(tiling.mail_begins[-1]),
+            largest=tiling.largest,
         )
 
 
@@ -163,7 +170,7 @@ class Cutter:
         if n >= 2**31 or m >= 2**32:
             raise Skipped(f"{n} vertices, {m} arcs; the kernel numbers them with 31 and 32 bits")
         self._graph, self._n, self._xp = graph, n, graph.device.xp
-        self._kernels = Kernels.of(graph.device)
+        self._kernels = kernels_of(graph.device)
         size, longer = divmod(n, n_tiles)
         self.n_tiles, self.largest = n_tiles, size + (longer > 0)
         self._csr: Struct = self._kernels.cut.struct(
@@ -201,10 +208,9 @@ class Cutter:
         self._launch(self._kernels.list_zero_arcs, self._n, self._csr, arcs, counter)
         return arcs
 
-    def cut(self, way: Way) -> DeviceTiling:
-        """Cut the vertices into equal ranges of their ids or of a grown order, without waiting for it."""
+    def cut(self, order: Order | None = None) -> DeviceTiling:
+        """Cut an order into equal ranges, by default that of the ids; does not wait for the device."""
         n, m = self._n, self._graph.n_arcs
-        position, vertices = (None, None) if way == "ranges" else self._grown()
         tiling = {
             "begins": self._empty(self.n_tiles + 1),
             "borders": self._empty(self.n_tiles),
@@ -215,33 +221,33 @@ class Cutter:
             "arcs": self._empty((m, 2)),
         }
         border = self._xp.empty(n, dtype=np.uint8)
+        position, vertices = order or (None, None)
         given = {"position": position, "vertices": vertices, "border": border}
         self._launch(self._kernels.cut_tiles, n, self._csr, self._ranges, {**given, **tiling})
         return DeviceTiling(**tiling, mail_begins=tiling["begins"], n_slots=n, largest=self.largest)
 
-    def _grown(self) -> tuple[Any, Any]:
-        """Return position and vertices of an order in which neighbours are close."""
+    def grow_order(self) -> Order:
+        """Return an order that keeps neighbours close, without waiting for it; see ``_grow_cells.cu``."""
         n, kernels = self._n, self._kernels
         frontiers = 2 * 16 * FRONTIER
-        # One thread per vertex would do, but blocks are what counts: each grows its cells alone.
         blocks = kernels.blocks(kernels.grow_cells, n, frontiers)
         count = max(1, min(CELLS, CELLS_PER_BLOCK * blocks, n // MIN_CELL))
-        position, vertices = self._empty(n), self._empty(n)
+        order = Order(self._empty(n), self._empty(n))
         cells = kernels.grow.struct(
             "Cells",
             n=np.uint32(count),
             of_vertex=self._empty(n),
-            rank=position,
-            vertices=vertices,
+            rank=order.position,
+            vertices=order.vertices,
             sizes=self._empty(count + 1),
             neighbours=self._empty(count * NEIGHBOURS),
             begins=self._empty(count + 1),
         )
         self._launch(kernels.grow_cells, n, self._csr, cells, shared_bytes=frontiers)
-        ordering = 4 * ((NEIGHBOURS + LANDMARKS) * count + (1 << (count - 1).bit_length()))
-        self._launch(kernels.order_cells, 1, cells, shared_bytes=ordering)
+        words = (NEIGHBOURS + LANDMARKS) * count + (1 << (count - 1).bit_length())
+        self._launch(kernels.order_cells, 1, cells, shared_bytes=4 * words)
         self._launch(kernels.place_vertices, n, np.uint32(n), cells)
-        return position, vertices
+        return order
 
     def _empty(self, shape: int | tuple[int, ...]) -> Any:
         return self._xp.empty(shape, dtype=np.uint32)

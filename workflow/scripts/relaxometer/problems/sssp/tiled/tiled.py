@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
@@ -20,7 +20,7 @@ from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Module
+    from relaxometer.device import Kernel, Module
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
@@ -129,15 +129,17 @@ class Solver:
         if way == "auto":
             way = "ranges" if facts.crossing <= FEW_CROSS * self._graph.n_arcs else "grow"
         self._way = way
-        if way != "bisection":
-            return cutter.cut(way)
+        if way == "ranges":
+            return cutter.cut()
+        if way == "grow":
+            return cutter.cut(cutter.grow_order())
         tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
         if tiling.largest > cutter.largest:
             self._allocate_shared(tiling.largest)
         return tiling
 
     def _allocate_shared(self, largest: int) -> None:
-        """Set the threads and the shared memory of a block, with the first arcs of its vertices if they fit."""
+        """Set threads and shared memory of a block, with the first arcs of its vertices if they fit."""
         self._threads = threads_per_block(self._graph.device, 512 if largest <= SMALL else 1024)
         if self._threads_wanted != "auto":
             self._threads = self._threads_wanted
@@ -217,15 +219,11 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
 
-def _compiled(device: Device) -> tuple[Module, Kernel]:
-    """Return the module and its kernel, compiled once per device."""
-    if device not in _COMPILED:
-        module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled")
-    return _COMPILED[device]
-
-
-_COMPILED: WeakKeyDictionary[Any, tuple[Module, Kernel]] = WeakKeyDictionary()
+@cache
+def _compiled(device: Any) -> tuple[Module, Kernel]:
+    """Return the module and its kernel for a device."""
+    module = device.module(SOURCE.path, cooperative=True)
+    return module, module.get_function("tiled")
 
 
 def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
