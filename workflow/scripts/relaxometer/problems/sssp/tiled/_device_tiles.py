@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,10 +54,14 @@ class Kernels:
         return max(1, min(most, -(-items // self.threads)))
 
 
-@cache
-def kernels_of(device: Any) -> Kernels:
+_KERNELS: dict[Any, Kernels] = {}
+
+
+def kernels_of(device: Device) -> Kernels:
     """Return the kernels of a device, which even when compiled take milliseconds to load."""
-    return Kernels(device)
+    if device not in _KERNELS:
+        _KERNELS[device] = Kernels(device)
+    return _KERNELS[device]
 
 
 class Order(NamedTuple):

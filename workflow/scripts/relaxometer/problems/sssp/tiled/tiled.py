@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +19,7 @@ from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Kernel, Module
+    from relaxometer.device import Device, Kernel, Module
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
@@ -219,11 +218,15 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
 
-@cache
-def _compiled(device: Any) -> tuple[Module, Kernel]:
+_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
+
+
+def _compiled(device: Device) -> tuple[Module, Kernel]:
     """Return the module and its kernel for a device."""
-    module = device.module(SOURCE.path, cooperative=True)
-    return module, module.get_function("tiled")
+    if device not in _COMPILED:
+        module = device.module(SOURCE.path, cooperative=True)
+        _COMPILED[device] = module, module.get_function("tiled")
+    return _COMPILED[device]
 
 
 def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
