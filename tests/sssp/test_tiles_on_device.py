@@ -91,6 +91,29 @@ class TestCut:
         tiling = Cutter(ResidentGraph.upload(device, graph), n_tiles).cut(order)
         check_cut(device, graph, tiling, position, n_tiles)
 
+    def test_a_survey_cuts_unless_more_arcs_cross(self, device):
+        graph = street_grid(30, 20)
+        crossing = Cutter(ResidentGraph.upload(device, graph), 4).facts().crossing
+        assert crossing > 0
+        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+        tiling = cutter.survey(crossing)
+        assert cutter.facts().crossing == crossing
+        check_cut(device, graph, tiling, np.arange(graph.n_vertices), 4)
+        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+        cutter._tiling.order.fill(7)
+        tiling = cutter.survey(crossing - 1)
+        assert cutter.facts().crossing == crossing
+        assert (device.asnumpy(tiling.order) == 7).all()
+
+    def test_a_second_cut_replaces_the_first(self, device):
+        graph = street_grid(30, 20)
+        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+        cutter.survey(graph.n_arcs)
+        vertices = np.random.default_rng(4).permutation(graph.n_vertices)
+        position = np.argsort(vertices)
+        order = Order(*(device.asarray(array.astype(np.uint32)) for array in (position, vertices)))
+        check_cut(device, graph, cutter.cut(order), position, 4)
+
     def test_without_weights_arcs_carry_zero(self, device):
         graph = sample_graphs()["grid"]
         tiling = Cutter(ResidentGraph.upload(device, graph), 4, weighted=False).cut()

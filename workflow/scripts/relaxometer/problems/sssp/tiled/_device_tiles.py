@@ -15,7 +15,7 @@ from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Struct
+    from relaxometer.device import Device, Kernel, Module, Struct
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.tiled._tiles import Tiling
 
@@ -25,6 +25,8 @@ GROW = read_source(Path(__file__).with_name("_grow_cells.cu"))
 CELLS, CELLS_PER_BLOCK, NEIGHBOURS, FRONTIER, LANDMARKS = (
     GROW.constants[name] for name in ("CELLS", "CELLS_PER_BLOCK", "NEIGHBOURS", "FRONTIER", "LANDMARKS")
 )
+FACTS = CUT.layout("Facts")
+WARP = 32
 
 MIN_CELL = 16
 """Mean number of vertices per cell, at least."""
@@ -41,9 +43,7 @@ class Kernels:
         self._most = device.max_cooperative_blocks
         self.cut = device.module(CUT.path, cooperative=True)
         self.grow = device.module(GROW.path, cooperative=True)
-        self.survey, self.list_zero_arcs, self.cut_tiles = map(
-            self.cut.get_function, ("survey", "list_zero_arcs", "cut_tiles")
-        )
+        self.list_zero_arcs, self.cut_tiles = map(self.cut.get_function, ("list_zero_arcs", "cut_tiles"))
         self.grow_cells, self.order_cells, self.place_vertices = map(
             self.grow.get_function, ("grow_cells", "order_cells", "place_vertices")
         )
@@ -109,6 +109,11 @@ class DeviceTiling:
     n_slots: int
     largest: int
 
+    def packed(self, module: Module) -> Struct:
+        """Return the struct ``Tiling`` in ``_tile.cuh``."""
+        names = ("begins", "mail_begins", "borders", "order", "place", "rows", "first", "arcs")
+        return module.struct("Tiling", **{name: getattr(self, name) for name in names})
+
     @classmethod
     def upload(cls, device: Device, tiling: Tiling) -> DeviceTiling:
         """Copy a tiling that the host has cut."""
@@ -152,7 +157,8 @@ class Facts:
 class Cutter:
     """Cuts a resident graph into tiles of equal size, to one vertex.
 
-    The constructor only starts the survey of the graph; `facts` waits for it.
+    Nothing waits for the device except `facts`. A cutter has memory for one tiling: a second cut overwrites
+    the first.
 
     Parameters
     ----------
@@ -186,22 +192,58 @@ class Cutter:
         self._ranges: Struct = self._kernels.cut.struct(
             "Ranges", n_tiles=np.uint32(n_tiles), size=np.uint32(size), longer=np.uint32(longer)
         )
-        self._found = self._xp.zeros(CUT.layout("Facts").size // 8, dtype=np.uint64)
-        self._launch(self._kernels.survey, n, self._csr, self._ranges, self._found)
+        self._found: Any = None
+        self._border = self._xp.empty(n, dtype=np.uint8)
+        begins = self._empty(n_tiles + 1)
+        self._tiling = DeviceTiling(
+            begins=begins,
+            mail_begins=begins,
+            borders=self._empty(n_tiles),
+            order=self._empty(n),
+            place=self._empty(n),
+            rows=self._empty((n, 2)),
+            first=self._empty((n, FIRST, 2)),
+            arcs=self._empty((m, 2)),
+            n_slots=n,
+            largest=self.largest,
+        )
+        self.packed = self._tiling.packed(self._kernels.cut)
 
-    def _launch(self, kernel: Kernel, items: int, *args: Any, shared_bytes: int = 0) -> None:
+    def _launch(
+        self, kernel: Kernel, items: int, *args: Any, shared_bytes: int = 0, threads: int | None = None
+    ) -> None:
         blocks = self._kernels.blocks(kernel, items, shared_bytes)
-        kernel(blocks, self._kernels.threads, args, shared_mem=shared_bytes)
+        kernel(blocks, threads or self._kernels.threads, args, shared_mem=shared_bytes)
+
+    def _launch_cut(self, order: Order | None, found: Any, most_crossing: int) -> None:
+        position, vertices = order or (None, None)
+        given = {"position": position, "vertices": vertices, "border": self._border}
+        most = np.int64(most_crossing)
+        kernel = self._kernels.cut_tiles
+        self._launch(kernel, self._n, self._csr, self._ranges, given, self.packed, found, most)
+
+    def survey(self, most_crossing: int = -1) -> DeviceTiling:
+        """Start the survey, and cut the ids' order into equal ranges unless more arcs cross; do not wait.
+
+        Returns
+        -------
+        DeviceTiling
+            To be used only if `facts` says that at most `most_crossing` arcs cross.
+        """
+        self._found = self._xp.empty(FACTS.size // 8, dtype=np.uint64)
+        self._launch_cut(None, self._found, most_crossing)
+        return self._tiling
 
     def facts(self) -> Facts:
-        """Wait for the survey and return what it found."""
+        """Wait for the survey, which is started if it has not been, and return what it found."""
+        if self._found is None:
+            self.survey()
         words = self._graph.device.asnumpy(self._found)
-        found = dict(zip(CUT.layout("Facts").members, words.tolist(), strict=True))
-        squares = float(words.view(np.float64)[-1])
+        crossing, zero_arcs, weights, max_degree, _ = words.tolist()
         m = max(1, self._graph.n_arcs)
-        mean = found["weights"] / m
-        deviation = math.sqrt(max(0.0, squares / m - mean**2))
-        return Facts(found["crossing"], found["zero_arcs"], found["max_degree"], mean, deviation)
+        mean = weights / m
+        deviation = math.sqrt(max(0.0, float(words.view(np.float64)[-1]) / m - mean**2))
+        return Facts(crossing, zero_arcs, max_degree, mean, deviation)
 
     def zero_arcs(self, count: int) -> Any:
         """Return tail and head of the `count` arcs of weight zero, shape (count, 2), uint32; None if 0."""
@@ -212,22 +254,9 @@ class Cutter:
         return arcs
 
     def cut(self, order: Order | None = None) -> DeviceTiling:
-        """Cut an order into equal ranges, by default that of the ids; does not wait for the device."""
-        n, m = self._n, self._graph.n_arcs
-        tiling = {
-            "begins": self._empty(self.n_tiles + 1),
-            "borders": self._empty(self.n_tiles),
-            "order": self._empty(n),
-            "place": self._empty(n),
-            "rows": self._empty((n, 2)),
-            "first": self._empty((n, FIRST, 2)),
-            "arcs": self._empty((m, 2)),
-        }
-        border = self._xp.empty(n, dtype=np.uint8)
-        position, vertices = order or (None, None)
-        given = {"position": position, "vertices": vertices, "border": border}
-        self._launch(self._kernels.cut_tiles, n, self._csr, self._ranges, {**given, **tiling})
-        return DeviceTiling(**tiling, mail_begins=tiling["begins"], n_slots=n, largest=self.largest)
+        """Cut an order into equal ranges, by default that of the ids, without waiting for it."""
+        self._launch_cut(order, None, 0)
+        return self._tiling
 
     def grow_order(self) -> Order:
         """Return an order that keeps neighbours close, without waiting for it; see ``_grow_cells.cu``."""
@@ -248,7 +277,8 @@ class Cutter:
         )
         self._launch(kernels.grow_cells, n, self._csr, cells, shared_bytes=frontiers)
         words = (NEIGHBOURS + LANDMARKS) * count + (1 << (count - 1).bit_length())
-        self._launch(kernels.order_cells, 1, cells, shared_bytes=4 * words)
+        threads = min(kernels.threads, -(-count // WARP) * WARP)
+        self._launch(kernels.order_cells, 1, cells, shared_bytes=4 * words, threads=threads)
         self._launch(kernels.place_vertices, n, np.uint32(n), cells)
         return order
 

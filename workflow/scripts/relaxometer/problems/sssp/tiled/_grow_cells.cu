@@ -1,7 +1,6 @@
 // An order that keeps the vertices of a map close to their neighbours, without coordinates.
 //
-//   - grow_cells: some 2,000 seeds grow into cells, breadth first, until cells have taken all vertices that
-//   they
+//   - grow_cells: 512 seeds grow into cells, breadth first, until cells have taken all vertices that they
 //     reach. A block grows its own cells and waits for no other: a vertex belongs to the first cell that
 //     takes it. So the growth takes as many rounds as the largest cell has levels, about 100 where a search
 //     over the whole map has thousands, and a round needs no barrier of the grid.
@@ -10,7 +9,7 @@
 //     Distances from landmarks as coordinates: Goldberg and Harrelson, "Computing the Shortest Path: A*
 //     Search Meets Graph Theory", SODA 2005, use them as bounds.
 //   - place_vertices: a vertex's position is the begin of its cell and its rank there, in the order of
-//   growth.
+//     growth.
 //     Vertices that no cell reached come last.
 //
 // Which cell takes a vertex depends on the blocks' pace, so the order differs from run to run. A full
@@ -24,7 +23,7 @@
 
 namespace cg = cooperative_groups;
 
-const u32 CELLS = 2048;          // at most, a power of two
+const u32 CELLS = 512;           // at most, a power of two
 const u32 CELLS_PER_BLOCK = 64;  // at most
 const u32 NEIGHBOURS = 16;       // of a cell, as many as it remembers; a power of two
 const u32 FRONTIER = 4096;       // vertices of a block per round
@@ -171,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 // The cells in the shared memory of the only block; functions are for all its threads.
 struct CellGraph {
     u32 n;
-    u32* neighbours;
+    u32* neighbours;  // the first of each cell, then the second of each, and so on
     u32* levels[LANDMARKS];
     u32* keys;
     u32* best;
@@ -182,7 +181,31 @@ struct CellGraph {
         memory += n * NEIGHBOURS;
         for (u32 k = 0; k < LANDMARKS; ++k) levels[k] = memory + k * n;
         keys = memory + LANDMARKS * n;
-        for (u32 i = threadIdx.x; i < n * NEIGHBOURS; i += blockDim.x) neighbours[i] = cells.neighbours[i];
+        for (u32 i = threadIdx.x; i < n * NEIGHBOURS; i += blockDim.x) {
+            neighbours[i % NEIGHBOURS * n + i / NEIGHBOURS] = cells.neighbours[i];
+        }
+    }
+
+    // Sets the level of a cell's neighbours that have none; returns whether there are any. All reads are
+    // under way at once, since a round is as long as they are.
+    __device__ bool expand(u32 c, u32* level, u32 next_level)
+    {
+        u32 others[NEIGHBOURS];
+        u32 levels_found[NEIGHBOURS];
+#pragma unroll
+        for (u32 k = 0; k < NEIGHBOURS; ++k) others[k] = neighbours[k * n + c];
+#pragma unroll
+        for (u32 k = 0; k < NEIGHBOURS; ++k) {
+            levels_found[k] = load_relaxed(&level[others[k] == NO_CELL ? c : others[k]]);
+        }
+        bool found = false;
+#pragma unroll
+        for (u32 k = 0; k < NEIGHBOURS; ++k) {
+            if (levels_found[k] != UNREACHED) continue;
+            store_relaxed(&level[others[k]], next_level);
+            found = true;
+        }
+        return found;
     }
 
     // Finds the hop distances from a cell.
@@ -193,13 +216,7 @@ struct CellGraph {
         for (u32 round = 0;; ++round) {
             bool found = false;
             for (u32 c = threadIdx.x; c < n; c += blockDim.x) {
-                if (load_relaxed(&level[c]) != round) continue;
-                for (u32 k = 0; k < NEIGHBOURS; ++k) {
-                    u32 other = neighbours[c * NEIGHBOURS + k];
-                    if (other == NO_CELL || load_relaxed(&level[other]) != UNREACHED) continue;
-                    store_relaxed(&level[other], round + 1);
-                    found = true;
-                }
+                if (load_relaxed(&level[c]) == round) found |= expand(c, level, round + 1);
             }
             if (!__syncthreads_or(found)) return;
         }
@@ -229,7 +246,7 @@ struct CellGraph {
         u32** l = levels;
         u32 start = best_cell([this](u32 c) {
             u32 count = 0;
-            for (u32 k = 0; k < NEIGHBOURS; ++k) count += neighbours[c * NEIGHBOURS + k] != NO_CELL;
+            for (u32 k = 0; k < NEIGHBOURS; ++k) count += neighbours[k * n + c] != NO_CELL;
             return count;
         });
         search(start, l[0]);
@@ -265,7 +282,7 @@ struct CellGraph {
             for (u32 distance = run / 2; distance > 0; distance /= 2) {
                 __syncthreads();
                 for (u32 i = threadIdx.x; i < count / 2; i += blockDim.x) {
-                    u32 low = i / distance * 2 * distance + i % distance;
+                    u32 low = 2 * i - (i & (distance - 1));
                     u32 high = low + distance;
                     bool ascends = (low & run) == 0;
                     u32 a = keys[low], b = keys[high];

@@ -9,14 +9,17 @@ const u32 REMOTE = 0x80000000u;  // marks the head of an arc into another tile; 
 
 // A map cut into tiles; see _device_tiles.py and _packed_arcs.py. Vertices are numbered tile by tile.
 struct Tiling {
-    const u32* begins;       // the first vertex of each tile
-    const u32* mail_begins;  // the first mail slot of each tile
-    const u32* borders;      // the number of its mail slots
-    const u32* order;        // the graph's number of each vertex
-    const u32* place;        // the new number of each of the graph's vertices
-    const uint2* rows;
-    const uint2* first;
-    const uint2* arcs;
+    u32* begins;       // the first vertex of each tile
+    u32* mail_begins;  // the first mail slot of each tile
+    u32* borders;      // the number of its mail slots
+    u32* order;        // the graph's number of each vertex
+    u32* place;        // the new number of each of the graph's vertices
+    uint2* rows;
+    uint2* first;
+    uint2* arcs;
+};
+
+struct Settings {
     u32 capacity;        // vertices per tile that shared memory holds
     u32 arcs_in_shared;  // whether it also holds their first arcs
     u32 delta;
@@ -94,7 +97,7 @@ struct Tile {
     uint2* first_shared;  // a copy of `first`, if `arcs_in_shared`
     bool arcs_in_shared;
 
-    __device__ Tile(const Tiling& tiling, u32* memory)
+    __device__ Tile(const Tiling& tiling, const Settings& settings, u32* memory)
         : begin(read_only(&tiling.begins[blockIdx.x])),
           size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
           mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
@@ -102,9 +105,9 @@ struct Tile {
           rows(tiling.rows + begin),
           first(tiling.first + FIRST * static_cast<size_t>(begin)),
           distance(memory),
-          expanded_at(memory + tiling.capacity),
-          first_shared(reinterpret_cast<uint2*>(memory + 2 * tiling.capacity)),
-          arcs_in_shared(tiling.arcs_in_shared != 0)
+          expanded_at(memory + settings.capacity),
+          first_shared(reinterpret_cast<uint2*>(memory + 2 * settings.capacity)),
+          arcs_in_shared(settings.arcs_in_shared != 0)
     {
     }
 

@@ -19,7 +19,7 @@ from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel, Module
+    from relaxometer.device import Device, Kernel, Module, Struct
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
@@ -58,7 +58,7 @@ class Parameters(variants.Parameters):
     ----------
     cut : "auto", "ranges", "grow" or "bisection"
         How the vertices are cut into tiles. "ranges": equal ranges of ids. "grow": equal ranges of an order
-        that keeps neighbours close, grown from some 2,000 seeds. "bisection": repeated halving on the host,
+        that keeps neighbours close, grown from 512 seeds. "bisection": repeated halving on the host,
         for the fewest arcs between tiles; takes as long as hundreds of searches. "auto": ranges if at most a
         fifth of the arcs cross between them, else grow.
     delta : float or "auto"
@@ -106,36 +106,44 @@ class Solver:
             self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
         else:
             self._tiles = min(parameters.tiles, graph.n_vertices)
-        cutter = Cutter(graph, self._tiles)
         self._threads_wanted = parameters.threads
-        self._allocate_shared(cutter.largest)
+        self._allocate_shared(-(-graph.n_vertices // self._tiles))
+        cutter = Cutter(graph, self._tiles)
+        n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
+        # While the device is busy:
+        packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
+        state = module.struct("State", **self._state(n_slots))
         facts = cutter.facts()
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
+        if facts.zero_arcs > 0:
+            packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
         tiling = self._cut(cutter, facts, parameters)
         self._delta, self._leash = _widths(facts, parameters)
-        self._board = device.xp.zeros(BOARD.size // 4, dtype=np.uint32)
-        zero_arcs = cutter.zero_arcs(facts.zero_arcs)
-        self._structs = (
-            module.struct("Graph", **_maps.graph_members(graph, (facts.zero_arcs, zero_arcs))),
-            module.struct("Tiling", **self._members(tiling)),
-            module.struct("State", **self._state(tiling.n_slots)),
-        )
+        settings = module.struct("Settings", **self._settings())
+        self._structs = packed, tiling, settings, state
 
-    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> DeviceTiling:
-        """Cut the graph in the way wanted."""
-        way = parameters.cut
-        if way == "auto":
-            way = "ranges" if facts.crossing <= FEW_CROSS * self._graph.n_arcs else "grow"
-        self._way = way
-        if way == "ranges":
-            return cutter.cut()
-        if way == "grow":
-            return cutter.cut(cutter.grow_order())
+    def _most_crossing(self, parameters: Parameters) -> int:
+        """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
+        most = {"auto": int(FEW_CROSS * self._graph.n_arcs), "ranges": self._graph.n_arcs}
+        return most.get(parameters.cut, -1)
+
+    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> Struct:
+        """Cut the graph in the way wanted, unless the survey has, and return the struct ``Tiling``."""
+        if facts.crossing <= self._most_crossing(parameters):
+            self._way = "ranges"
+        elif parameters.cut == "bisection":
+            self._way = "bisection"
+            return self._bisect()
+        else:
+            self._way = "grow"
+            cutter.cut(cutter.grow_order())
+        return cutter.packed
+
+    def _bisect(self) -> Struct:
         tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
-        if tiling.largest > cutter.largest:
-            self._allocate_shared(tiling.largest)
-        return tiling
+        self._allocate_shared(tiling.largest)
+        return tiling.packed(_compiled(self._graph.device)[0])
 
     def _allocate_shared(self, largest: int) -> None:
         """Set threads and shared memory of a block, with the first arcs of its vertices if they fit."""
@@ -153,17 +161,9 @@ class Solver:
         if not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {capacity} vertices; fewer blocks run at once")
 
-    def _members(self, tiling: DeviceTiling) -> dict[str, Any]:
-        """Return the members of the struct ``Tiling`` in ``_tile.cuh``."""
+    def _settings(self) -> dict[str, Any]:
+        """Return the members of the struct ``Settings`` in ``_tile.cuh``."""
         return {
-            "begins": tiling.begins,
-            "mail_begins": tiling.mail_begins,
-            "borders": tiling.borders,
-            "order": tiling.order,
-            "place": tiling.place,
-            "rows": tiling.rows,
-            "first": tiling.first,
-            "arcs": tiling.arcs,
             "capacity": np.uint32(self._capacity),
             "arcs_in_shared": np.uint32(self._arcs_in_shared),
             "delta": np.uint32(self._delta),
@@ -173,6 +173,7 @@ class Solver:
     def _state(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``."""
         xp = self._graph.device.xp
+        self._board = xp.empty(BOARD.size // 4, dtype=np.uint32)
         return {
             "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
             "board": self._board,
