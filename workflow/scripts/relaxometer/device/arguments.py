@@ -40,6 +40,7 @@ class Struct:
         self._array_type: Any = array_type
         self._is_contiguous = _is_contiguous(array_type)
         self._address_of = _address_of(array_type)
+        self._may_be_read_only = issubclass(array_type, np.ndarray)
         self._subject = subject
         self._fields = {name: self.value[name] for name in layout.members}
         self.given: dict[str, Any] = {}
@@ -47,10 +48,11 @@ class Struct:
 
     def set(self, **members: Any) -> None:
         """Set members; see `relaxometer.device.Struct`."""
+        known_members = self.layout.members
         for name, given in members.items():
-            member = self.layout.members.get(name)
+            member = known_members.get(name)
             if member is None:
-                known = ", ".join(self.layout.members)
+                known = ", ".join(known_members)
                 raise TypeError(f"{self._subject}: unknown member {name!r}; there are: {known}")
             field = self._fields[name]
             if member.count is None:
@@ -74,9 +76,10 @@ class Struct:
     def _store_usual(self, member: Parameter, field: np.ndarray[Any, Any], given: Any) -> bool:
         """Write an array or NumPy scalar of exactly the type wanted, quickly; return whether it was one."""
         if type(given) is self._array_type:
-            if not member.is_pointer or not self._is_contiguous(given) or _read_only(member, given):
+            dtype = member.dtype
+            if not member.is_pointer or not (dtype is None or given.dtype is dtype):
                 return False
-            if given.dtype is not member.dtype and member.dtype is not None:
+            if not self._is_contiguous(given) or (self._may_be_read_only and _read_only(member, given)):
                 return False
             field[...] = self._address_of(given)
             return True

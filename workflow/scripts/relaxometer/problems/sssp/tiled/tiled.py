@@ -113,6 +113,7 @@ class Solver:
         # While the device is busy:
         packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
         state = module.struct("State", **self._state(n_slots))
+        settings = module.struct("Settings")
         facts = cutter.facts()
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
@@ -120,7 +121,7 @@ class Solver:
             packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
         tiling = self._cut(cutter, facts, parameters)
         self._delta, self._leash = _widths(facts, parameters)
-        settings = module.struct("Settings", **self._settings())
+        settings.set(**self._settings())
         self._structs = packed, tiling, settings, state
 
     def _most_crossing(self, parameters: Parameters) -> int:
