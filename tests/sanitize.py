@@ -48,12 +48,13 @@ GRAPHS = ("two-islands", "zero-weights", "hub", "grid", "random-directed")
 FULL_TOOL = "memcheck"
 """Runs on `GRAPHS`; the others of compute-sanitizer take minutes there, so they run on `tiny_graphs`."""
 
-WAYS: dict[str, list[dict[str, float]]] = {
+WAYS: dict[str, list[dict[str, float | str]]] = {
     # By default a single block searches graphs as small as these.
     "sssp/near-far": [
         {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
         {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
     ],
+    "sssp/tiled": [{"tiles": 3, "cut": way} for way in ("ranges", "grow", "bisection")],
 }
 """Parameters that reach code which only large graphs need."""
 

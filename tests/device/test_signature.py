@@ -123,6 +123,14 @@ def test_plain_structs(tmp_path):
     assert search.members["pairs"].count == 3
 
 
+def test_equal_structs_of_two_files_are_one(tmp_path):
+    for name, member in (("a", "b"), ("c", "b"), ("d", "e")):
+        (tmp_path / f"{name}.cu").write_text(f"struct Pair {{ unsigned a, {member}; }};")
+    one, same, other = (read_source(tmp_path / f"{name}.cu").layout("Pair") for name in "acd")
+    assert one is same
+    assert one != other
+
+
 def test_constants(tmp_path):
     (tmp_path / "types.cuh").write_text("typedef unsigned u32;\n__device__ const u32 ALL = ~0u;\n")
     path = tmp_path / "kernels.cu"

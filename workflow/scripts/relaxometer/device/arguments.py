@@ -37,7 +37,10 @@ class Struct:
         self.value = np.zeros((), layout.dtype) if value is None else value
         # CuPy asks an argument for its array interface, which takes NumPy 15 us for a struct of 20 members.
         self.packed = self.value.view(f"V{layout.dtype.itemsize}")
-        self._array_type = array_type
+        self._array_type: Any = array_type
+        self._is_contiguous = _is_contiguous(array_type)
+        self._address_of = _address_of(array_type)
+        self._may_be_read_only = issubclass(array_type, np.ndarray)
         self._subject = subject
         self._fields = {name: self.value[name] for name in layout.members}
         self.given: dict[str, Any] = {}
@@ -45,14 +48,16 @@ class Struct:
 
     def set(self, **members: Any) -> None:
         """Set members; see `relaxometer.device.Struct`."""
+        known_members = self.layout.members
         for name, given in members.items():
-            member = self.layout.members.get(name)
+            member = known_members.get(name)
             if member is None:
-                known = ", ".join(self.layout.members)
+                known = ", ".join(known_members)
                 raise TypeError(f"{self._subject}: unknown member {name!r}; there are: {known}")
             field = self._fields[name]
             if member.count is None:
-                self._store(member, field, given, name)
+                if not self._store_usual(member, field, given):
+                    self._store(member, field, given, name)
             elif isinstance(given, Sequence | np.ndarray) and len(given) == member.count:
                 for k, item in enumerate(given):
                     self._store(member, field[k : k + 1].reshape(()), item, f"{name}[{k}]")
@@ -67,6 +72,21 @@ class Struct:
             raise TypeError(f"{self._subject}: missing members: {missing}")
         for nested in self._nested.values():
             nested.check_complete()
+
+    def _store_usual(self, member: Parameter, field: np.ndarray[Any, Any], given: Any) -> bool:
+        """Write an array or NumPy scalar of exactly the type wanted, quickly; return whether it was one."""
+        if type(given) is self._array_type:
+            dtype = member.dtype
+            if not member.is_pointer or not (dtype is None or given.dtype is dtype):
+                return False
+            if not self._is_contiguous(given) or (self._may_be_read_only and _read_only(member, given)):
+                return False
+            field[...] = self._address_of(given)
+            return True
+        if member.is_pointer or member.dtype is None or type(given) is not member.dtype.type:
+            return False
+        field[...] = given
+        return True
 
     def _store(self, member: Parameter, field: np.ndarray[Any, Any], given: Any, path: str) -> None:
         """Check one value and write it to its place."""
@@ -83,7 +103,7 @@ class Struct:
         if misfit is not None:
             self._refuse(member, path, misfit)
         if member.is_pointer:
-            given = 0 if given is None else _address_of(self._array_type)(given)
+            given = 0 if given is None else self._address_of(given)
         field[...] = given
 
     def _refuse(self, member: Parameter, path: str, given: str, count: str = "") -> NoReturn:

@@ -288,7 +288,14 @@ def _layout(
             return None
         members[member.name] = member
         fields.append((member.name, member.passed, () if member.count is None else (member.count,)))
-    return Layout(name, members, np.dtype(fields, align=True)) if fields else None
+    if not fields:
+        return None
+    layout = Layout(name, members, np.dtype(fields, align=True))
+    return _LAYOUTS.setdefault(repr(layout), layout)
+
+
+_LAYOUTS: dict[str, Layout] = {}
+"""Equal layouts of several files as one object, since comparing two takes longer than a launch."""
 
 
 def _member_declarations(code: str) -> list[str]:

@@ -63,17 +63,29 @@ def parts_for(n_vertices: int, blocks: int) -> int:
     return max(1, min(blocks, n_vertices // MIN_VERTICES))
 
 
-def graph_members(graph: ResidentGraph) -> dict[str, Any]:
-    """Return the members of the struct ``Graph`` in ``_tight_arcs.cuh``."""
+def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None) -> dict[str, Any]:
+    """Return the members of the struct ``Graph`` in ``_tight_arcs.cuh``.
+
+    `zero_arcs` gives the arcs of weight zero, if they have been found already: their number, and their tails
+    and heads, device array of shape (count, 2), uint32, or None.
+    """
     n, offsets, targets, weights = graph.csr
-    host = graph.host
-    zero = np.flatnonzero(host.weights == 0)
-    zero_arcs = np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32)
+    count, ends = _zero_arcs(graph) if zero_arcs is None else zero_arcs
     return {
         "n": n,
         "offsets": offsets,
         "targets": targets,
         "weights": weights,
-        "zero_arcs": graph.device.asarray(zero_arcs) if len(zero) else None,
-        "n_zero_arcs": np.uint32(len(zero)),
+        "zero_arcs": ends,
+        "n_zero_arcs": np.uint32(count),
     }
+
+
+def _zero_arcs(graph: ResidentGraph) -> tuple[int, Any]:
+    """Find the arcs of weight zero on the host."""
+    host = graph.host
+    zero = np.flatnonzero(host.weights == 0)
+    if not len(zero):
+        return 0, None
+    ends = np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32)
+    return len(zero), graph.device.asarray(ends)

@@ -73,6 +73,7 @@ LOOKS = {
     "adaptive-persistent": Look("#6BAF2E", DASHDOT, "D", "top"),
     "near-far": Look("#E69F00", SOLID, "^"),
     "tiled": Look("#CC79A7", SOLID, "h"),
+    "tiled-bisection": Look("#8E5A9B", DASHDOT, "h", "left"),
     "tiled-delta-4": Look("#A0457F", DASHED, "h", "top"),
     "tiled-delta-32": Look("#E3A7C8", DOTTED, "h", "bottom"),
     "phast": Look("#7F3C8D", SOLID, "*"),

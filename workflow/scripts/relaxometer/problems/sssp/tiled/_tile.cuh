@@ -7,14 +7,19 @@
 const u32 QUEUE = 2048;          // entries per phase
 const u32 REMOTE = 0x80000000u;  // marks the head of an arc into another tile; the rest is its mail slot
 
-// A map cut into tiles; see _tiles.py and _packed_arcs.py. Vertices are numbered tile by tile.
+// A map cut into tiles; see _device_tiles.py and _packed_arcs.py. Vertices are numbered tile by tile.
 struct Tiling {
-    const u32* begins;       // the first vertex of each tile
-    const u32* mail_begins;  // the first mail slot of each tile
-    const u32* order;        // the graph's number of each vertex
-    const uint2* rows;
-    const uint2* first;
-    const uint2* arcs;
+    u32* begins;       // the first vertex of each tile
+    u32* mail_begins;  // the first mail slot of each tile
+    u32* borders;      // the number of its mail slots
+    u32* order;        // the graph's number of each vertex
+    u32* place;        // the new number of each of the graph's vertices
+    uint2* rows;
+    uint2* first;
+    uint2* arcs;
+};
+
+struct Settings {
     u32 capacity;        // vertices per tile that shared memory holds
     u32 arcs_in_shared;  // whether it also holds their first arcs
     u32 delta;
@@ -92,17 +97,17 @@ struct Tile {
     uint2* first_shared;  // a copy of `first`, if `arcs_in_shared`
     bool arcs_in_shared;
 
-    __device__ Tile(const Tiling& tiling, u32* memory)
+    __device__ Tile(const Tiling& tiling, const Settings& settings, u32* memory)
         : begin(read_only(&tiling.begins[blockIdx.x])),
           size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
           mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
-          border(read_only(&tiling.mail_begins[blockIdx.x + 1]) - mail_begin),
+          border(read_only(&tiling.borders[blockIdx.x])),
           rows(tiling.rows + begin),
           first(tiling.first + FIRST * static_cast<size_t>(begin)),
           distance(memory),
-          expanded_at(memory + tiling.capacity),
-          first_shared(reinterpret_cast<uint2*>(memory + 2 * tiling.capacity)),
-          arcs_in_shared(tiling.arcs_in_shared != 0)
+          expanded_at(memory + settings.capacity),
+          first_shared(reinterpret_cast<uint2*>(memory + 2 * settings.capacity)),
+          arcs_in_shared(settings.arcs_in_shared != 0)
     {
     }
 

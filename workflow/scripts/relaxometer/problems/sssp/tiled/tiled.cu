@@ -2,7 +2,7 @@
 //
 // A search on a road map changes few distances at a time, so its time is the latency of the longest chain of
 // relaxations. Here relaxations stay on a multiprocessor: the vertices are cut into one tile per block (see
-// _tiles.py), and a tile's distances stay in shared memory for the whole search.
+// _tiles.py and _prepare_tiles.cu), and a tile's distances stay in shared memory for the whole search.
 //
 //   - Within its tile, a block searches by near and far vertices (Davidson, Baxter, Garland and Owens,
 //     "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths", IPDPS 2014): it expands, phase
@@ -77,6 +77,7 @@ enum Raise { RAISED, HELD_BACK, NOTHING_WAITS };
 // A block's part of the search. Functions are for whole blocks, except those of the first group.
 struct Search {
     const Tiling& tiling;
+    const Settings& settings;
     const State& state;
     Tile tile;
     NearQueue near;
@@ -86,10 +87,12 @@ struct Search {
     u32 expanded = 0, relaxed = 0;  // by this thread
     u32 raises = 0, wakes = 0, holds = 0;
 
-    __device__ Search(const Tiling& tiling, const State& state, uint4* memory, Shared& shared)
+    __device__ Search(const Tiling& tiling, const Settings& settings, const State& state, uint4* memory,
+                      Shared& shared)
         : tiling(tiling),
+          settings(settings),
           state(state),
-          tile(tiling, reinterpret_cast<u32*>(reinterpret_cast<uint2*>(memory) + 2 * QUEUE)),
+          tile(tiling, settings, reinterpret_cast<u32*>(reinterpret_cast<uint2*>(memory) + 2 * QUEUE)),
           near{reinterpret_cast<uint2*>(memory), shared.counts, 0, 0},
           shared(shared),
           own_mail(state.mail + tile.mail_begin)
@@ -217,7 +220,7 @@ struct Search {
         }
         lower_for_block(&shared.least, least);
         u32 last = UNREACHED;
-        for (u32 i = threadIdx.x; tiling.leash != NO_LEASH && i < gridDim.x; i += blockDim.x) {
+        for (u32 i = threadIdx.x; settings.leash != NO_LEASH && i < gridDim.x; i += blockDim.x) {
             if (i != blockIdx.x) last = min(last, load_relaxed(&state.waiting[i]));
         }
         lower_for_block(&shared.last, last);
@@ -230,9 +233,9 @@ struct Search {
             store_relaxed(&state.waiting[blockIdx.x], least);
         }
         if (least == UNREACHED) return NOTHING_WAITS;
-        u32 limit = last + min(tiling.leash, UNREACHED - last);
+        u32 limit = last + min(settings.leash, UNREACHED - last);
         if (limit <= least) return HELD_BACK;
-        threshold = min(limit, least + min(tiling.delta, UNREACHED - least));
+        threshold = min(limit, least + min(settings.delta, UNREACHED - least));
         ++raises;
         for (u32 v = threadIdx.x; v < tile.size; v += blockDim.x) {
             if (tile.waits(v) && tile.distance[v] < threshold) near.push_now(v, tile.distance[v]);
@@ -332,18 +335,18 @@ __device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 s
     log->total_ns = total_ns;
 }
 
-// A cooperative launch with one block per tile. `source_place` is the source's number in the tiling.
+// A cooperative launch with one block per tile.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
-          const __grid_constant__ State state, u32 source, u32 source_place, u32* distance, u32* predecessor,
-          TileLog* logs)
+          const __grid_constant__ Settings settings, const __grid_constant__ State state, u32 source,
+          u32* distance, u32* predecessor, TileLog* logs)
 {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     cg::grid_group grid = cg::this_grid();
     u64 start_ns = logs == nullptr ? 0 : nanoseconds();
-    Search search(tiling, state, memory, shared);
-    search.initialize(source_place);
+    Search search(tiling, settings, state, memory, shared);
+    search.initialize(read_only(&tiling.place[source]));
     grid.sync();
     u64 idle_ns = search.run(logs != nullptr);
     u64 end_ns = logs == nullptr ? 0 : nanoseconds();

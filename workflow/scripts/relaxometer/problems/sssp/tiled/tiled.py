@@ -13,12 +13,13 @@ from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
+from relaxometer.problems.sssp._packed_arcs import FIRST
+from relaxometer.problems.sssp.tiled._device_tiles import FEW_CROSS, Cutter, DeviceTiling, Facts
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel, Module, Struct
     from relaxometer.graphs.resident import ResidentGraph
-    from relaxometer.problems.sssp.tiled._tiles import Tiling
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
 BOARD = SOURCE.layout("Board")
@@ -50,10 +51,15 @@ LEASH = 1.5
 
 
 class Parameters(variants.Parameters):
-    """Number of tiles, and how far a tile runs ahead.
+    """Number of tiles and how they are cut, and how far a tile runs ahead.
 
     Parameters
     ----------
+    cut : "auto", "ranges", "grow" or "bisection"
+        How the vertices are cut into tiles. "ranges": equal ranges of ids. "grow": equal ranges of an order
+        that keeps neighbours close, grown from 512 seeds. "bisection": repeated halving on the host,
+        for the fewest arcs between tiles; takes as long as hundreds of searches. "auto": ranges if at most a
+        fifth of the arcs cross between them, else grow.
     delta : float or "auto"
         How far above the least waiting distance a tile raises its threshold, in mean weights. "auto": 20,
         divided by the square of the weights' coefficient of variation if that is above 1.
@@ -67,6 +73,7 @@ class Parameters(variants.Parameters):
         the emulation, which runs threads one after another.
     """
 
+    cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
     delta: PositiveFloat | Literal["auto"] = Field("auto")
     leash: PositiveFloat | Literal["none", "auto"] = Field("auto")
     tiles: PositiveInt | Literal["auto"] = Field("auto")
@@ -90,37 +97,62 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        from relaxometer.problems.sssp.tiled import _tiles  # loads Numba
-
         self._graph = graph
-        device, host = graph.device, graph.host
-        max_arcs = int(host.degrees.max())
-        if max_arcs > MAX_ARCS:
-            raise Skipped(f"made for maps; a vertex has {max_arcs} arcs, more than {MAX_ARCS}")
-        module = device.module(SOURCE.path, cooperative=True)
-        self._kernel = module.get_function("tiled")
+        device = graph.device
+        module, self._kernel = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
         if parameters.tiles == "auto":
             self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
         else:
             self._tiles = min(parameters.tiles, graph.n_vertices)
-        tiling = _tiles.cut(host, self._tiles)
-        self._place = tiling.place
-        self._threads = threads_per_block(device, 512 if tiling.largest <= SMALL else 1024)
-        if parameters.threads != "auto":
-            self._threads = parameters.threads
-        capacity = -(-tiling.largest // 4) * 4
-        self._allocate_shared(capacity)
-        self._delta, self._leash = self._widths(parameters)
-        self._board = device.xp.zeros(BOARD.size // 4, dtype=np.uint32)
-        self._structs = (
-            module.struct("Graph", **_maps.graph_members(graph)),
-            module.struct("Tiling", **self._members(tiling, capacity)),
-            module.struct("State", **self._state(int(tiling.mail_begins[-1]))),
-        )
+        self._threads_wanted = parameters.threads
+        self._allocate_shared(-(-graph.n_vertices // self._tiles))
+        cutter = Cutter(graph, self._tiles)
+        n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
+        # While the device is busy:
+        packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
+        state = module.struct("State", **self._state(n_slots))
+        settings = module.struct("Settings")
+        facts = cutter.facts()
+        if facts.max_degree > MAX_ARCS:
+            raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
+        if facts.zero_arcs > 0:
+            packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
+        tiling = self._cut(cutter, facts, parameters)
+        self._delta, self._leash = _widths(facts, parameters)
+        settings.set(**self._settings())
+        self._structs = packed, tiling, settings, state
 
-    def _allocate_shared(self, capacity: int) -> None:
-        """Set the shared memory of a block, with the first arcs of `capacity` vertices if they fit."""
+    def _most_crossing(self, parameters: Parameters) -> int:
+        """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
+        most = {"auto": int(FEW_CROSS * self._graph.n_arcs), "ranges": self._graph.n_arcs}
+        return most.get(parameters.cut, -1)
+
+    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> Struct:
+        """Cut the graph in the way wanted, unless the survey has, and return the struct ``Tiling``."""
+        if facts.crossing <= self._most_crossing(parameters):
+            self._way = "ranges"
+        elif parameters.cut == "bisection":
+            self._way = "bisection"
+            return self._bisect()
+        else:
+            self._way = "grow"
+            cutter.cut(cutter.grow_order())
+        return cutter.packed
+
+    def _bisect(self) -> Struct:
+        from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
+
+        tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
+        self._allocate_shared(tiling.largest)
+        return tiling.packed(_compiled(self._graph.device)[0])
+
+    def _allocate_shared(self, largest: int) -> None:
+        """Set threads and shared memory of a block, with the first arcs of its vertices if they fit."""
+        self._threads = threads_per_block(self._graph.device, 512 if largest <= SMALL else 1024)
+        if self._threads_wanted != "auto":
+            self._threads = self._threads_wanted
+        self._capacity = capacity = -(-largest // 4) * 4
         needed = QUEUE_BYTES + VERTEX_BYTES * capacity
         if needed > _maps.SHARED_BYTES:
             most = (_maps.SHARED_BYTES - QUEUE_BYTES) // VERTEX_BYTES * self._tiles
@@ -131,18 +163,10 @@ class Solver:
         if not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {capacity} vertices; fewer blocks run at once")
 
-    def _members(self, tiling: Tiling, capacity: int) -> dict[str, Any]:
-        """Return the members of the struct ``Tiling`` in ``_tile.cuh``."""
-        device = self._graph.device
-        packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
+    def _settings(self) -> dict[str, Any]:
+        """Return the members of the struct ``Settings`` in ``_tile.cuh``."""
         return {
-            "begins": device.asarray(tiling.begins),
-            "mail_begins": device.asarray(tiling.mail_begins),
-            "order": device.asarray(tiling.order),
-            "rows": packed.rows,
-            "first": packed.first(),
-            "arcs": packed.arcs,
-            "capacity": np.uint32(capacity),
+            "capacity": np.uint32(self._capacity),
             "arcs_in_shared": np.uint32(self._arcs_in_shared),
             "delta": np.uint32(self._delta),
             "leash": np.uint32(self._leash),
@@ -151,6 +175,7 @@ class Solver:
     def _state(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``."""
         xp = self._graph.device.xp
+        self._board = xp.empty(BOARD.size // 4, dtype=np.uint32)
         return {
             "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
             "board": self._board,
@@ -165,25 +190,12 @@ class Solver:
         blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
         return blocks >= self._tiles
 
-    def _widths(self, parameters: Parameters) -> tuple[int, int]:
-        """Return delta and leash in the graph's unit."""
-        if self._graph.n_arcs == 0:
-            return 1, NO_LEASH
-        weights = self._graph.host.weights
-        mean = max(float(weights.mean()), 1.0)
-        variation = float(weights.std()) / mean
-        delta, leash = parameters.delta, parameters.leash
-        if delta == "auto":
-            delta = AHEAD / max(1.0, variation**2)
-        if leash == "auto":
-            leash = LEASH * delta if variation > 1 else "none"
-        return _in_unit(delta * mean), NO_LEASH if leash == "none" else _in_unit(leash * mean)
-
     @property
     def resolved(self) -> dict[str, Any]:
         """Return tiles, delta and leash in the graph's unit, threads per block, and where the arcs are."""
         return {
             "tiles": self._tiles,
+            "cut": self._way,
             "delta": self._delta,
             "leash": "none" if self._leash == NO_LEASH else self._leash,
             "threads": self._threads,
@@ -198,8 +210,7 @@ class Solver:
         device, xp = self._graph.device, self._graph.device.xp
         distance, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        places = np.uint32(source), np.uint32(self._place[source])
-        arguments = (*self._structs, *places, distance, predecessor, log)
+        arguments = (*self._structs, np.uint32(source), distance, predecessor, log)
         self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         overflowed = bool(device.item(self._board, BOARD.offset("overflowed") // 4))
         if phases is not None:
@@ -208,6 +219,29 @@ class Solver:
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(relaxed), float(time_ms)))
         return Answer(distance, predecessor, None, overflowed)
+
+
+_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
+
+
+def _compiled(device: Device) -> tuple[Module, Kernel]:
+    """Return the module and its kernel for a device."""
+    if device not in _COMPILED:
+        module = device.module(SOURCE.path, cooperative=True)
+        _COMPILED[device] = module, module.get_function("tiled")
+    return _COMPILED[device]
+
+
+def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
+    """Return delta and leash in the graph's unit."""
+    mean = max(facts.mean, 1.0)
+    variation = facts.deviation / mean
+    delta, leash = parameters.delta, parameters.leash
+    if delta == "auto":
+        delta = AHEAD / max(1.0, variation**2)
+    if leash == "auto":
+        leash = LEASH * delta if variation > 1 else "none"
+    return _in_unit(delta * mean), NO_LEASH if leash == "none" else _in_unit(leash * mean)
 
 
 def _in_unit(length: float) -> int:

@@ -1,0 +1,254 @@
+"""Tiles cut on the device: the same as by NumPy, for any order; the grown order; facts about the arcs."""
+
+import numpy as np
+import pytest
+
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.sssp._packed_arcs import FIRST, MORE_ARCS, NO_ARC
+from relaxometer.problems.sssp.certify import SsspCertifier
+from relaxometer.problems.sssp.tiled import tiled
+from relaxometer.problems.sssp.tiled._device_tiles import FRONTIER, Cutter, Order
+from relaxometer.problems.sssp.tiled._tiles import REMOTE
+from relaxometer.problems.variants import Skipped
+from sample_graphs import sample_graphs, undirected
+
+GRAPHS = pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+
+
+def street_grid(rows, columns, seed=None):
+    """A street grid, with the ids shuffled by a seed if given."""
+    ids = np.arange(rows * columns)
+    if seed is not None:
+        ids = np.random.default_rng(seed).permutation(ids)
+    ids = ids.reshape(rows, columns)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    edges = np.concatenate([across, down])
+    return undirected("streets", ids.size, edges, np.arange(len(edges)) % 90 + 1)
+
+
+def tiles_of(n, n_tiles):
+    """The tile of each position: equal ranges, the first ones longer."""
+    return np.repeat(np.arange(n_tiles), [len(part) for part in np.array_split(np.arange(n), n_tiles)])
+
+
+def crossing_share(graph, position, n_tiles):
+    tile = tiles_of(graph.n_vertices, n_tiles)[position]
+    return (tile[graph.tails] != tile[graph.targets]).mean()
+
+
+def cut_by_numpy(graph, position, n_tiles):
+    """Order, place, begins, borders, and the arcs of each renumbered vertex, for an order of the vertices."""
+    tile = tiles_of(graph.n_vertices, n_tiles)[position]
+    crosses = tile[graph.tails] != tile[graph.targets]
+    inside = np.ones(graph.n_vertices, dtype=bool)
+    inside[graph.targets[crosses]] = False
+    order = np.lexsort((position, inside, tile))
+    place = np.argsort(order)
+    begins = np.searchsorted(tile[order], np.arange(n_tiles + 1))
+    heads = place[graph.targets]
+    heads = np.where(crosses, heads | REMOTE, heads - begins[tile[graph.targets]])
+    arcs = np.stack([heads, graph.weights], axis=1)
+    rows = [arcs[graph.offsets[v] : graph.offsets[v + 1]] for v in order]
+    return order, place, begins, np.bincount(tile[~inside], minlength=n_tiles), rows
+
+
+def check_cut(device, graph, tiling, position, n_tiles):
+    order, place, begins, borders, rows = cut_by_numpy(graph, position, n_tiles)
+    for name, expected in {"order": order, "place": place, "begins": begins, "borders": borders}.items():
+        np.testing.assert_array_equal(device.asnumpy(getattr(tiling, name)), expected, err_msg=name)
+    first, arcs = device.asnumpy(tiling.first), device.asnumpy(tiling.arcs)
+    for v, row in enumerate(rows):
+        begin, end = device.asnumpy(tiling.rows)[v].tolist()
+        assert (begin, end) == tuple(graph.offsets[order[v] : order[v] + 2])
+        expected = np.full((FIRST, 2), (NO_ARC, 0), dtype=np.int64)
+        expected[: len(row)] = row[:FIRST]
+        if len(row) > FIRST:
+            expected[FIRST - 1] = MORE_ARCS, 0
+            np.testing.assert_array_equal(arcs[begin + FIRST - 1 : end], row[FIRST - 1 :])
+        np.testing.assert_array_equal(first[v], expected)
+    assert tiling.largest == max(np.diff(begins))
+
+
+class TestCut:
+    """The kernel cuts as NumPy does."""
+
+    @GRAPHS
+    @pytest.mark.parametrize("n_tiles", [1, 2, 7, 64])
+    def test_ranges_of_ids(self, device, graph, n_tiles):
+        n_tiles = min(n_tiles, graph.n_vertices)
+        tiling = Cutter(ResidentGraph.upload(device, graph), n_tiles).cut()
+        check_cut(device, graph, tiling, np.arange(graph.n_vertices), n_tiles)
+
+    @GRAPHS
+    @pytest.mark.parametrize("n_tiles", [1, 3])
+    def test_ranges_of_any_order(self, device, graph, n_tiles):
+        n_tiles = min(n_tiles, graph.n_vertices)
+        vertices = np.random.default_rng(4).permutation(graph.n_vertices)
+        position = np.argsort(vertices)
+        order = Order(*(device.asarray(array.astype(np.uint32)) for array in (position, vertices)))
+        tiling = Cutter(ResidentGraph.upload(device, graph), n_tiles).cut(order)
+        check_cut(device, graph, tiling, position, n_tiles)
+
+    def test_a_survey_cuts_unless_more_arcs_cross(self, device):
+        graph = street_grid(30, 20)
+        crossing = Cutter(ResidentGraph.upload(device, graph), 4).facts().crossing
+        assert crossing > 0
+        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+        tiling = cutter.survey(crossing)
+        assert cutter.facts().crossing == crossing
+        check_cut(device, graph, tiling, np.arange(graph.n_vertices), 4)
+        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+        cutter._tiling.order.fill(7)
+        tiling = cutter.survey(crossing - 1)
+        assert cutter.facts().crossing == crossing
+        assert (device.asnumpy(tiling.order) == 7).all()
+
+    def test_a_second_cut_replaces_the_first(self, device):
+        graph = street_grid(30, 20)
+        cutter = Cutter(ResidentGraph.upload(device, graph), 4)
+        cutter.survey(graph.n_arcs)
+        vertices = np.random.default_rng(4).permutation(graph.n_vertices)
+        position = np.argsort(vertices)
+        order = Order(*(device.asarray(array.astype(np.uint32)) for array in (position, vertices)))
+        check_cut(device, graph, cutter.cut(order), position, 4)
+
+    def test_without_weights_arcs_carry_zero(self, device):
+        graph = sample_graphs()["grid"]
+        tiling = Cutter(ResidentGraph.upload(device, graph), 4, weighted=False).cut()
+        first = device.asnumpy(tiling.first)
+        assert not first[..., 1].any()
+        weighted = Cutter(ResidentGraph.upload(device, graph), 4).cut()
+        np.testing.assert_array_equal(first[..., 0], device.asnumpy(weighted.first)[..., 0])
+
+    def test_numbers_that_do_not_fit_are_refused(self, host_device):
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        object.__setattr__(resident, "host", _Huge())
+        with pytest.raises(Skipped, match="2147483648 vertices"):
+            Cutter(resident, 4)
+
+
+class _Huge:
+    n_vertices = 2**31
+    n_arcs = 1
+
+
+class TestFacts:
+    """One pass finds what the search's widths depend on."""
+
+    @GRAPHS
+    def test_they_are_those_of_numpy(self, device, graph):
+        n_tiles = min(5, graph.n_vertices)
+        facts = Cutter(ResidentGraph.upload(device, graph), n_tiles).facts()
+        weights = graph.weights if graph.n_arcs else np.zeros(1)
+        assert facts.max_degree == graph.degrees.max()
+        assert facts.zero_arcs == (graph.weights == 0).sum()
+        assert facts.mean == pytest.approx(weights.mean())
+        assert facts.deviation == pytest.approx(weights.std(), abs=1e-6 * weights.max())
+        share = crossing_share(graph, np.arange(graph.n_vertices), n_tiles) if graph.n_arcs else 0
+        assert facts.crossing == round(share * graph.n_arcs)
+
+    def test_sums_of_the_largest_weights_do_not_wrap(self, device):
+        n = 3000
+        heads = np.random.default_rng(2).integers(0, n, 4 * n)
+        graph = Graph.from_arcs("heavy", n, np.arange(4 * n) % n, heads, np.full(4 * n, 2**32 - 2))
+        facts = Cutter(ResidentGraph.upload(device, graph), 3).facts()
+        assert facts.mean == 2**32 - 2
+        assert facts.deviation < 1e-3 * facts.mean
+
+    @GRAPHS
+    def test_arcs_of_weight_zero_are_listed(self, device, graph):
+        cutter = Cutter(ResidentGraph.upload(device, graph), 1)
+        listed = cutter.zero_arcs(cutter.facts().zero_arcs)
+        zero = graph.weights == 0
+        expected = sorted(zip(graph.tails[zero].tolist(), graph.targets[zero].tolist(), strict=True))
+        assert sorted(map(tuple, [] if listed is None else device.asnumpy(listed).tolist())) == expected
+
+
+class TestGrownOrder:
+    """A permutation that keeps neighbours close, also where cells reach only a part."""
+
+    def grown(self, device, graph, n_tiles=1):
+        cutter = Cutter(ResidentGraph.upload(device, graph), n_tiles)
+        position, vertices = map(device.asnumpy, cutter.grow_order())
+        np.testing.assert_array_equal(np.sort(position), np.arange(graph.n_vertices))
+        np.testing.assert_array_equal(vertices[position], np.arange(graph.n_vertices))
+        return position
+
+    @GRAPHS
+    def test_it_is_a_permutation(self, device, graph):
+        self.grown(device, graph)
+
+    @pytest.mark.parametrize("shape", [(60, 60), (20, 180), (100, 103)])
+    def test_few_arcs_of_shuffled_streets_cross(self, device, shape):
+        graph = street_grid(*shape, seed=3)
+        assert crossing_share(graph, np.arange(graph.n_vertices), 9) > 0.8
+        # Nine squares of a grid of 60 x 60 have a fifteenth of the arcs between them.
+        assert crossing_share(graph, self.grown(device, graph), 9) < 0.15
+
+    def test_vertices_that_no_cell_reaches_come_last(self, device):
+        """Seeds are vertices 0, 16, 32 and so on; only vertex 0 has arcs, to the first half."""
+        n = 640
+        heads = np.arange(1, n // 2)
+        graph = Graph.from_arcs("fan", n, np.zeros(len(heads), dtype=int), heads, heads)
+        position = self.grown(device, graph)
+        seeds = np.arange(n) % 16 == 0
+        alone = (np.arange(n) >= n // 2) & ~seeds
+        assert position[alone].min() == n - alone.sum()
+
+    def test_a_frontier_that_overflows_drops_no_vertex(self, device):
+        """A tree of more leaves than a frontier holds, each with a child."""
+        leaves = FRONTIER + 700
+        n = 16 * (1 + 2 * leaves)
+        inner = np.stack([np.zeros(leaves, dtype=int), 16 * np.arange(1, leaves + 1) - 1], axis=1)
+        outer = np.stack([inner[:, 1], 16 * np.arange(leaves + 1, 2 * leaves + 1) - 1], axis=1)
+        edges = np.concatenate([inner, outer])
+        graph = undirected("wide", n, edges, np.ones(len(edges), dtype=int))
+        self.grown(device, graph)
+
+    def test_islands_stay_whole(self, device):
+        """Two shuffled grids of streets without a bridge; tiles as large as the first keep them apart."""
+        one, other = street_grid(40, 40, seed=5), street_grid(40, 40, seed=6)
+        n = one.n_vertices
+        graph = Graph.from_arcs(
+            "islands",
+            2 * n,
+            2 * np.concatenate([one.tails, other.tails]) + np.repeat([0, 1], [one.n_arcs, other.n_arcs]),
+            2 * np.concatenate([one.targets, other.targets]) + np.repeat([0, 1], [one.n_arcs, other.n_arcs]),
+            np.concatenate([one.weights, other.weights]),
+        )
+        assert crossing_share(graph, self.grown(device, graph), 2) == 0
+
+
+@GRAPHS
+@pytest.mark.parametrize("way", ["ranges", "grow", "bisection"])
+@pytest.mark.parametrize("n_tiles", [2, 8])
+def test_searches_on_every_cut_are_proven(device, graph, way, n_tiles):
+    resident = ResidentGraph.upload(device, graph)
+    solver = tiled.Solver(resident, tiled.Parameters(cut=way, tiles=n_tiles))
+    assert solver.resolved["cut"] == way
+    certifier = SsspCertifier(resident)
+    for source in {0, graph.n_vertices // 3, graph.n_vertices - 1}:
+        answer = solver.solve(source)
+        certificate = certifier.check(source, answer.distance, answer.predecessor)
+        assert certificate.holds, certificate.reason
+
+
+@pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])
+def test_the_order_of_the_ids_decides(device, seed, way):
+    resident = ResidentGraph.upload(device, street_grid(60, 40, seed))
+    assert tiled.Solver(resident, tiled.Parameters(tiles=4)).resolved["cut"] == way
+
+
+def test_preparation_leaves_the_host_graph_alone(device):
+    """Only the resident arrays are read, so that preparing costs no pass on the host."""
+    resident = ResidentGraph.upload(device, street_grid(30, 30))
+    object.__setattr__(resident, "host", _CountsOnly(resident.host))
+    for way in ("auto", "ranges", "grow"):
+        tiled.Solver(resident, tiled.Parameters(cut=way)).solve(7)
+
+
+class _CountsOnly:
+    def __init__(self, graph):
+        self.n_vertices, self.n_arcs = graph.n_vertices, graph.n_arcs

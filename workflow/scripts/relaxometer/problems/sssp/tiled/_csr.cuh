@@ -1,0 +1,12 @@
+// The graph's own arcs, for the kernels that prepare tiles.
+
+#pragma once
+
+#include "device/constants.cuh"
+
+struct Csr {
+    u32 n;
+    const i64* offsets;
+    const u32* targets;
+    const u32* weights;  // null where only the structure counts
+};

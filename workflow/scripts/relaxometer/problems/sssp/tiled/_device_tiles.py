@@ -1,0 +1,286 @@
+"""Cuts a graph into tiles on the device, in a fraction of the time of a search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel, Module, Struct
+    from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.sssp.tiled._tiles import Tiling
+
+CUT = read_source(Path(__file__).with_name("_prepare_tiles.cu"))
+GROW = read_source(Path(__file__).with_name("_grow_cells.cu"))
+
+CELLS, CELLS_PER_BLOCK, NEIGHBOURS, FRONTIER, LANDMARKS = (
+    GROW.constants[name] for name in ("CELLS", "CELLS_PER_BLOCK", "NEIGHBOURS", "FRONTIER", "LANDMARKS")
+)
+FACTS = CUT.layout("Facts")
+WARP = 32
+
+MIN_CELL = 16
+"""Mean number of vertices per cell, at least."""
+
+FEW_CROSS = 0.2
+"""Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one."""
+
+
+class Kernels:
+    """The kernels that cut graphs, compiled for a device."""
+
+    def __init__(self, device: Device) -> None:
+        self.threads = threads_per_block(device)
+        self._most = device.max_cooperative_blocks
+        self.cut = device.module(CUT.path, cooperative=True)
+        self.grow = device.module(GROW.path, cooperative=True)
+        self.list_zero_arcs, self.cut_tiles = map(self.cut.get_function, ("list_zero_arcs", "cut_tiles"))
+        self.grow_cells, self.order_cells, self.place_vertices = map(
+            self.grow.get_function, ("grow_cells", "order_cells", "place_vertices")
+        )
+
+    def blocks(self, kernel: Kernel, items: int, shared_bytes: int = 0) -> int:
+        """Return the number of blocks for a thread per item, at most those that run at once."""
+        most = self._most(kernel, self.threads, shared_bytes)
+        return max(1, min(most, -(-items // self.threads)))
+
+
+_KERNELS: dict[Any, Kernels] = {}
+
+
+def kernels_of(device: Device) -> Kernels:
+    """Return the kernels of a device, which even when compiled take milliseconds to load."""
+    if device not in _KERNELS:
+        _KERNELS[device] = Kernels(device)
+    return _KERNELS[device]
+
+
+class Order(NamedTuple):
+    """An order of the vertices: two device arrays of shape (n_vertices,), uint32, inverse to each other."""
+
+    position: Any
+    """The position of each vertex."""
+
+    vertices: Any
+    """The vertices in their order."""
+
+
+@dataclass(frozen=True)
+class DeviceTiling:
+    """A graph cut into tiles, in device memory, with the arcs as the kernels read them.
+
+    Vertices are numbered as in :class:`Tiling`: tile by tile, the border first. Mail slots ascend with them,
+    but there may be gaps between those of two tiles.
+
+    Parameters
+    ----------
+    order, place : device arrays of shape (n_vertices,), uint32
+        The graph's number of each renumbered vertex, and the inverse.
+    begins : device array of shape (n_tiles + 1,), uint32
+        The first vertex of each tile, by its new number.
+    mail_begins, borders : device arrays of shape (n_tiles,) or longer, uint32
+        The first mail slot of each tile, and its number of slots.
+    rows, first, arcs : device arrays
+        As in :class:`PackedArcs`; of the fourth and later arcs only those of vertices with more than four
+        need be in `arcs`.
+    n_slots : int
+        Mail slots, with the gaps.
+    largest : int
+        Vertices of the largest tile.
+    """
+
+    order: Any
+    place: Any
+    begins: Any
+    mail_begins: Any
+    borders: Any
+    rows: Any
+    first: Any
+    arcs: Any
+    n_slots: int
+    largest: int
+
+    def packed(self, module: Module) -> Struct:
+        """Return the struct ``Tiling`` in ``_tile.cuh``."""
+        names = ("begins", "mail_begins", "borders", "order", "place", "rows", "first", "arcs")
+        return module.struct("Tiling", **{name: getattr(self, name) for name in names})
+
+    @classmethod
+    def upload(cls, device: Device, tiling: Tiling) -> DeviceTiling:
+        """Copy a tiling that the host has cut."""
+        packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
+        return cls(
+            order=device.asarray(tiling.order),
+            place=device.asarray(tiling.place),
+            begins=device.asarray(tiling.begins),
+            mail_begins=device.asarray(tiling.mail_begins),
+            borders=device.asarray(np.diff(tiling.mail_begins)),
+            rows=packed.rows,
+            first=packed.first(),
+            arcs=packed.arcs,
+            n_slots=int(tiling.mail_begins[-1]),
+            largest=tiling.largest,
+        )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one pass over the arcs finds.
+
+    Parameters
+    ----------
+    crossing : int
+        Arcs between two of the equal ranges of vertices as the graph numbers them.
+    zero_arcs : int
+        Arcs of weight zero.
+    max_degree : int
+    mean, deviation : float
+        Of the weights; 0 without arcs.
+    """
+
+    crossing: int
+    zero_arcs: int
+    max_degree: int
+    mean: float
+    deviation: float
+
+
+class Cutter:
+    """Cuts a resident graph into tiles of equal size, to one vertex.
+
+    Nothing waits for the device except `facts`. A cutter has memory for one tiling: a second cut overwrites
+    the first.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    n_tiles : int
+        At most one per vertex.
+    weighted : bool, default=True
+        Without, arcs have weight 0, and the facts count each as 1.
+
+    Raises
+    ------
+    Skipped
+        If the graph has 2**31 vertices or 2**32 arcs, or more.
+    """
+
+    def __init__(self, graph: ResidentGraph, n_tiles: int, *, weighted: bool = True) -> None:
+        n, m = graph.n_vertices, graph.n_arcs
+        if n >= 2**31 or m >= 2**32:
+            raise Skipped(f"{n} vertices, {m} arcs; the kernel numbers them with 31 and 32 bits")
+        self._graph, self._n, self._xp = graph, n, graph.device.xp
+        self._kernels = kernels_of(graph.device)
+        size, longer = divmod(n, n_tiles)
+        self.n_tiles, self.largest = n_tiles, size + (longer > 0)
+        self._csr: Struct = self._kernels.cut.struct(
+            "Csr",
+            n=np.uint32(n),
+            offsets=graph.offsets,
+            targets=graph.targets,
+            weights=graph.weights if weighted else None,
+        )
+        self._ranges: Struct = self._kernels.cut.struct(
+            "Ranges", n_tiles=np.uint32(n_tiles), size=np.uint32(size), longer=np.uint32(longer)
+        )
+        self._found: Any = None
+        self._border = self._xp.empty(n, dtype=np.uint8)
+        begins = self._empty(n_tiles + 1)
+        self._tiling = DeviceTiling(
+            begins=begins,
+            mail_begins=begins,
+            borders=self._empty(n_tiles),
+            order=self._empty(n),
+            place=self._empty(n),
+            rows=self._empty((n, 2)),
+            first=self._empty((n, FIRST, 2)),
+            arcs=self._empty((m, 2)),
+            n_slots=n,
+            largest=self.largest,
+        )
+        self.packed = self._tiling.packed(self._kernels.cut)
+
+    def _launch(
+        self, kernel: Kernel, items: int, *args: Any, shared_bytes: int = 0, threads: int | None = None
+    ) -> None:
+        blocks = self._kernels.blocks(kernel, items, shared_bytes)
+        kernel(blocks, threads or self._kernels.threads, args, shared_mem=shared_bytes)
+
+    def _launch_cut(self, order: Order | None, found: Any, most_crossing: int) -> None:
+        position, vertices = order or (None, None)
+        given = {"position": position, "vertices": vertices, "border": self._border}
+        most = np.int64(most_crossing)
+        kernel = self._kernels.cut_tiles
+        self._launch(kernel, self._n, self._csr, self._ranges, given, self.packed, found, most)
+
+    def survey(self, most_crossing: int = -1) -> DeviceTiling:
+        """Start the survey, and cut the ids' order into equal ranges unless more arcs cross; do not wait.
+
+        Returns
+        -------
+        DeviceTiling
+            To be used only if `facts` says that at most `most_crossing` arcs cross.
+        """
+        self._found = self._xp.empty(FACTS.size // 8, dtype=np.uint64)
+        self._launch_cut(None, self._found, most_crossing)
+        return self._tiling
+
+    def facts(self) -> Facts:
+        """Wait for the survey, which is started if it has not been, and return what it found."""
+        if self._found is None:
+            self.survey()
+        words = self._graph.device.asnumpy(self._found)
+        crossing, zero_arcs, weights, max_degree, _ = words.tolist()
+        m = max(1, self._graph.n_arcs)
+        mean = weights / m
+        deviation = math.sqrt(max(0.0, float(words.view(np.float64)[-1]) / m - mean**2))
+        return Facts(crossing, zero_arcs, max_degree, mean, deviation)
+
+    def zero_arcs(self, count: int) -> Any:
+        """Return tail and head of the `count` arcs of weight zero, shape (count, 2), uint32; None if 0."""
+        if count == 0:
+            return None
+        arcs, counter = self._empty((count, 2)), self._xp.zeros(1, dtype=np.uint32)
+        self._launch(self._kernels.list_zero_arcs, self._n, self._csr, arcs, counter)
+        return arcs
+
+    def cut(self, order: Order | None = None) -> DeviceTiling:
+        """Cut an order into equal ranges, by default that of the ids, without waiting for it."""
+        self._launch_cut(order, None, 0)
+        return self._tiling
+
+    def grow_order(self) -> Order:
+        """Return an order that keeps neighbours close, without waiting for it; see ``_grow_cells.cu``."""
+        n, kernels = self._n, self._kernels
+        frontiers = 2 * 16 * FRONTIER
+        blocks = kernels.blocks(kernels.grow_cells, n, frontiers)
+        count = max(1, min(CELLS, CELLS_PER_BLOCK * blocks, n // MIN_CELL))
+        order = Order(self._empty(n), self._empty(n))
+        cells = kernels.grow.struct(
+            "Cells",
+            n=np.uint32(count),
+            of_vertex=self._empty(n),
+            rank=order.position,
+            vertices=order.vertices,
+            sizes=self._empty(count + 1),
+            neighbours=self._empty(count * NEIGHBOURS),
+            begins=self._empty(count + 1),
+        )
+        self._launch(kernels.grow_cells, n, self._csr, cells, shared_bytes=frontiers)
+        words = (NEIGHBOURS + LANDMARKS) * count + (1 << (count - 1).bit_length())
+        threads = min(kernels.threads, -(-count // WARP) * WARP)
+        self._launch(kernels.order_cells, 1, cells, shared_bytes=4 * words, threads=threads)
+        self._launch(kernels.place_vertices, n, np.uint32(n), cells)
+        return order
+
+    def _empty(self, shape: int | tuple[int, ...]) -> Any:
+        return self._xp.empty(shape, dtype=np.uint32)
