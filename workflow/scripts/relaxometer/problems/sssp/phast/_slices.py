@@ -109,7 +109,7 @@ def _place(table: Words) -> int:
     return WARP * int(begins[-1])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
     """Cut the rows of each group into slices of about `ahead` arcs per lane; leave out empty slices."""
     table = np.zeros((len(degrees), 2), dtype=np.uint32)
@@ -137,7 +137,7 @@ def _cut_rows(degrees: Any, first: Any, groups: Any, ahead: int) -> Any:
     return table[:size].copy(), bounds
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_rows(
     table: Any, offsets: Any, arcs: Any, first: Any, groups: Any, bounds: Any, n_places: int
 ) -> Any:
@@ -158,7 +158,7 @@ def _fill_rows(
     return placed
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _cut_chains(members: Any, length: Any, group: Any, n_groups: int) -> Any:
     """Cut chains into slices as long as their longest chain, which comes first.
 
@@ -182,7 +182,7 @@ def _cut_chains(members: Any, length: Any, group: Any, n_groups: int) -> Any:
     return table[:size].copy(), np.cumsum(per_group), lanes
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_chains(
     table: Any,
     lanes: Any,
