@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.problems.sssp.phast import _cch, _cuts, _fill, _hierarchy, _metis_worker, _order
+from relaxometer.problems.sssp.phast._slices import stable_order
 
 
 def adjacency(n, edges):
@@ -128,7 +129,7 @@ def separates(offsets, adjacent, labels):
 def test_a_bad_cut_becomes_the_best_separator():
     offsets, adjacent = dumbbell()
     n = len(offsets) - 1
-    side = (np.arange(n) >= n // 2 + 20).astype(np.int32)  # a cut through the second grid
+    side = (np.arange(n) >= n // 2 + 40).astype(np.int32)  # a cut through the second grid
     labels = _cuts.improve(offsets.astype(np.int32), adjacent, side)
     assert separates(offsets, adjacent, labels)
     assert (labels == _cuts.SEPARATOR).sum() > 3  # beyond the corridor
@@ -202,3 +203,9 @@ def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):
     np.testing.assert_array_equal(again.order, first.order)
     with pytest.raises(TypeError):
         _hierarchy.build(road_like(RoadParameters(rows=20, columns=21), seed=6), 3, 16.0, keep_order=True)
+
+
+@pytest.mark.parametrize(("n", "largest"), [(0, 1), (1, 1), (500, 3), (500, 10**6)])
+def test_keys_are_sorted_stably(n, largest):
+    keys = np.random.default_rng(n).integers(0, largest, n)
+    assert np.array_equal(stable_order(keys), np.argsort(keys, kind="stable"))

@@ -22,7 +22,7 @@ from numba import njit
 
 Small = npt.NDArray[np.int32]
 
-CORRIDOR = 0.05
+CORRIDOR = 0.08
 """Vertices of the corridor on each side of the cut, as a fraction of the graph."""
 
 SEPARATOR = 2

@@ -27,6 +27,7 @@ from relaxometer.problems.sssp.phast._slices import (
     alternate,
     slice_chains,
     slice_rows,
+    stable_order,
 )
 from relaxometer.problems.variants import Skipped
 
@@ -93,8 +94,6 @@ def build(graph: Graph, n_tasks: int, fill: float, keep_order: bool = False) -> 
     task = _tasks(parent, np.diff(cch.offsets), n_tasks)
     chain, place = _cut_into_chains(task, parent, CHAIN)
     level, inside_degree, depth = _find_levels(cch.offsets, up, task, parent, chain)
-    by_position = np.lexsort((-inside_degree, level, task))
-    position = inverse(by_position)
     begins = _bounds(task, n_tasks + 1)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
@@ -102,9 +101,12 @@ def build(graph: Graph, n_tasks: int, fill: float, keep_order: bool = False) -> 
     np.maximum.at(n_levels, task, level + 1)
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
     group = task_levels[:-1][task] + level
+    n_groups = int(task_levels[-1])
+    by_degree = stable_order(inside_degree.max(initial=0) - inside_degree)
+    by_position = by_degree[stable_order(group[by_degree])]
+    position = inverse(by_position)
     row = position - begins[task]
     depths = depth[by_position]
-    n_groups = int(task_levels[-1])
     levels = _bounds(group, n_groups)
     with ThreadPoolExecutor() as pool:  # compiled functions release Python's lock
         chains = pool.submit(slice_chains, cch.offsets, up, cch.downward, chain, place, row, group, n_groups)

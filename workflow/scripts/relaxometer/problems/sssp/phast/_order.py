@@ -21,6 +21,7 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -55,10 +56,10 @@ MIN_PART = 16384
 PARTS = 24
 """Do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike."""
 
-TRIES = 8
-"""Bisections of the whole graph; smaller parts get fewer, in proportion."""
+TRIES = 2
+"""Bisections of the whole graph; smaller parts get fewer, in proportion, but one at least."""
 
-SEPARATORS = 3
+SEPARATORS = 2
 """Separators that METIS tries for each of its own dissections."""
 
 
@@ -135,8 +136,10 @@ class _Metis:
         self._pool = ThreadPoolExecutor(cores)
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
         command = [sys.executable, "-P", _metis_worker.__file__]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # NumPy would start threads in each
         self._processes = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(cores)
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            for _ in range(cores)
         ]
         for process in self._processes:
             self._idle.put(process)
