@@ -11,15 +11,17 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pymetis
 import scipy.sparse as sp
 from numba import njit
 
 from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.problems.sssp.phast._fill import add_shortcuts, arrange
+from relaxometer.problems.sssp.phast._order import dissect, kept
 from relaxometer.problems.sssp.phast._slices import MAX_ROW
 from relaxometer.problems.variants import Skipped
 
@@ -56,7 +58,7 @@ class Contraction:
     parent: Ints
 
 
-def contract(graph: Graph, fill: float) -> Contraction:
+def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
     """Order and contract a graph, and find the weights of all arcs.
 
     Raises
@@ -65,7 +67,7 @@ def contract(graph: Graph, fill: float) -> Contraction:
         If the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a slice
         can hold.
     """
-    order, offsets, up = _preprocess(graph, fill)
+    order, offsets, up = _preprocess(graph, fill, keep_order)
     upward, downward = _customize(graph, order, offsets, up)
     parent = np.full(len(order), -1, dtype=np.int64)
     has_parent = np.diff(offsets) > 0
@@ -80,12 +82,13 @@ def inverse(permutation: Ints) -> Ints:
     return inverted
 
 
-def _preprocess(graph: Graph, fill: float) -> tuple[Ints, Ints, Ints]:
+def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints]:
     """Return order, offsets and upper neighbours; weights play no part."""
     offsets, adjacent = _undirected(graph)
-    order = _dissect(offsets, adjacent)
+    make = partial(_dissect, offsets, adjacent)
+    order = kept(offsets, adjacent, make) if keep_order else make()
     limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
-    up_offsets, up = _add_shortcuts(offsets, adjacent, inverse(order), order, limit)
+    up_offsets, up = add_shortcuts(offsets, adjacent, order, limit)
     if len(up) > limit:
         raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
     longest = int(np.diff(up_offsets).max())
@@ -103,69 +106,38 @@ def _customize(graph: Graph, order: Ints, offsets: Ints, up: Ints) -> tuple[Word
     return upward, downward
 
 
-def _undirected(graph: Graph) -> tuple[Ints, Ints]:
+def _undirected(graph: Graph) -> tuple[Ints, npt.NDArray[Any]]:
     """Return offsets and neighbours of the graph without directions, loops and parallel edges."""
+    if _is_undirected(graph.offsets, graph.targets):
+        return np.array(graph.offsets), graph.targets.astype(np.int32)
     shape = (graph.n_vertices, graph.n_vertices)
     is_loop = graph.tails == graph.targets
     # "Or" merges parallel arcs: a sum of bytes would wrap to 0 for 256 of them.
     ones = np.ones(graph.n_arcs, dtype=np.bool_)[~is_loop]
     matrix = sp.csr_matrix((ones, (graph.tails[~is_loop], graph.targets[~is_loop])), shape=shape)
     matrix = (matrix + matrix.T).tocsr()
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-
-
-def _dissect(offsets: Ints, adjacent: Ints) -> Ints:
-    """Order the vertices by nested dissection: a separator comes after both sides.
-
-    METIS (Karypis and Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs",
-    1998) gives the same order in every run.
-    """
-    if len(adjacent) == 0:
-        return np.arange(len(offsets) - 1)
-    order, _ = pymetis.nested_dissection(pymetis.CSRAdjacency(offsets, adjacent))
-    return np.asarray(order, dtype=np.int64)
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
 
 
 @njit(cache=True)
-def _add_shortcuts(offsets: Any, adjacent: Any, rank: Any, order: Any, limit: int) -> Any:
-    """Return offsets and heads, by rank and sorted, of the arcs to vertices of higher rank.
+def _is_undirected(offsets: Any, targets: Any) -> bool:
+    """Return whether there are no loops and no parallel arcs, and every arc has a reverse arc."""
+    # Where rows ascend, the tails of each head ascend as the targets in the head's own row do.
+    cursors = offsets[:-1].copy()
+    for tail in range(len(cursors)):
+        for i in range(offsets[tail], offsets[tail + 1]):
+            head = targets[i]
+            back = cursors[head]
+            ascends = i == offsets[tail] or targets[i - 1] < head
+            if not ascends or head == tail or back == offsets[head + 1] or targets[back] != tail:
+                return False
+            cursors[head] += 1
+    return True
 
-    A vertex inherits the arcs of its children in the elimination tree. Stops after more than `limit` arcs.
-    """
-    n = len(order)
-    up_offsets = np.zeros(n + 1, dtype=np.int64)
-    up = np.empty(limit + n, dtype=np.int64)  # one vertex adds at most n to `limit`
-    seen_by = np.full(n, -1, dtype=np.int64)
-    child, sibling = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    size = 0
-    for r in range(n):
-        begin = size
-        seen_by[r] = r
-        for i in range(offsets[order[r]], offsets[order[r] + 1]):
-            t = rank[adjacent[i]]
-            if t > r and seen_by[t] != r:
-                seen_by[t] = r
-                up[size] = t
-                size += 1
-        c = child[r]
-        while c >= 0:
-            for i in range(up_offsets[c], up_offsets[c + 1]):
-                t = up[i]
-                if seen_by[t] != r:
-                    seen_by[t] = r
-                    up[size] = t
-                    size += 1
-            c = sibling[c]
-        if size > limit:
-            up_offsets[r + 1 :] = size
-            return up_offsets, up[:size]
-        up_offsets[r + 1] = size
-        if size > begin:
-            up[begin:size].sort()
-            parent = up[begin]
-            sibling[r] = child[parent]
-            child[parent] = r
-    return up_offsets, up[:size].copy()
+
+def _dissect(offsets: Ints, adjacent: npt.NDArray[Any]) -> Ints:
+    """Order the vertices by nested dissection, so that subtrees of the elimination tree are contiguous."""
+    return arrange(offsets, adjacent, dissect(offsets, adjacent))
 
 
 @njit(cache=True)

@@ -9,7 +9,9 @@ blocks.)
 from __future__ import annotations
 
 import heapq
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from relaxometer.problems.sssp.phast._slices import (
     alternate,
     slice_chains,
     slice_rows,
+    stable_order,
 )
 from relaxometer.problems.variants import Skipped
 
@@ -33,6 +36,9 @@ Words = npt.NDArray[np.uint32]
 
 SUBTREES_PER_TASK = 4
 """Average number; more of them balance the tasks better."""
+
+ALL, INSIDE, OUTSIDE = range(3)
+"""Arcs to gather: all, those between chains of a task, those to other tasks."""
 
 
 @dataclass(frozen=True)
@@ -73,21 +79,21 @@ class Hierarchy:
     jumps: Words
 
 
-def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
+def build(graph: Graph, n_tasks: int, fill: float, keep_order: bool = False) -> Hierarchy:
     """Contract a graph to at most `fill` arcs per edge, and cut the hierarchy into a top and `n_tasks` tasks.
+
+    With `keep_order`, the order of contraction is kept in the cache of compiled kernels, for any weights.
 
     Raises
     ------
     Skipped
         If the hierarchy would have more arcs, or a row or a task more than slices can hold.
     """
-    cch = contract(graph, fill)
+    cch = contract(graph, fill, keep_order)
     up, parent = cch.up, cch.parent
     task = _tasks(parent, np.diff(cch.offsets), n_tasks)
     chain, place = _cut_into_chains(task, parent, CHAIN)
     level, inside_degree, depth = _find_levels(cch.offsets, up, task, parent, chain)
-    by_position = np.lexsort((-inside_degree, level, task))
-    position = inverse(by_position)
     begins = _bounds(task, n_tasks + 1)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
@@ -95,27 +101,44 @@ def build(graph: Graph, n_tasks: int, fill: float) -> Hierarchy:
     np.maximum.at(n_levels, task, level + 1)
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
     group = task_levels[:-1][task] + level
-    row = position - begins[task]
-
-    tails = np.repeat(np.arange(len(task)), np.diff(cch.offsets))
-    same_task, across = task[up] == task[tails], chain[up] != chain[tails]
-    rows = by_position, cch.offsets
-    own_offsets, own_arcs = _gather(*rows, same_task & across, row[up], cch.downward)
-    top_offsets, top_arcs = _gather(*rows, ~same_task, row[up], cch.downward)
-    up_offsets, up_arcs = _gather(*rows, np.ones(len(up), dtype=np.bool_), depth[up], cch.upward)
     n_groups = int(task_levels[-1])
-    chains = slice_chains(cch.offsets, up, cch.downward, chain, place, row, group, n_groups)
-    return Hierarchy(
-        cch.order[by_position].astype(np.uint32),
-        begins.astype(np.uint32),
-        (2 * task_levels).astype(np.uint32),
-        alternate(slice_rows(own_offsets, own_arcs, begins, _bounds(group, n_groups)), chains),
-        slice_rows(top_offsets, top_arcs, begins, begins),
-        up_offsets.astype(np.uint32),
-        up_arcs,
-        depth[by_position].astype(np.uint32),
-        _jumps(cch, by_position, position, int(depth.max(initial=0))),
-    )
+    by_degree = stable_order(inside_degree.max(initial=0) - inside_degree)
+    by_position = by_degree[stable_order(group[by_degree])]
+    position = inverse(by_position)
+    row = position - begins[task]
+    depths = depth[by_position]
+    levels = _bounds(group, n_groups)
+    with ThreadPoolExecutor() as pool:  # compiled functions release Python's lock
+        chains = pool.submit(slice_chains, cch.offsets, up, cch.downward, chain, place, row, group, n_groups)
+        gather = partial(_gather, by_position, cch.offsets, up, task, chain)
+        own = pool.submit(_slice_own, gather, row, cch.downward, begins, levels)
+        top = pool.submit(_slice_top, gather, row, cch.downward, begins)
+        upward = pool.submit(gather, ALL, depth, cch.upward)
+        jumps = pool.submit(_jumps, cch, by_position, position, int(depth.max(initial=0)))
+        up_offsets, up_arcs = upward.result()
+        return Hierarchy(
+            cch.order[by_position].astype(np.uint32),
+            begins.astype(np.uint32),
+            (2 * task_levels).astype(np.uint32),
+            alternate(own.result(), chains.result()),
+            top.result(),
+            up_offsets.astype(np.uint32),
+            up_arcs,
+            depths.astype(np.uint32),
+            jumps.result(),
+        )
+
+
+def _slice_own(gather: Any, row: Ints, weights: Words, begins: Ints, levels: Ints) -> Slices:
+    """Return the slices of the arcs from levels above in the same task."""
+    offsets, kept = gather(INSIDE, row, weights)
+    return slice_rows(offsets, kept, begins, levels)
+
+
+def _slice_top(gather: Any, row: Ints, weights: Words, begins: Ints) -> Slices:
+    """Return the slices of the arcs from the top."""
+    offsets, kept = gather(OUTSIDE, row, weights)
+    return slice_rows(offsets, kept, begins, begins)
 
 
 def _bounds(group: Ints, n_groups: int) -> Ints:
@@ -207,17 +230,26 @@ def _find_levels(offsets: Any, up: Any, task: Any, parent: Any, chain: Any) -> A
     return level, inside, depth
 
 
-@njit(cache=True)
-def _gather(order: Any, offsets: Any, kept: Any, ends: Any, weights: Any) -> Any:
-    """Return the rows of kept arcs, as ends and weights, in the given order of the rows."""
+@njit(cache=True, nogil=True)
+def _gather(
+    order: Any, offsets: Any, up: Any, task: Any, chain: Any, kept: int, ends: Any, weights: Any
+) -> Any:
+    """Return the rows of kept arcs in the given order of the rows, as `ends` of their heads, and weights."""
     new_offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    arcs = np.empty((len(ends), 2), dtype=np.uint32)
+    arcs = np.empty((len(up), 2), dtype=np.uint32)
     size = 0
     for p in range(len(order)):
-        for i in range(offsets[order[p]], offsets[order[p] + 1]):
-            if kept[i]:
-                arcs[size, 0] = ends[i]
+        r = order[p]
+        for i in range(offsets[r], offsets[r + 1]):
+            head = up[i]
+            inside = task[head] == task[r]
+            if (
+                kept == ALL
+                or (kept == OUTSIDE and not inside)
+                or (kept == INSIDE and inside and chain[head] != chain[r])
+            ):
+                arcs[size, 0] = ends[head]
                 arcs[size, 1] = weights[i]
                 size += 1
         new_offsets[p + 1] = size
-    return new_offsets, arcs[:size].copy()
+    return new_offsets, arcs[:size]

@@ -44,10 +44,14 @@ class Parameters(variants.Parameters):
         vertices.
     fill : float
         Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
+    keep_order : bool
+        Keep the order of contraction in the cache of compiled kernels, and take it from there for the same
+        map with any weights. The preparation is then timed without it, except for the first time.
     """
 
     tasks: PositiveInt | Literal["auto"] = Field("auto")
     fill: PositiveFloat = 16.0
+    keep_order: bool = False
 
 
 class Solver:
@@ -89,7 +93,7 @@ class Solver:
         max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
         if n > max_vertices:
             raise Skipped(f"{n} vertices; shared memory holds at most {max_vertices}")
-        self._hierarchy = hierarchy = _hierarchy.build(host, tasks, parameters.fill)
+        self._hierarchy = hierarchy = _hierarchy.build(host, tasks, parameters.fill, parameters.keep_order)
         self._blocks = min(tasks, max_blocks)
         max_slices, max_rows = _largest_task(hierarchy)
         self._shared_bytes = _shared_bytes(hierarchy, max_slices, max_rows)

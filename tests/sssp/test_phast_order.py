@@ -1,0 +1,211 @@
+"""Orders of contraction: reduction, separators, parts in other processes, and the arcs that they give."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relaxometer.datasets.formats.generated import RoadParameters
+from relaxometer.datasets.generators.roads import road_like
+from relaxometer.problems.sssp.phast import _cch, _cuts, _fill, _hierarchy, _metis_worker, _order
+from relaxometer.problems.sssp.phast._slices import stable_order
+
+
+def adjacency(n, edges):
+    """Offsets and neighbours of the edges, given as pairs, without loops and repetitions."""
+    one, other = np.array([*edges, (0, 0)], dtype=np.int64).T
+    apart = one != other
+    ones = np.ones(apart.sum(), dtype=bool)
+    matrix = sp.csr_matrix((ones, (one[apart], other[apart])), shape=(n, n))
+    matrix = (matrix + matrix.T).tocsr()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(1, 24))
+    vertex = st.integers(0, n - 1)
+    return adjacency(n, draw(st.lists(st.tuples(vertex, vertex), max_size=50)))
+
+
+def dumbbell(side=12, bridges=3):
+    """Two grids joined by a few edges."""
+    number = np.arange(side * side).reshape(side, side)
+    grid = [*zip(number[:, :-1].ravel(), number[:, 1:].ravel(), strict=True)]
+    grid += zip(number[:-1].ravel(), number[1:].ravel(), strict=True)
+    second = [(a + side * side, b + side * side) for a, b in grid]
+    joints = [(4 * k, side * side + 4 * k) for k in range(bridges)]
+    return adjacency(2 * side * side, grid + second + joints)
+
+
+def contracted(offsets, adjacent, order):
+    """Higher neighbours of each rank after contraction, by sets."""
+    n = len(order)
+    rank = np.argsort(order)
+    above = [set() for _ in range(n)]
+    for v in range(n):
+        for u in adjacent[offsets[v] : offsets[v + 1]]:
+            above[min(rank[v], rank[u])].add(int(max(rank[v], rank[u])))
+    for r in range(n):
+        for low in above[r]:
+            above[low] |= {high for high in above[r] if high > low}
+    return [sorted(row) for row in above]
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.randoms(use_true_random=False))
+def test_shortcuts_are_those_of_contraction(graph, random):
+    offsets, adjacent = graph
+    order = list(range(len(offsets) - 1))
+    random.shuffle(order)
+    order = np.array(order, dtype=np.int64)
+    for one in (order, _fill.arrange(offsets, adjacent, order)):
+        begins, up = _fill.add_shortcuts(offsets, adjacent, one, 10_000)
+        rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(order))]
+        assert rows == contracted(offsets, adjacent, one)
+
+
+def test_subtrees_are_contracted_in_pieces_and_then_what_lies_above():
+    graph = road_like(RoadParameters(rows=40, columns=40), seed=2)
+    offsets, adjacent = _cch._undirected(graph)
+    order = _cch._dissect(offsets, adjacent)
+    parent = _fill._elimination_tree(offsets, adjacent, order)
+    pieces = _fill._subtree_ends(parent, len(order) // _fill.SUBTREES)
+    assert len(pieces) > 20
+    assert np.diff(pieces).sum() > 0.5 * len(order)
+    begins, up = _fill.add_shortcuts(offsets, adjacent, order, 10**6)
+    rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(order))]
+    assert rows == contracted(offsets, adjacent, order)
+
+
+@pytest.mark.parametrize("limit", [10, 2000, 5000])
+def test_contraction_stops_after_the_limit(limit):
+    graph = road_like(RoadParameters(rows=40, columns=40), seed=2)
+    offsets, adjacent = _cch._undirected(graph)
+    _, up = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent), limit)
+    assert len(up) > limit
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_reduction_leaves_vertices_of_three_neighbours(graph):
+    offsets, adjacent = graph
+    first, core, core_offsets, core_adjacent = _order._reduce(offsets, adjacent.copy())
+    assert sorted([*first.tolist(), *core.tolist()]) == list(range(len(offsets) - 1))
+    assert (np.diff(core_offsets) >= 3).all()
+    order = np.concatenate([first, core]).astype(np.int64)
+    rows = contracted(offsets, adjacent, order)
+    assert all(len(row) <= 2 for row in rows[: len(first)])
+    # What is left is joined by edges and by paths through contracted vertices.
+    joined = {
+        (a, b)
+        for k in range(len(core))
+        for a, b in [(k, c) for c in core_adjacent[core_offsets[k] : core_offsets[k + 1]]]
+    }
+    below = [[h - len(first) for h in row] for row in plain_rows(offsets, adjacent, order, len(first))]
+    assert joined == {pair for k, row in enumerate(below) for h in row for pair in ((k, h), (h, k))}
+
+
+def plain_rows(offsets, adjacent, order, n_first):
+    """Higher neighbours of the ranks from `n_first` on, after contraction of those below only."""
+    n = len(order)
+    rank = np.argsort(order)
+    above = [set() for _ in range(n)]
+    for v in range(n):
+        for u in adjacent[offsets[v] : offsets[v + 1]]:
+            above[min(rank[v], rank[u])].add(int(max(rank[v], rank[u])))
+    for r in range(n_first):
+        for low in above[r]:
+            above[low] |= {high for high in above[r] if high > low}
+    return [sorted(row) for row in above[n_first:]]
+
+
+def separates(offsets, adjacent, labels):
+    tails = np.repeat(labels, np.diff(offsets))
+    return not ((tails == 0) & (labels[adjacent] == 1)).any()
+
+
+def test_a_bad_cut_becomes_the_best_separator():
+    offsets, adjacent = dumbbell()
+    n = len(offsets) - 1
+    side = (np.arange(n) >= n // 2 + 40).astype(np.int32)  # a cut through the second grid
+    labels = _cuts.improve(offsets.astype(np.int32), adjacent, side)
+    assert separates(offsets, adjacent, labels)
+    assert (labels == _cuts.SEPARATOR).sum() > 3  # beyond the corridor
+    labels = _cuts.improve(offsets.astype(np.int32), adjacent, labels_of(offsets, 12 * 12 + 5))
+    assert separates(offsets, adjacent, labels)
+    assert (labels == _cuts.SEPARATOR).sum() == 3
+
+
+def labels_of(offsets, first_of_other):
+    return (np.arange(len(offsets) - 1) >= first_of_other).astype(np.int32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.data())
+def test_separators_separate_and_are_no_larger_than_the_cut(graph, data):
+    offsets, adjacent = graph
+    n = len(offsets) - 1
+    side = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), dtype=np.int32)
+    labels = _cuts.improve(offsets.astype(np.int32), adjacent, side)
+    assert separates(offsets, adjacent, labels)
+    tails = np.repeat(np.arange(n), np.diff(offsets))
+    cut = tails[side[tails] < side[adjacent]]
+    assert (labels == _cuts.SEPARATOR).sum() <= len(np.unique(cut))
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(_order, "MIN_CUT", 100)
+    monkeypatch.setattr(_order, "MIN_PART", 60)
+
+
+def test_the_order_does_not_depend_on_the_number_of_processes(small_parts):
+    graph = road_like(RoadParameters(rows=50, columns=60), seed=4)
+    offsets, adjacent = _cch._undirected(graph)
+    orders = [_order.dissect(offsets, adjacent, cores) for cores in (1, 3)]
+    np.testing.assert_array_equal(*orders)
+    np.testing.assert_array_equal(np.sort(orders[0]), np.arange(graph.n_vertices))
+
+
+def test_parts_give_about_as_many_arcs_as_metis_alone(small_parts, monkeypatch):
+    graph = road_like(RoadParameters(rows=60, columns=60), seed=5)
+    offsets, adjacent = _cch._undirected(graph)
+    by_parts = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent), 10**6)[1]
+    alone = _metis_worker.dissect(offsets.astype(np.int32), adjacent, 0, 1).astype(np.int64)
+    assert len(by_parts) < 1.05 * len(_fill.add_shortcuts(offsets, adjacent, alone, 10**6)[1])
+
+
+def test_islands_and_isolated_vertices_are_ordered(small_parts):
+    offsets, adjacent = dumbbell(side=14, bridges=0)
+    offsets = np.concatenate([offsets, np.full(30, offsets[-1])])
+    order = _order.dissect(offsets, adjacent, 2)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
+
+
+def test_a_process_that_dies_is_an_error(small_parts, monkeypatch, tmp_path):
+    (tmp_path / "worker.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.setattr(_order._metis_worker, "__file__", str(tmp_path / "worker.py"))
+    offsets, adjacent = dumbbell(side=14)
+    with pytest.raises(RuntimeError, match="METIS ended with status 3"):
+        _order.dissect(offsets, adjacent, 2)
+
+
+def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):
+    monkeypatch.setenv("RELAXOMETER_CACHE", str(tmp_path))
+    graph = road_like(RoadParameters(rows=20, columns=20), seed=6)
+    first = _hierarchy.build(graph, 3, 16.0, keep_order=True)
+    monkeypatch.setattr(_cch, "dissect", None)
+    other = road_like(RoadParameters(rows=20, columns=20, weights={"distribution": "unit"}), seed=6)
+    np.testing.assert_array_equal(other.targets, graph.targets)
+    again = _hierarchy.build(other, 3, 16.0, keep_order=True)
+    np.testing.assert_array_equal(again.order, first.order)
+    with pytest.raises(TypeError):
+        _hierarchy.build(road_like(RoadParameters(rows=20, columns=21), seed=6), 3, 16.0, keep_order=True)
+
+
+@pytest.mark.parametrize(("n", "largest"), [(0, 1), (1, 1), (500, 3), (500, 10**6)])
+def test_keys_are_sorted_stably(n, largest):
+    keys = np.random.default_rng(n).integers(0, largest, n)
+    assert np.array_equal(stable_order(keys), np.argsort(keys, kind="stable"))
