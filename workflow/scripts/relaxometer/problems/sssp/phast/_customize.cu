@@ -1,0 +1,179 @@
+// New weights for a contraction hierarchy: those of all its arcs, and of their copies in the search's order.
+//
+// A vertex v and two of its higher neighbours u < w form a triangle. The arc between u and w is no longer
+// than the way around by v, once the arcs of v are final. These are final when all vertices below v in the
+// elimination tree are done, so the tree's levels follow one another, from the leaves to the roots:
+//
+//     for level: for v of the level: for u < w above v:   up(u, w)   = min(up(u, w),   down(v, u) + up(v, w))
+//                                                         down(u, w) = min(down(u, w), down(v, w) + up(v, u))
+//
+// Paper: Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21, 2016, section 8.3:
+// their basic customization, which enumerates lower triangles from each arc (u, w) or looks them up.
+// Deviations:
+//
+//   - One launch, with a grid barrier per level.
+//   - The triangles of an arc (v, u) lie together. The arcs (v, w) follow it in the row of v; the arcs (u, w)
+//     are listed, 4 bytes per triangle. So all reads but those of u's row are contiguous, and no lane
+//     searches.
+//   - Several vertices lower the same arc at once, so minima are atomic.
+
+#include <cooperative_groups.h>
+
+#include "device/clock.cuh"
+#include "device/constants.cuh"
+
+namespace cg = cooperative_groups;
+
+const u32 NO_WORD = 0xffffffffu;  // of an arc that no arc of the hierarchy stands for: a loop
+
+const u32 HAS_ZERO = 1;    // some weight is zero
+const u32 IS_NOT_ONE = 2;  // some weight is UNREACHED
+
+// Everything that does not depend on weights; see _customize.py. An arc's two lengths, upward and downward,
+// are words 2 k and 2 k + 1 of `lengths`.
+struct Topology {
+    u32 n_graph_arcs;
+    u32 n_arcs;
+    u32 n_levels;
+    const u32* word_of;   // of each arc of the graph: the length that it bounds
+    const uint2* levels;  // the first fan, and the logarithm of the lanes per fan
+    const uint4* fans;    // arc (v, u); its first triangle; number of triangles
+    const u32* targets;   // the arc (u, w) of each triangle
+    const u32* up_place;  // of each arc: the words that hold its lengths in the search's order
+    const u32* down_place;
+    u32 n_inside;  // words of `inside`; further places are in `outside`
+};
+
+// The arrays of lengths that the search reads.
+struct Copies {
+    u32* inside;
+    u32* outside;
+    u32* up_arcs;
+};
+
+// A length beyond 32 bits becomes UNREACHED: no part of a path is longer than the path.
+__device__ __forceinline__ u32 sum(u32 first, u32 second)
+{
+    u32 length = first + second;
+    return length < first ? UNREACHED : length;
+}
+
+// Lowers the upward and the downward length of an arc.
+__device__ __forceinline__ void lower(u32* lengths, u32 arc, u32 upward, u32 downward)
+{
+    u32* words = lengths + 2 * static_cast<size_t>(arc);
+    u64 both = load_relaxed(reinterpret_cast<const u64*>(words));
+    if (upward < static_cast<u32>(both)) atomicMin(words, upward);
+    if (downward < static_cast<u32>(both >> 32)) atomicMin(words + 1, downward);
+}
+
+// Lowers the lengths of arcs to the weights of the graph's arcs. Sets bits of `facts`.
+__device__ __forceinline__ void take_weights(const Topology& topology, const u32* weights, u32* lengths,
+                                             u32* facts)
+{
+    u32 found = 0;
+    for (u32 i = thread_id(); i < topology.n_graph_arcs; i += thread_count()) {
+        u32 weight = read_only(&weights[i]), word = read_only(&topology.word_of[i]);
+        if (weight == 0) found |= HAS_ZERO;
+        if (weight == UNREACHED) found |= IS_NOT_ONE;
+        if (word != NO_WORD) atomicMin(&lengths[word], weight);
+    }
+    if (found & ~load_relaxed(facts)) atomicOr(facts, found);
+}
+
+// A level, and what the calling thread needs first of it. No length is among it, so it is loaded before the
+// barrier that ends the level below.
+struct Level {
+    u32 first_fan;
+    u32 end;
+    u32 log_lanes;
+    uint4 fan;
+    u32 target;
+};
+
+__device__ __forceinline__ uint4 fan_of(const Topology& topology, const Level& level, u64 lane)
+{
+    return read_only(&topology.fans[level.first_fan + (lane >> level.log_lanes)]);
+}
+
+__device__ __forceinline__ Level load_level(const Topology& topology, u32 number)
+{
+    Level level = {};
+    if (number == topology.n_levels) return level;
+    uint2 begin = read_only(&topology.levels[number]);
+    level.first_fan = begin.x;
+    level.end = read_only(&topology.levels[number + 1]).x;
+    level.log_lanes = begin.y;
+    u32 i = thread_id();
+    if ((i >> level.log_lanes) >= level.end - level.first_fan) return level;
+    level.fan = fan_of(topology, level, i);
+    u32 k = i & ((1u << level.log_lanes) - 1);
+    if (k < level.fan.z) level.target = read_only(&topology.targets[level.fan.y + k]);
+    return level;
+}
+
+// Lowers the lengths of all arcs (u, w) of the triangles of a level.
+__device__ __forceinline__ void follow_triangles(const Topology& topology, const Level& level, u32* lengths)
+{
+    const uint2* pairs = reinterpret_cast<const uint2*>(lengths);
+    u64 n_lanes = static_cast<u64>(level.end - level.first_fan) << level.log_lanes;
+    u32 stride = 1u << level.log_lanes;
+    for (u64 i = thread_id(); i < n_lanes; i += thread_count()) {
+        bool is_first = i == thread_id();
+        uint4 fan = is_first ? level.fan : fan_of(topology, level, i);
+        uint2 to_u = pairs[fan.x];
+        for (u32 k = i & (stride - 1); k < fan.z; k += stride) {
+            uint2 to_w = pairs[fan.x + 1 + k];
+            u32 target = is_first && k < stride ? level.target : read_only(&topology.targets[fan.y + k]);
+            lower(lengths, target, sum(to_u.y, to_w.x), sum(to_w.y, to_u.x));
+        }
+    }
+}
+
+// Writes all lengths to where the search reads them.
+__device__ __forceinline__ void copy_lengths(const Topology& topology, const u32* lengths,
+                                             const Copies& copies)
+{
+    const uint2* pairs = reinterpret_cast<const uint2*>(lengths);
+    for (u32 i = thread_id(); i < topology.n_arcs; i += thread_count()) {
+        uint2 both = pairs[i];
+        copies.up_arcs[read_only(&topology.up_place[i])] = both.x;
+        u32 place = read_only(&topology.down_place[i]);
+        u32* word =
+            place < topology.n_inside ? copies.inside + place : copies.outside + (place - topology.n_inside);
+        *word = both.y;
+    }
+}
+
+__device__ __forceinline__ void record(u64* log, u32 part)
+{
+    if (log != nullptr && thread_id() == 0) log[part] = nanoseconds();
+}
+
+// The whole customization; a cooperative launch. If a weight is UNREACHED, the copies stay as they are.
+// `facts` is zero before.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    customize(const __grid_constant__ Topology topology, const __grid_constant__ Copies copies,
+              const u32* __restrict__ weights, u32* lengths, u32* facts, u64* log)
+{
+    cg::grid_group grid = cg::this_grid();
+    record(log, 0);
+    for (u32 i = thread_id(); i < topology.n_arcs; i += thread_count()) {
+        reinterpret_cast<uint2*>(lengths)[i] = make_uint2(UNREACHED, UNREACHED);
+    }
+    grid.sync();
+    take_weights(topology, weights, lengths, facts);
+    grid.sync();
+    record(log, 1);
+    if (load_relaxed(facts) & IS_NOT_ONE) return;
+    Level level = load_level(topology, 0);
+    for (u32 k = 0; k < topology.n_levels; ++k) {
+        follow_triangles(topology, level, lengths);
+        level = load_level(topology, k + 1);
+        grid.sync();
+        record(log, 2 + k);
+    }
+    copy_lengths(topology, lengths, copies);
+    grid.sync();
+    record(log, 2 + topology.n_levels);
+}

@@ -1,0 +1,275 @@
+"""New weights for a hierarchy on the device: order, shortcuts and layout stay.
+
+See ``_customize.cu``, whose arrays are made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from relaxometer.device.signature import read_source
+from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp.phast._cch import Contraction, inverse
+from relaxometer.problems.sssp.phast._hierarchy import Hierarchy
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+SOURCE = read_source(Path(__file__).with_name("_customize.cu"))
+
+NO_WORD, HAS_ZERO, IS_NOT_ONE = (SOURCE.constants[name] for name in ("NO_WORD", "HAS_ZERO", "IS_NOT_ONE"))
+
+MAX_LOG_LANES = 10
+"""More lanes per fan than a row has arcs are idle."""
+
+
+@dataclass(frozen=True)
+class Fans:
+    """The triangles of a hierarchy by level: all that share the arc (v, u) from their lowest vertex form a fan.
+
+    Parameters
+    ----------
+    begins : ndarray of shape (n_levels + 1,), int64
+        The first fan of each level. A vertex is one level above the highest of those below it.
+    fans : ndarray of shape (n_fans, 4), uint32
+        The number of the arc (v, u), the first triangle, the number of triangles, and 0. The arcs (v, w) of
+        the triangles have the numbers that follow.
+    targets : ndarray of shape (n_triangles,), uint32
+        The number of the arc (u, w) of each triangle.
+    """
+
+    begins: Ints
+    fans: Words
+    targets: Words
+
+
+class Customizer:
+    """Finds the lengths of all arcs of a hierarchy for new weights of the graph's arcs.
+
+    Parameters
+    ----------
+    device : Device
+    graph : Graph
+        Its weights play no part.
+    numbered : Contraction
+        Whose arcs weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`).
+    hierarchy : Hierarchy
+        Cut from `numbered`.
+    copies : dict
+        The arcs ``inside`` and ``outside`` and ``up_arcs`` of the hierarchy on the device, where lengths
+        replace the numbers.
+
+    Raises
+    ------
+    Skipped
+        If 32 bits do not number the triangles or the words of the arrays.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        graph: Graph,
+        numbered: Contraction,
+        hierarchy: Hierarchy,
+        copies: dict[str, Any],
+    ) -> None:
+        self._device, self.copies = device, copies
+        module = device.module(SOURCE.path, cooperative=True)
+        self._kernel = module.get_function("customize")
+        self._threads = threads_per_block(device)
+        fans = find_fans(numbered)
+        up_place, down_place = find_places(hierarchy, len(numbered.up))
+        most = max(len(numbered.up), graph.n_arcs, int(np.diff(fans.begins).max(initial=0)))
+        available = device.max_cooperative_blocks(self._kernel, self._threads)
+        self._blocks = max(1, min(available, -(-most // self._threads)))
+        rank = inverse(numbered.order)
+        ends = rank[graph.tails], rank[graph.targets]
+        arrays = {
+            "word_of": _words_of(*ends, numbered.offsets, numbered.up, NO_WORD),
+            "levels": _with_lanes(fans, self._blocks * self._threads),
+            "fans": fans.fans,
+            "targets": fans.targets,
+            "up_place": up_place,
+            "down_place": down_place,
+        }
+        sizes = {
+            "n_graph_arcs": graph.n_arcs,
+            "n_arcs": len(numbered.up),
+            "n_levels": len(fans.begins) - 1,
+            "n_inside": hierarchy.inside.arcs.size,
+        }
+        self._levels = sizes["n_levels"]
+        self._n_triangles = len(fans.targets)
+        self._constants = (
+            module.struct(
+                "Topology",
+                **{name: device.asarray(array) for name, array in arrays.items()},
+                **{name: np.uint32(size) for name, size in sizes.items()},
+            ),
+            module.struct("Copies", **copies),
+        )
+        self.lengths = device.xp.empty(2 * len(numbered.up), dtype=np.uint32)
+        self._facts = device.xp.zeros(1, dtype=np.uint32)
+
+    @property
+    def resolved(self) -> dict[str, int]:
+        """Return the number of levels and of triangles."""
+        return {"customization_levels": self._levels, "triangles": self._n_triangles}
+
+    def customize(self, weights: Any, times_ms: list[float] | None = None) -> bool:
+        """Find the lengths for these weights; return whether any weight is zero.
+
+        Parameters
+        ----------
+        weights : device array of shape (n_arcs,), uint32
+            By the graph's arcs.
+        times_ms : list, optional
+            Gets the times of the graph's weights, each level, and the copies, from an instrumented run.
+
+        Raises
+        ------
+        ValueError
+            If a weight is `UNREACHED`; the copies are as before.
+        """
+        log = None if times_ms is None else self._device.xp.zeros(self._levels + 3, dtype=np.uint64)
+        self._facts.fill(0)
+        arguments = (*self._constants, weights, self.lengths, self._facts, log)
+        self._kernel(self._blocks, self._threads, arguments)
+        facts = self._device.item(self._facts)
+        if facts & IS_NOT_ONE:
+            raise ValueError(f"weights are 0 to {int(UNREACHED) - 1}; {int(UNREACHED)} is not one")
+        if times_ms is not None:
+            times_ms += (np.diff(self._device.asnumpy(log).astype(np.int64)) / 1e6).tolist()
+        return bool(facts & HAS_ZERO)
+
+
+def find_fans(cch: Contraction) -> Fans:
+    """Return the triangles of a contracted graph by level; Skipped if there are too many."""
+    level = _find_levels(cch.parent)
+    n_levels = int(level.max()) + 1
+    degree = np.diff(cch.offsets)
+    n_triangles = np.bincount(level, degree * (degree - 1) // 2, n_levels).astype(np.int64)
+    if n_triangles.sum() > NO_WORD:
+        raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
+    n_fans = np.bincount(level, np.maximum(degree - 1, 0), n_levels).astype(np.int64)
+    begins = np.concatenate([[0], np.cumsum(n_fans)])
+    first_triangle = np.concatenate([[0], np.cumsum(n_triangles)])
+    fans, targets = _list_triangles(cch.offsets, cch.up, level, begins, first_triangle)
+    return Fans(begins, fans, targets)
+
+
+def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
+    """Return where the upward and the downward length of each numbered arc stands.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        With numbers for lengths.
+    n_arcs : int
+
+    Returns
+    -------
+    ndarray of shape (n_arcs,), uint32
+        Words of ``up_arcs``.
+    ndarray of shape (n_arcs,), uint32
+        Words of ``inside.arcs`` followed by those of ``outside.arcs``.
+
+    Raises
+    ------
+    Skipped
+        If 32 bits do not number the words.
+    """
+    inside, outside = hierarchy.inside, hierarchy.outside
+    n_words = inside.arcs.size + outside.arcs.size
+    if n_words > NO_WORD:
+        raise Skipped(f"made for maps; arcs would take {n_words} words")
+    up_place, down_place = (np.full(n_arcs, NO_WORD, dtype=np.uint32) for _ in range(2))
+    up_place[hierarchy.up_arcs[:, 1]] = 2 * np.arange(n_arcs, dtype=np.uint32) + np.uint32(1)
+    is_chain = np.repeat(np.arange(len(inside.bounds) - 1) % 2 == 1, np.diff(inside.bounds))
+    chains = 32 * inside.table[is_chain, 0].astype(np.int64)
+    is_length = inside.arcs != UNREACHED
+    is_length[: chains.min(initial=len(is_length)), 0] = False  # tails of arcs in rows
+    is_length[(chains[:, None] + np.arange(32)).ravel(), 0] = False  # rows of the lanes of chains
+    in_rows = outside.arcs != UNREACHED
+    in_rows[:, 0] = False
+    for arcs, chosen, first in ((inside.arcs, is_length, 0), (outside.arcs, in_rows, inside.arcs.size)):
+        words = np.flatnonzero(chosen)
+        down_place[arcs.ravel()[words]] = words + first
+    return up_place, down_place
+
+
+def _with_lanes(fans: Fans, threads: int) -> Words:
+    """Return the first fan of each level, and the logarithm of the lanes per fan.
+
+    A fan has as many lanes as the mean of the level has triangles; if threads would be idle, more.
+    """
+    counts = fans.fans[:, 2].astype(np.int64)
+    n_fans = np.diff(fans.begins)
+    totals = np.diff(np.concatenate([[0], np.cumsum(counts)])[fans.begins])
+    some = n_fans > 0
+    longest = np.zeros(len(n_fans), dtype=np.int64)
+    if some.any():
+        longest[some] = np.maximum.reduceat(counts, fans.begins[:-1][some])
+    size = np.maximum(n_fans, 1)
+    mean = np.ceil(np.log2(np.maximum(totals / size, 1)))
+    idle = np.floor(np.log2(np.maximum(threads / size, 1)))
+    most = np.minimum(np.ceil(np.log2(np.maximum(longest, 1))), MAX_LOG_LANES)
+    lanes = np.append(np.minimum(np.maximum(mean, idle), most), 0)
+    return np.stack([fans.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
+
+
+@njit(cache=True)
+def _find_levels(parent: Any) -> Any:
+    """Return the height of each rank above the leaves of the elimination tree."""
+    level = np.zeros(len(parent), dtype=np.int64)
+    for v in range(len(parent)):
+        if parent[v] >= 0:
+            level[parent[v]] = max(level[parent[v]], level[v] + 1)
+    return level
+
+
+@njit(cache=True)
+def _list_triangles(offsets: Any, up: Any, level: Any, first_fan: Any, first_triangle: Any) -> Any:
+    """Return the fans and the targets of all triangles, by level."""
+    next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
+    fans = np.zeros((first_fan[-1], 4), dtype=np.uint32)
+    targets = np.empty(first_triangle[-1], dtype=np.uint32)
+    for v in range(len(level)):
+        k, end = level[v], offsets[v + 1]
+        for one in range(offsets[v], end - 1):
+            fan, triangle = next_fan[k], next_triangle[k]
+            fans[fan, 0] = one
+            fans[fan, 1] = triangle
+            fans[fan, 2] = end - 1 - one
+            e = offsets[up[one]]
+            for other in range(one + 1, end):
+                while up[e] != up[other]:
+                    e += 1
+                targets[triangle] = e
+                triangle += 1
+            next_fan[k], next_triangle[k] = fan + 1, triangle
+    return fans, targets
+
+
+@njit(cache=True)
+def _words_of(tails: Any, heads: Any, offsets: Any, up: Any, no_word: int) -> Any:
+    """Return which length each arc of the graph bounds: twice the number of an arc, plus 1 if downward."""
+    words = np.full(len(tails), no_word, dtype=np.uint32)
+    for i in range(len(tails)):
+        low, high = min(tails[i], heads[i]), max(tails[i], heads[i])
+        if low != high:
+            begin = offsets[low]
+            e = begin + np.searchsorted(up[begin : offsets[low + 1]], high)
+            words[i] = 2 * e + (tails[i] == high)
+    return words
