@@ -22,9 +22,7 @@ def doubled():
     tails = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 0, 6, 7]
     heads = [1, 1, 1, 0, 2, 2, 3, 3, 2, 4, 3, 0, 4, 7, 6]
     weights = [5, 3, 9, 4, 1, 7, 2, 8, 6, 3, 3, 12, 1, 2, 0]
-    return Graph.from_arcs(
-        "doubled", 8, tails, heads, weights, keep_parallel=True, keep_self_loops=True
-    )
+    return Graph.from_arcs("doubled", 8, tails, heads, weights, keep_parallel=True, keep_self_loops=True)
 
 
 MAKE = [directed_grid, roads, archipelago, clique_among_islands, doubled]
@@ -155,7 +153,10 @@ def test_the_given_array_and_the_graph_stay_the_callers(device):
     [
         (lambda weights: weights[:-1], "one for each of 972 arcs; given uint32 of shape"),
         (lambda weights: weights.astype(np.int64), "given int64"),
-        (lambda weights: np.where(np.arange(len(weights)) == 9, UNREACHED, weights).astype(np.uint32), "not one"),
+        (
+            lambda weights: np.where(np.arange(len(weights)) == 9, UNREACHED, weights).astype(np.uint32),
+            "not one",
+        ),
     ],
 )
 def test_weights_that_do_not_fit_change_nothing(device, spoil, message):

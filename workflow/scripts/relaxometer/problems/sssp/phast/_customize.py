@@ -36,7 +36,7 @@ MAX_LOG_LANES = 10
 
 @dataclass(frozen=True)
 class Fans:
-    """The triangles of a hierarchy by level: all that share the arc (v, u) from their lowest vertex form a fan.
+    """The triangles of a hierarchy by level; those with the same arc (v, u) of their lowest vertex are a fan.
 
     Parameters
     ----------
