@@ -1,6 +1,7 @@
 """New weights for a hierarchy: the same as a hierarchy built for these weights."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -47,6 +48,12 @@ def zero(rng, n):
 
 def maximal(rng, n):
     return np.full(n, MAX_WEIGHT)
+
+
+@pytest.fixture(autouse=True)
+def low(monkeypatch):
+    """Let small hierarchies have levels of chains."""
+    monkeypatch.setattr(_customize, "LOW_LEVELS", 4)
 
 
 def draw(kind, graph, seed=5):
@@ -172,27 +179,46 @@ def test_the_parts_of_a_customization_are_timed(device):
     solver = solver_of(device, graph)
     times_ms = []
     solver._customizer.customize(solver._graph.weights, times_ms)
-    assert len(times_ms) == solver._customizer.resolved["customization_levels"] + 2
+    assert len(times_ms) == solver._customizer.resolved["customization_levels"] + 2 > 6
     assert sum(times_ms) > 0
     assert min(times_ms) >= 0
 
 
-def test_every_triangle_is_listed_once_and_after_its_arcs_are_final():
-    cch = _cch.number(archipelago(), 16.0)
-    found = _customize.find_fans(cch)
+@pytest.mark.parametrize("low_levels", [1, 4, 1000])
+@pytest.mark.parametrize("make", [directed_grid, roads, archipelago, doubled])
+def test_every_triangle_is_followed_once_and_when_its_arcs_are_final(make, low_levels, monkeypatch):
+    """Follow the schedule in plain Python, with the numbers of levels as lengths."""
+    monkeypatch.setattr(_customize, "LOW_LEVELS", low_levels)
+    cch = _cch.number(make(), 16.0)
+    plan = _customize.schedule(cch)
     tail = np.repeat(np.arange(len(cch.order)), np.diff(cch.offsets))
-    level = np.zeros(len(cch.order), dtype=int)
-    for v, parent in enumerate(cch.parent.tolist()):
-        if parent >= 0:
-            level[parent] = max(level[parent], level[v] + 1)
+    final = np.full(len(tail), -1)  # the step after which nothing lowers an arc
     seen = set()
-    for k, (begin, end) in enumerate(zip(found.begins[:-1], found.begins[1:], strict=True)):
-        for arc, first, count, _ in found.fans[begin:end].tolist():
-            assert level[tail[arc]] == k
-            for other in range(count):
-                target = found.targets[first + other]
-                assert tail[arc + 1 + other] == tail[arc]
-                assert (tail[target], cch.up[target]) == (cch.up[arc], cch.up[arc + 1 + other])
-                seen.add((arc, arc + 1 + other))
+
+    def follow(arc, other, target, step):
+        assert tail[arc] == tail[other]
+        assert (tail[target], cch.up[target]) == (cch.up[arc], cch.up[other])
+        assert final[arc] < step
+        assert final[other] < step
+        final[target] = max(final[target], step)
+        assert (arc, other) not in seen
+        seen.add((arc, other))
+
+    assert (plan.n_low == len(plan.begins) - 1) == (len(plan.chains) == 0 == len(plan.chain_levels) - 1)
+    for level, (begin, end) in enumerate(itertools.pairwise(plan.begins)):
+        if level >= plan.n_low:
+            for number in range(*plan.chain_levels[level - plan.n_low :][:2]):
+                first, behind, rows, columns = plan.chains[number].tolist()
+                matrix = {place: arc for arc, place in plan.chain_arcs[first:behind].tolist()}
+                assert len(matrix) == behind - first
+                assert max(matrix) < rows * columns <= _customize.MAX_CELLS
+                for i, j in itertools.combinations(range(rows), 2):
+                    for k in range(j + 1, columns):
+                        ends = matrix.get(i * columns + j), matrix.get(i * columns + k)
+                        if None not in ends:
+                            follow(*ends, matrix[j * columns + k], 100 * level + i)
+        for arc, first, count, _ in plan.fans[begin:end].tolist():
+            for k in range(count):
+                follow(arc, arc + 1 + k, plan.targets[first + k], 100 * level + 99)
     degree = np.diff(cch.offsets)
-    assert len(seen) == len(found.targets) == (degree * (degree - 1) // 2).sum()
+    assert len(seen) == (degree * (degree - 1) // 2).sum()

@@ -12,6 +12,11 @@
 // Deviations:
 //
 //   - One launch, with a grid barrier per level.
+//   - Far up, a level has few vertices, but there are hundreds of such levels. There the tree is cut into
+//   chains,
+//     paths of up to 16 vertices, and a level consists of chains. One block finishes the arcs of a chain's
+//     own vertices in shared memory, as one factors a panel of a matrix; after a grid barrier, all blocks
+//     follow the triangles from the chain to the arcs above it.
 //   - The triangles of an arc (v, u) lie together. The arcs (v, w) follow it in the row of v; the arcs (u, w)
 //     are listed, 4 bytes per triangle. So all reads but those of u's row are contiguous, and no lane
 //     searches.
@@ -34,12 +39,16 @@ const u32 IS_NOT_ONE = 2;  // some weight is UNREACHED
 struct Topology {
     u32 n_graph_arcs;
     u32 n_arcs;
-    u32 n_levels;
-    const u32* word_of;   // of each arc of the graph: the length that it bounds
-    const uint2* levels;  // the first fan, and the logarithm of the lanes per fan
-    const uint4* fans;    // arc (v, u); its first triangle; number of triangles
-    const u32* targets;   // the arc (u, w) of each triangle
-    const u32* up_place;  // of each arc: the words that hold its lengths in the search's order
+    u32 n_levels;             // those of single vertices, then those of chains
+    u32 n_low_levels;         // of single vertices
+    const u32* word_of;       // of each arc of the graph: the length that it bounds
+    const uint2* levels;      // the first fan, and the logarithm of the lanes per fan
+    const uint4* fans;        // arc (v, u); its first triangle; number of triangles
+    const u32* targets;       // the arc (u, w) of each triangle
+    const u32* chain_levels;  // the first chain
+    const uint4* chains;      // first arc in chain_arcs, its end, vertices, columns
+    const uint2* chain_arcs;  // arc, and its place in the matrix of its chain
+    const u32* up_place;      // of each arc: the words that hold its lengths in the search's order
     const u32* down_place;
     u32 n_inside;  // words of `inside`; further places are in `outside`
 };
@@ -130,6 +139,44 @@ __device__ __forceinline__ void follow_triangles(const Topology& topology, const
     }
 }
 
+const u32 CHAIN_LANES = 64;  // threads per row of a chain's matrix
+
+// Finds the final lengths of the arcs from the vertices of a chain, of which each is the next one's child in
+// the elimination tree; by one block. The vertices have rows of a matrix and come first among its columns;
+// all vertices above the last one follow.
+__device__ __forceinline__ void finish_chain(const Topology& topology, u32 number, u32* lengths,
+                                             uint2* matrix)
+{
+    uint2* pairs = reinterpret_cast<uint2*>(lengths);
+    uint4 chain = read_only(&topology.chains[number]);
+    u32 rows = chain.z, columns = chain.w;
+    for (u32 k = threadIdx.x; k < rows * columns; k += blockDim.x)
+        matrix[k] = make_uint2(UNREACHED, UNREACHED);
+    __syncthreads();
+    for (u32 k = chain.x + threadIdx.x; k < chain.y; k += blockDim.x) {
+        uint2 arc = read_only(&topology.chain_arcs[k]);
+        matrix[arc.y] = pairs[arc.x];
+    }
+    __syncthreads();
+    for (u32 i = 0; i + 1 < rows; ++i) {
+        const uint2* from = matrix + i * columns;
+        for (u32 j = i + 1 + threadIdx.x / CHAIN_LANES; j < rows; j += blockDim.x / CHAIN_LANES) {
+            uint2 to_u = from[j];
+            uint2* row = matrix + j * columns;
+            for (u32 k = j + 1 + threadIdx.x % CHAIN_LANES; k < columns; k += CHAIN_LANES) {
+                uint2 to_w = from[k], now = row[k];
+                row[k] = make_uint2(min(now.x, sum(to_u.y, to_w.x)), min(now.y, sum(to_w.y, to_u.x)));
+            }
+        }
+        __syncthreads();
+    }
+    for (u32 k = chain.x + threadIdx.x; k < chain.y; k += blockDim.x) {
+        uint2 arc = read_only(&topology.chain_arcs[k]);
+        pairs[arc.x] = matrix[arc.y];
+    }
+    __syncthreads();
+}
+
 // Writes all lengths to where the search reads them.
 __device__ __forceinline__ void copy_lengths(const Topology& topology, const u32* lengths,
                                              const Copies& copies)
@@ -156,6 +203,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     customize(const __grid_constant__ Topology topology, const __grid_constant__ Copies copies,
               const u32* __restrict__ weights, u32* lengths, u32* facts, u64* log)
 {
+    extern __shared__ uint4 words[];
     cg::grid_group grid = cg::this_grid();
     record(log, 0);
     for (u32 i = thread_id(); i < topology.n_arcs; i += thread_count()) {
@@ -168,6 +216,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     if (load_relaxed(facts) & IS_NOT_ONE) return;
     Level level = load_level(topology, 0);
     for (u32 k = 0; k < topology.n_levels; ++k) {
+        if (k >= topology.n_low_levels) {
+            u32 number = read_only(&topology.chain_levels[k - topology.n_low_levels]) + blockIdx.x;
+            u32 end = read_only(&topology.chain_levels[k - topology.n_low_levels + 1]);
+            for (; number < end; number += gridDim.x) {
+                finish_chain(topology, number, lengths, reinterpret_cast<uint2*>(words));
+            }
+            grid.sync();
+        }
         follow_triangles(topology, level, lengths);
         level = load_level(topology, k + 1);
         grid.sync();

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.graphs.graph import UNREACHED, Graph, offsets_of
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.phast._cch import Contraction, inverse
-from relaxometer.problems.sssp.phast._hierarchy import Hierarchy
+from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
@@ -30,28 +30,53 @@ SOURCE = read_source(Path(__file__).with_name("_customize.cu"))
 
 NO_WORD, HAS_ZERO, IS_NOT_ONE = (SOURCE.constants[name] for name in ("NO_WORD", "HAS_ZERO", "IS_NOT_ONE"))
 
+LOW_LEVELS = 32
+"""Levels of single vertices; above, where a level has few vertices, levels consist of chains."""
+
+CHAIN = 16
+"""Maximum vertices of a chain."""
+
+MAX_CELLS = 6144
+"""Pairs of lengths in the matrix of a chain: 48 KiB of shared memory."""
+
 MAX_LOG_LANES = 10
 """More lanes per fan than a row has arcs are idle."""
 
 
 @dataclass(frozen=True)
-class Fans:
+class Schedule:
     """The triangles of a hierarchy by level; those with the same arc (v, u) of their lowest vertex are a fan.
+
+    The lowest levels are those of single vertices: each is one above the highest of those below it in the
+    elimination tree. Further up, where levels have few vertices, they are levels of chains, paths of the
+    tree that are cut like those of the search.
 
     Parameters
     ----------
     begins : ndarray of shape (n_levels + 1,), int64
-        The first fan of each level. A vertex is one level above the highest of those below it.
+        The first fan of each level.
     fans : ndarray of shape (n_fans, 4), uint32
         The number of the arc (v, u), the first triangle, the number of triangles, and 0. The arcs (v, w) of
-        the triangles have the numbers that follow.
+        the triangles have the numbers that follow. Those with v and u in one chain are left out.
     targets : ndarray of shape (n_triangles,), uint32
         The number of the arc (u, w) of each triangle.
+    n_low : int
+        Levels of single vertices.
+    chain_levels : ndarray of shape (n_levels - n_low + 1,), uint32
+        The first chain of each level of chains.
+    chains : ndarray of shape (n_chains, 4), uint32
+        The first of its arcs, their end, vertices and columns of each chain of several vertices.
+    chain_arcs : ndarray of shape (n, 2), uint32
+        The number of an arc from a vertex of a chain, and its place in the chain's matrix.
     """
 
     begins: Ints
     fans: Words
     targets: Words
+    n_low: int
+    chain_levels: Words
+    chains: Words
+    chain_arcs: Words
 
 
 class Customizer:
@@ -88,29 +113,34 @@ class Customizer:
         module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("customize")
         self._threads = threads_per_block(device)
-        fans = find_fans(numbered)
+        plan = schedule(numbered)
         up_place, down_place = find_places(hierarchy, len(numbered.up))
-        most = max(len(numbered.up), graph.n_arcs, int(np.diff(fans.begins).max(initial=0)))
-        available = device.max_cooperative_blocks(self._kernel, self._threads)
+        most = max(len(numbered.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
+        available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
         self._blocks = max(1, min(available, -(-most // self._threads)))
         rank = inverse(numbered.order)
         ends = rank[graph.tails], rank[graph.targets]
         arrays = {
             "word_of": _words_of(*ends, numbered.offsets, numbered.up, NO_WORD),
-            "levels": _with_lanes(fans, self._blocks * self._threads),
-            "fans": fans.fans,
-            "targets": fans.targets,
+            "levels": _with_lanes(plan, self._blocks * self._threads),
+            "fans": plan.fans,
+            "targets": plan.targets,
+            "chain_levels": plan.chain_levels,
+            "chains": plan.chains,
+            "chain_arcs": plan.chain_arcs,
             "up_place": up_place,
             "down_place": down_place,
         }
         sizes = {
             "n_graph_arcs": graph.n_arcs,
             "n_arcs": len(numbered.up),
-            "n_levels": len(fans.begins) - 1,
+            "n_levels": len(plan.begins) - 1,
+            "n_low_levels": plan.n_low,
             "n_inside": hierarchy.inside.arcs.size,
         }
         self._levels = sizes["n_levels"]
-        self._n_triangles = len(fans.targets)
+        self._shared_bytes = 8 * int((plan.chains[:, 2] * plan.chains[:, 3]).max(initial=0))
+        self._n_triangles = len(plan.targets)
         self._constants = (
             module.struct(
                 "Topology",
@@ -145,7 +175,7 @@ class Customizer:
         log = None if times_ms is None else self._device.xp.zeros(self._levels + 3, dtype=np.uint64)
         self._facts.fill(0)
         arguments = (*self._constants, weights, self.lengths, self._facts, log)
-        self._kernel(self._blocks, self._threads, arguments)
+        self._kernel(self._blocks, self._threads, arguments, shared_mem=self._shared_bytes)
         facts = self._device.item(self._facts)
         if facts & IS_NOT_ONE:
             raise ValueError(f"weights are 0 to {int(UNREACHED) - 1}; {int(UNREACHED)} is not one")
@@ -154,19 +184,44 @@ class Customizer:
         return bool(facts & HAS_ZERO)
 
 
-def find_fans(cch: Contraction) -> Fans:
+def schedule(cch: Contraction) -> Schedule:
     """Return the triangles of a contracted graph by level; Skipped if there are too many."""
-    level = _find_levels(cch.parent)
+    chain, place, level, n_low = _cut(cch)
     n_levels = int(level.max()) + 1
     degree = np.diff(cch.offsets)
-    n_triangles = np.bincount(level, degree * (degree - 1) // 2, n_levels).astype(np.int64)
+    tails = np.repeat(np.arange(len(degree)), degree)
+    within = np.bincount(tails[chain[cch.up] == chain[tails]], minlength=len(degree))
+    beyond = degree - within
+    n_triangles = np.bincount(level, beyond * (beyond - 1) // 2, n_levels).astype(np.int64)
     if n_triangles.sum() > NO_WORD:
         raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
-    n_fans = np.bincount(level, np.maximum(degree - 1, 0), n_levels).astype(np.int64)
-    begins = np.concatenate([[0], np.cumsum(n_fans)])
-    first_triangle = np.concatenate([[0], np.cumsum(n_triangles)])
-    fans, targets = _list_triangles(cch.offsets, cch.up, level, begins, first_triangle)
-    return Fans(begins, fans, targets)
+    n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
+    begins = offsets_of(n_fans)
+    fans, targets = _list_triangles(cch.offsets, cch.up, level, within, begins, offsets_of(n_triangles))
+
+    size = np.bincount(chain, minlength=len(degree))
+    tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
+    tops = tops[np.argsort(level[tops], kind="stable")]
+    chain_levels = np.searchsorted(level[tops], np.arange(n_low, n_levels + 1)).astype(np.uint32)
+    members = np.lexsort((-place, chain))
+    members = members[size[chain[members]] > 1]
+    begin = np.searchsorted(chain[members], tops)
+    n_arcs = int(degree[members].sum())
+    chains, chain_arcs = _list_chains(cch.offsets, cch.up, tops, begin, members, chain, place, n_arcs)
+    return Schedule(begins, fans, targets, n_low, chain_levels, chains, chain_arcs)
+
+
+def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
+    """Return the chain of each rank, named by its highest, the place in it, the level, and `n_low`."""
+    height = _find_heights(cch.parent)
+    n_low = min(LOW_LEVELS, int(height.max()) + 1)
+    is_high = height >= n_low
+    longest_row = int(np.diff(cch.offsets)[is_high].max(initial=0))
+    longest = max(1, min(CHAIN, MAX_CELLS // (longest_row + CHAIN)))
+    chain, place = _cut_into_chains(is_high.astype(np.int64), cch.parent, longest)
+    chain[~is_high] = np.flatnonzero(~is_high)
+    level = np.where(is_high, n_low + _find_chain_levels(cch.parent, chain, is_high), height)
+    return chain, place, level, n_low
 
 
 def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
@@ -209,28 +264,28 @@ def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
     return up_place, down_place
 
 
-def _with_lanes(fans: Fans, threads: int) -> Words:
+def _with_lanes(plan: Schedule, threads: int) -> Words:
     """Return the first fan of each level, and the logarithm of the lanes per fan.
 
     A fan has as many lanes as the mean of the level has triangles; if threads would be idle, more.
     """
-    counts = fans.fans[:, 2].astype(np.int64)
-    n_fans = np.diff(fans.begins)
-    totals = np.diff(np.concatenate([[0], np.cumsum(counts)])[fans.begins])
+    counts = plan.fans[:, 2].astype(np.int64)
+    n_fans = np.diff(plan.begins)
+    totals = np.diff(np.concatenate([[0], np.cumsum(counts)])[plan.begins])
     some = n_fans > 0
     longest = np.zeros(len(n_fans), dtype=np.int64)
     if some.any():
-        longest[some] = np.maximum.reduceat(counts, fans.begins[:-1][some])
+        longest[some] = np.maximum.reduceat(counts, plan.begins[:-1][some])
     size = np.maximum(n_fans, 1)
     mean = np.ceil(np.log2(np.maximum(totals / size, 1)))
     idle = np.floor(np.log2(np.maximum(threads / size, 1)))
     most = np.minimum(np.ceil(np.log2(np.maximum(longest, 1))), MAX_LOG_LANES)
     lanes = np.append(np.minimum(np.maximum(mean, idle), most), 0)
-    return np.stack([fans.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
+    return np.stack([plan.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
 
 
 @njit(cache=True)
-def _find_levels(parent: Any) -> Any:
+def _find_heights(parent: Any) -> Any:
     """Return the height of each rank above the leaves of the elimination tree."""
     level = np.zeros(len(parent), dtype=np.int64)
     for v in range(len(parent)):
@@ -240,14 +295,55 @@ def _find_levels(parent: Any) -> Any:
 
 
 @njit(cache=True)
-def _list_triangles(offsets: Any, up: Any, level: Any, first_fan: Any, first_triangle: Any) -> Any:
-    """Return the fans and the targets of all triangles, by level."""
+def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
+    """Return the level of each high rank's chain above the lowest chains."""
+    level = np.zeros(len(parent), dtype=np.int64)  # by the name of the chain, its highest rank
+    for v in range(len(parent)):
+        p = parent[v]
+        if p >= 0 and is_high[v] and chain[p] != chain[v]:
+            level[chain[p]] = max(level[chain[p]], level[chain[v]] + 1)
+    return level[chain]
+
+
+@njit(cache=True)
+def _list_chains(
+    offsets: Any, up: Any, tops: Any, first_member: Any, members: Any, chain: Any, place: Any, n_arcs: int
+) -> Any:
+    """Return the chains, and where each arc of theirs stands in the chain's matrix."""
+    chains = np.zeros((len(tops), 4), dtype=np.uint32)
+    arcs = np.empty((n_arcs, 2), dtype=np.uint32)
+    size = 0
+    for k in range(len(tops)):
+        top = tops[k]
+        above = up[offsets[top] : offsets[top + 1]]
+        rows = place[members[first_member[k]]] + 1
+        columns = rows + len(above)
+        chains[k, 0] = size
+        for m in range(first_member[k], first_member[k] + rows):
+            v = members[m]
+            for e in range(offsets[v], offsets[v + 1]):
+                u = up[e]
+                column = rows - 1 - place[u] if chain[u] == top else rows + np.searchsorted(above, u)
+                arcs[size, 0] = e
+                arcs[size, 1] = (rows - 1 - place[v]) * columns + column
+                size += 1
+        chains[k, 1] = size
+        chains[k, 2] = rows
+        chains[k, 3] = columns
+    return chains, arcs
+
+
+@njit(cache=True)
+def _list_triangles(
+    offsets: Any, up: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any
+) -> Any:
+    """Return the fans and the targets of all triangles, by level; none from the arcs within a chain."""
     next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
     fans = np.zeros((first_fan[-1], 4), dtype=np.uint32)
     targets = np.empty(first_triangle[-1], dtype=np.uint32)
     for v in range(len(level)):
         k, end = level[v], offsets[v + 1]
-        for one in range(offsets[v], end - 1):
+        for one in range(offsets[v] + within[v], end - 1):
             fan, triangle = next_fan[k], next_triangle[k]
             fans[fan, 0] = one
             fans[fan, 1] = triangle
