@@ -13,10 +13,9 @@
 //
 //   - One launch, with a grid barrier per level.
 //   - Far up, a level has few vertices, but there are hundreds of such levels. There the tree is cut into
-//   chains,
-//     paths of up to 16 vertices, and a level consists of chains. One block finishes the arcs of a chain's
-//     own vertices in shared memory, as one factors a panel of a matrix; after a grid barrier, all blocks
-//     follow the triangles from the chain to the arcs above it.
+//     chains, paths of up to 16 vertices, and a level consists of chains. One block finishes the arcs of a
+//     chain's own vertices in shared memory, as one factors a panel of a matrix; after a grid barrier, all
+//     blocks follow the triangles from the chain to the arcs above it.
 //   - The triangles of an arc (v, u) lie together. The arcs (v, w) follow it in the row of v; the arcs (u, w)
 //     are listed, 4 bytes per triangle. So all reads but those of u's row are contiguous, and no lane
 //     searches.
@@ -93,49 +92,46 @@ __device__ __forceinline__ void take_weights(const Topology& topology, const u32
 // A level, and what the calling thread needs first of it. No length is among it, so it is loaded before the
 // barrier that ends the level below.
 struct Level {
-    u32 first_fan;
-    u32 end;
+    u32 first;  // the thread's first fan
     u32 log_lanes;
     uint4 fan;
     u32 target;
 };
-
-__device__ __forceinline__ uint4 fan_of(const Topology& topology, const Level& level, u64 lane)
-{
-    return read_only(&topology.fans[level.first_fan + (lane >> level.log_lanes)]);
-}
 
 __device__ __forceinline__ Level load_level(const Topology& topology, u32 number)
 {
     Level level = {};
     if (number == topology.n_levels) return level;
     uint2 begin = read_only(&topology.levels[number]);
-    level.first_fan = begin.x;
-    level.end = read_only(&topology.levels[number + 1]).x;
     level.log_lanes = begin.y;
-    u32 i = thread_id();
-    if ((i >> level.log_lanes) >= level.end - level.first_fan) return level;
-    level.fan = fan_of(topology, level, i);
-    u32 k = i & ((1u << level.log_lanes) - 1);
+    level.first = begin.x + (thread_id() >> level.log_lanes);
+    if (level.first >= read_only(&topology.levels[number + 1]).x) return level;
+    level.fan = read_only(&topology.fans[level.first]);
+    u32 k = threadIdx.x & ((1u << level.log_lanes) - 1);
     if (k < level.fan.z) level.target = read_only(&topology.targets[level.fan.y + k]);
     return level;
 }
 
-// Lowers the lengths of all arcs (u, w) of the triangles of a level.
-__device__ __forceinline__ void follow_triangles(const Topology& topology, const Level& level, u32* lengths)
+// Lowers the lengths of all arcs (u, w) of the triangles of a level. The lanes of a fan are in one block.
+__device__ __forceinline__ void follow_triangles(const Topology& topology, Level level, u32 number,
+                                                 u32* lengths)
 {
     const uint2* pairs = reinterpret_cast<const uint2*>(lengths);
-    u64 n_lanes = static_cast<u64>(level.end - level.first_fan) << level.log_lanes;
     u32 stride = 1u << level.log_lanes;
-    for (u64 i = thread_id(); i < n_lanes; i += thread_count()) {
-        bool is_first = i == thread_id();
-        uint4 fan = is_first ? level.fan : fan_of(topology, level, i);
-        uint2 to_u = pairs[fan.x];
-        for (u32 k = i & (stride - 1); k < fan.z; k += stride) {
-            uint2 to_w = pairs[fan.x + 1 + k];
-            u32 target = is_first && k < stride ? level.target : read_only(&topology.targets[fan.y + k]);
-            lower(lengths, target, sum(to_u.y, to_w.x), sum(to_w.y, to_u.x));
+    u32 k = threadIdx.x & (stride - 1);
+    while (true) {
+        uint2 to_u = k < level.fan.z ? pairs[level.fan.x] : make_uint2(0, 0);
+        while (k < level.fan.z) {
+            uint2 to_w = pairs[level.fan.x + 1 + k];
+            lower(lengths, level.target, sum(to_u.y, to_w.x), sum(to_w.y, to_u.x));
+            k += stride;
+            if (k < level.fan.z) level.target = read_only(&topology.targets[level.fan.y + k]);
         }
+        level.first += thread_count() >> level.log_lanes;
+        if (level.first >= read_only(&topology.levels[number + 1]).x) return;
+        level.fan = read_only(&topology.fans[level.first]);
+        k = threadIdx.x & (stride - 1);
+        if (k < level.fan.z) level.target = read_only(&topology.targets[level.fan.y + k]);
     }
 }
 
@@ -170,6 +166,7 @@ __device__ __forceinline__ void finish_chain(const Topology& topology, u32 numbe
         }
         __syncthreads();
     }
+    chain = read_only(&topology.chains[number]);  // again: no register holds it meanwhile
     for (u32 k = chain.x + threadIdx.x; k < chain.y; k += blockDim.x) {
         uint2 arc = read_only(&topology.chain_arcs[k]);
         pairs[arc.x] = matrix[arc.y];
@@ -197,21 +194,21 @@ __device__ __forceinline__ void record(u64* log, u32 part)
     if (log != nullptr && thread_id() == 0) log[part] = nanoseconds();
 }
 
-// The whole customization; a cooperative launch. If a weight is UNREACHED, the copies stay as they are.
-// `facts` is zero before.
-extern "C" __global__ void __launch_bounds__(1024, 1)
+// The whole customization; a cooperative launch, of two blocks per multiprocessor where they fit: 32
+// registers per thread. If a weight is UNREACHED, the copies stay as they are. `facts` is zero before.
+extern "C" __global__ void __launch_bounds__(1024, 2)
     customize(const __grid_constant__ Topology topology, const __grid_constant__ Copies copies,
               const u32* __restrict__ weights, u32* lengths, u32* facts, u64* log)
 {
     extern __shared__ uint4 words[];
-    cg::grid_group grid = cg::this_grid();
+
     record(log, 0);
     for (u32 i = thread_id(); i < topology.n_arcs; i += thread_count()) {
         reinterpret_cast<uint2*>(lengths)[i] = make_uint2(UNREACHED, UNREACHED);
     }
-    grid.sync();
+    cg::this_grid().sync();
     take_weights(topology, weights, lengths, facts);
-    grid.sync();
+    cg::this_grid().sync();
     record(log, 1);
     if (load_relaxed(facts) & IS_NOT_ONE) return;
     Level level = load_level(topology, 0);
@@ -222,14 +219,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             for (; number < end; number += gridDim.x) {
                 finish_chain(topology, number, lengths, reinterpret_cast<uint2*>(words));
             }
-            grid.sync();
+            cg::this_grid().sync();
         }
-        follow_triangles(topology, level, lengths);
+        follow_triangles(topology, level, k, lengths);
         level = load_level(topology, k + 1);
-        grid.sync();
+        cg::this_grid().sync();
         record(log, 2 + k);
     }
     copy_lengths(topology, lengths, copies);
-    grid.sync();
+    cg::this_grid().sync();
     record(log, 2 + topology.n_levels);
 }

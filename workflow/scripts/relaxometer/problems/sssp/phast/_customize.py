@@ -39,8 +39,8 @@ CHAIN = 16
 MAX_CELLS = 6144
 """Pairs of lengths in the matrix of a chain: 48 KiB of shared memory."""
 
-MAX_LOG_LANES = 10
-"""More lanes per fan than a row has arcs are idle."""
+MAX_TRIANGLES = 2**31
+"""Kernels step through fans, of which there are fewer, with 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Customizer:
         ends = rank[graph.tails], rank[graph.targets]
         arrays = {
             "word_of": _words_of(*ends, numbered.offsets, numbered.up, NO_WORD),
-            "levels": _with_lanes(plan, self._blocks * self._threads),
+            "levels": _with_lanes(plan, self._blocks, self._threads),
             "fans": plan.fans,
             "targets": plan.targets,
             "chain_levels": plan.chain_levels,
@@ -193,7 +193,7 @@ def schedule(cch: Contraction) -> Schedule:
     within = np.bincount(tails[chain[cch.up] == chain[tails]], minlength=len(degree))
     beyond = degree - within
     n_triangles = np.bincount(level, beyond * (beyond - 1) // 2, n_levels).astype(np.int64)
-    if n_triangles.sum() > NO_WORD:
+    if n_triangles.sum() > MAX_TRIANGLES:
         raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
     n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
     begins = offsets_of(n_fans)
@@ -264,8 +264,8 @@ def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
     return up_place, down_place
 
 
-def _with_lanes(plan: Schedule, threads: int) -> Words:
-    """Return the first fan of each level, and the logarithm of the lanes per fan.
+def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
+    """Return the first fan of each level, and the logarithm of the lanes per fan, all in one block.
 
     A fan has as many lanes as the mean of the level has triangles; if threads would be idle, more.
     """
@@ -278,8 +278,8 @@ def _with_lanes(plan: Schedule, threads: int) -> Words:
         longest[some] = np.maximum.reduceat(counts, plan.begins[:-1][some])
     size = np.maximum(n_fans, 1)
     mean = np.ceil(np.log2(np.maximum(totals / size, 1)))
-    idle = np.floor(np.log2(np.maximum(threads / size, 1)))
-    most = np.minimum(np.ceil(np.log2(np.maximum(longest, 1))), MAX_LOG_LANES)
+    idle = np.floor(np.log2(np.maximum(blocks * threads / size, 1)))
+    most = np.minimum(np.ceil(np.log2(np.maximum(longest, 1))), threads.bit_length() - 1)
     lanes = np.append(np.minimum(np.maximum(mean, idle), most), 0)
     return np.stack([plan.begins, lanes.astype(np.int64)], axis=1).astype(np.uint32)
 
