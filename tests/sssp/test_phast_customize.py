@@ -192,8 +192,10 @@ def test_every_triangle_is_followed_once_and_when_its_arcs_are_final(make, low_l
     cch = _cch.number(make(), 16.0)
     plan = _customize.schedule(cch)
     tail = np.repeat(np.arange(len(cch.order)), np.diff(cch.offsets))
+    arc_of = {ends: arc for arc, ends in enumerate(zip(tail.tolist(), cch.up.tolist(), strict=True))}
     final = np.full(len(tail), -1)  # the step after which nothing lowers an arc
     seen = set()
+    n_followed = 0
 
     def follow(arc, other, target, step):
         assert tail[arc] == tail[other]
@@ -219,6 +221,35 @@ def test_every_triangle_is_followed_once_and_when_its_arcs_are_final(make, low_l
                             follow(*ends, matrix[j * columns + k], 100 * level + i)
         for arc, first, count, _ in plan.fans[begin:end].tolist():
             for k in range(count):
-                follow(arc, arc + 1 + k, plan.targets[first + k], 100 * level + 99)
+                assert first + k == n_followed
+                n_followed += 1
+                target = arc_of[cch.up[arc], cch.up[arc + 1 + k]]
+                follow(arc, arc + 1 + k, target, 100 * level + 99)
+    assert n_followed == plan.n_triangles
     degree = np.diff(cch.offsets)
     assert len(seen) == (degree * (degree - 1) // 2).sum()
+
+
+@pytest.mark.parametrize("make", [*MAKE, lambda: Graph.from_arcs("none", 3, [], [], [])])
+def test_arcs_are_found_on_the_device(device, make):
+    graph = make()
+    customizer = solver_of(device, graph, 1)._customizer
+    cch = _cch.number(graph, 16.0)
+    plan = _customize.schedule(cch)
+    rank = _cch.inverse(cch.order)
+    tails = np.repeat(np.arange(len(cch.order)), np.diff(cch.offsets)).tolist()
+    arc_of = {ends: arc for arc, ends in enumerate(zip(tails, cch.up.tolist(), strict=True))}
+
+    def word(tail, head):
+        if tail == head:
+            return _customize.NO_WORD
+        return 2 * arc_of[min(tail, head), max(tail, head)] + (tail > head)
+
+    words = [word(*ends) for ends in zip(rank[graph.tails], rank[graph.targets], strict=True)]
+    assert device.asnumpy(customizer.word_of).tolist() == words
+    targets = [
+        arc_of[cch.up[arc], cch.up[arc + 1 + k]]
+        for arc, _, count, _ in plan.fans.tolist()
+        for k in range(count)
+    ]
+    assert device.asnumpy(customizer.targets).tolist() == targets

@@ -1,6 +1,6 @@
 """New weights for a hierarchy on the device: order, shortcuts and layout stay.
 
-See ``_customize.cu``, whose arrays are made here.
+See ``_customize.cu``, whose arrays are made here and in ``_triangles.cu``.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ import numpy.typing as npt
 from numba import njit
 
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.graph import UNREACHED, Graph, offsets_of
+from relaxometer.graphs.graph import UNREACHED, offsets_of
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp.phast._cch import Contraction, inverse
 from relaxometer.problems.sssp.phast._hierarchy import Hierarchy, _cut_into_chains
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device
+    from relaxometer.graphs.resident import ResidentGraph
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 
 SOURCE = read_source(Path(__file__).with_name("_customize.cu"))
+TRIANGLES = Path(__file__).with_name("_triangles.cu")
 
+FAN_LANES = read_source(TRIANGLES).constants["FAN_LANES"]
 NO_WORD, HAS_ZERO, IS_NOT_ONE = (SOURCE.constants[name] for name in ("NO_WORD", "HAS_ZERO", "IS_NOT_ONE"))
 
 LOW_LEVELS = 32
@@ -38,6 +40,9 @@ CHAIN = 16
 
 MAX_CELLS = 6144
 """Pairs of lengths in the matrix of a chain: 48 KiB of shared memory."""
+
+MAX_BLOCKS = 1 << 16
+"""Of a launch of ``_triangles.cu``."""
 
 MAX_TRIANGLES = 2**31
 """Kernels step through fans, of which there are fewer, with 32 bits."""
@@ -58,8 +63,7 @@ class Schedule:
     fans : ndarray of shape (n_fans, 4), uint32
         The number of the arc (v, u), the first triangle, the number of triangles, and 0. The arcs (v, w) of
         the triangles have the numbers that follow. Those with v and u in one chain are left out.
-    targets : ndarray of shape (n_triangles,), uint32
-        The number of the arc (u, w) of each triangle.
+    n_triangles : int
     n_low : int
         Levels of single vertices.
     chain_levels : ndarray of shape (n_levels - n_low + 1,), uint32
@@ -72,7 +76,7 @@ class Schedule:
 
     begins: Ints
     fans: Words
-    targets: Words
+    n_triangles: int
     n_low: int
     chain_levels: Words
     chains: Words
@@ -84,8 +88,7 @@ class Customizer:
 
     Parameters
     ----------
-    device : Device
-    graph : Graph
+    graph : ResidentGraph
         Its weights play no part.
     numbered : Contraction
         Whose arcs weigh their own numbers (:func:`relaxometer.problems.sssp.phast._cch.number`).
@@ -103,13 +106,13 @@ class Customizer:
 
     def __init__(
         self,
-        device: Device,
-        graph: Graph,
+        graph: ResidentGraph,
         numbered: Contraction,
         hierarchy: Hierarchy,
         copies: dict[str, Any],
     ) -> None:
-        self._device, self.copies = device, copies
+        self._device, self.copies = graph.device, copies
+        device = graph.device
         module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("customize")
         self._threads = threads_per_block(device)
@@ -118,13 +121,10 @@ class Customizer:
         most = max(len(numbered.up), graph.n_arcs, int(np.diff(plan.begins).max(initial=0)))
         available = device.max_cooperative_blocks(self._kernel, self._threads, 8 * MAX_CELLS)
         self._blocks = max(1, min(available, -(-most // self._threads)))
-        rank = inverse(numbered.order)
-        ends = rank[graph.tails], rank[graph.targets]
+        fans = device.asarray(plan.fans)
+        self.word_of, self.targets = _find_arcs(graph, numbered, fans, plan.n_triangles)
         arrays = {
-            "word_of": _words_of(*ends, numbered.offsets, numbered.up, NO_WORD),
             "levels": _with_lanes(plan, self._blocks, self._threads),
-            "fans": plan.fans,
-            "targets": plan.targets,
             "chain_levels": plan.chain_levels,
             "chains": plan.chains,
             "chain_arcs": plan.chain_arcs,
@@ -140,10 +140,13 @@ class Customizer:
         }
         self._levels = sizes["n_levels"]
         self._shared_bytes = 8 * int((plan.chains[:, 2] * plan.chains[:, 3]).max(initial=0))
-        self._n_triangles = len(plan.targets)
+        self._n_triangles = plan.n_triangles
         self._constants = (
             module.struct(
                 "Topology",
+                word_of=self.word_of,
+                fans=fans,
+                targets=self.targets,
                 **{name: device.asarray(array) for name, array in arrays.items()},
                 **{name: np.uint32(size) for name, size in sizes.items()},
             ),
@@ -189,15 +192,14 @@ def schedule(cch: Contraction) -> Schedule:
     chain, place, level, n_low = _cut(cch)
     n_levels = int(level.max()) + 1
     degree = np.diff(cch.offsets)
-    tails = np.repeat(np.arange(len(degree)), degree)
-    within = np.bincount(tails[chain[cch.up] == chain[tails]], minlength=len(degree))
+    within = _count_within(cch.offsets, cch.up, chain)
     beyond = degree - within
     n_triangles = np.bincount(level, beyond * (beyond - 1) // 2, n_levels).astype(np.int64)
     if n_triangles.sum() > MAX_TRIANGLES:
         raise Skipped(f"made for maps; the hierarchy would have {n_triangles.sum()} triangles")
     n_fans = np.bincount(level, np.maximum(beyond - 1, 0), n_levels).astype(np.int64)
     begins = offsets_of(n_fans)
-    fans, targets = _list_triangles(cch.offsets, cch.up, level, within, begins, offsets_of(n_triangles))
+    fans = _list_fans(cch.offsets, level, within, begins, offsets_of(n_triangles))
 
     size = np.bincount(chain, minlength=len(degree))
     tops = np.flatnonzero((chain == np.arange(len(degree))) & (size > 1))
@@ -208,7 +210,7 @@ def schedule(cch: Contraction) -> Schedule:
     begin = np.searchsorted(chain[members], tops)
     n_arcs = int(degree[members].sum())
     chains, chain_arcs = _list_chains(cch.offsets, cch.up, tops, begin, members, chain, place, n_arcs)
-    return Schedule(begins, fans, targets, n_low, chain_levels, chains, chain_arcs)
+    return Schedule(begins, fans, int(n_triangles.sum()), n_low, chain_levels, chains, chain_arcs)
 
 
 def _cut(cch: Contraction) -> tuple[Ints, Ints, Ints, int]:
@@ -264,6 +266,27 @@ def find_places(hierarchy: Hierarchy, n_arcs: int) -> tuple[Words, Words]:
     return up_place, down_place
 
 
+def _find_arcs(graph: ResidentGraph, cch: Contraction, fans: Any, n_triangles: int) -> tuple[Any, Any]:
+    """Return the length that each arc of the graph bounds, and the arc (u, w) of each triangle."""
+    device = graph.device
+    words, targets = (device.xp.empty(size, dtype=np.uint32) for size in (graph.n_arcs, n_triangles))
+    rank, offsets, up = (
+        device.asarray(array.astype(np.uint32)) for array in (inverse(cch.order), cch.offsets, cch.up)
+    )
+    module, threads = device.module(TRIANGLES), threads_per_block(device, 256)
+    n, graph_offsets, heads, _ = graph.csr
+    found = n, graph_offsets, heads, rank, offsets, up, np.uint32(NO_WORD), words
+    module.get_function("find_words")(_blocks(graph.n_vertices, threads), threads, found)
+    listed = np.uint32(len(fans)), fans, offsets, up, targets
+    module.get_function("list_targets")(_blocks(FAN_LANES * len(fans), threads), threads, listed)
+    return words, targets
+
+
+def _blocks(n_threads: int, per_block: int) -> int:
+    """Return the blocks of a launch whose threads step through what is left."""
+    return max(1, min(-(-n_threads // per_block), MAX_BLOCKS))
+
+
 def _with_lanes(plan: Schedule, blocks: int, threads: int) -> Words:
     """Return the first fan of each level, and the logarithm of the lanes per fan, all in one block.
 
@@ -306,6 +329,16 @@ def _find_chain_levels(parent: Any, chain: Any, is_high: Any) -> Any:
 
 
 @njit(cache=True)
+def _count_within(offsets: Any, up: Any, chain: Any) -> Any:
+    """Return how many arcs of each rank, its first ones, lead to its own chain."""
+    within = np.zeros(len(chain), dtype=np.int64)
+    for v in range(len(chain)):
+        while within[v] < offsets[v + 1] - offsets[v] and chain[up[offsets[v] + within[v]]] == chain[v]:
+            within[v] += 1
+    return within
+
+
+@njit(cache=True)
 def _list_chains(
     offsets: Any, up: Any, tops: Any, first_member: Any, members: Any, chain: Any, place: Any, n_arcs: int
 ) -> Any:
@@ -334,38 +367,17 @@ def _list_chains(
 
 
 @njit(cache=True)
-def _list_triangles(
-    offsets: Any, up: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any
-) -> Any:
-    """Return the fans and the targets of all triangles, by level; none from the arcs within a chain."""
+def _list_fans(offsets: Any, level: Any, within: Any, first_fan: Any, first_triangle: Any) -> Any:
+    """Return the fans of all triangles, by level; none of the arcs within a chain."""
     next_fan, next_triangle = first_fan.copy(), first_triangle.copy()
     fans = np.zeros((first_fan[-1], 4), dtype=np.uint32)
-    targets = np.empty(first_triangle[-1], dtype=np.uint32)
     for v in range(len(level)):
         k, end = level[v], offsets[v + 1]
         for one in range(offsets[v] + within[v], end - 1):
-            fan, triangle = next_fan[k], next_triangle[k]
+            fan = next_fan[k]
             fans[fan, 0] = one
-            fans[fan, 1] = triangle
+            fans[fan, 1] = next_triangle[k]
             fans[fan, 2] = end - 1 - one
-            e = offsets[up[one]]
-            for other in range(one + 1, end):
-                while up[e] != up[other]:
-                    e += 1
-                targets[triangle] = e
-                triangle += 1
-            next_fan[k], next_triangle[k] = fan + 1, triangle
-    return fans, targets
-
-
-@njit(cache=True)
-def _words_of(tails: Any, heads: Any, offsets: Any, up: Any, no_word: int) -> Any:
-    """Return which length each arc of the graph bounds: twice the number of an arc, plus 1 if downward."""
-    words = np.full(len(tails), no_word, dtype=np.uint32)
-    for i in range(len(tails)):
-        low, high = min(tails[i], heads[i]), max(tails[i], heads[i])
-        if low != high:
-            begin = offsets[low]
-            e = begin + np.searchsorted(up[begin : offsets[low + 1]], high)
-            words[i] = 2 * e + (tails[i] == high)
-    return words
+            next_triangle[k] += end - 1 - one
+            next_fan[k] = fan + 1
+    return fans

@@ -112,7 +112,7 @@ class Solver:
         members = _members(device, hierarchy, max_slices, max_rows)
         inside, outside = (device.asarray(one.arcs) for one in (hierarchy.inside, hierarchy.outside))
         copies = {"inside": inside, "outside": outside, "up_arcs": members["up_arcs"]}
-        self._customizer = _customize.Customizer(device, host, numbered, hierarchy, copies)
+        self._customizer = _customize.Customizer(graph, numbered, hierarchy, copies)
         self._tails: Any = None
         self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
         self._customizer.customize(graph.weights)
