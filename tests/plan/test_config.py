@@ -272,6 +272,14 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ),
         ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
         (
+            {"sssp": {"graphs": ["usa-ny"]}, "traffic": {"graphs": ["usa-bay"]}},
+            ["traffic.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
+        ),
+        ({"traffic": {"variants": ["phasst"]}}, ["traffic.variants", "solver of sssp 'phasst'", "'phast'"]),
+        ({"traffic": {"variants": []}}, ["traffic.variants"]),
+        ({"traffic": {"share": 1.5}}, ["traffic.share", "1.5"]),
+        ({"traffic": {"factor": 0.5}}, ["traffic.factor", "0.5"]),
+        (
             {
                 "dominators": {"graphs": ["flow-source", "cfg-python-stdlib"]},
                 "updates": {"graphs": ["flow-sourc"]},

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.report.figures import choice, preparation, throughput
+from relaxometer.report.figures import choice, preparation, throughput, traffic
 from relaxometer.results.gather import verdict
 from synthetic_runs import searches, spread
 
@@ -90,6 +90,92 @@ class TestThroughput:
         assert table["Variant"].tolist() == ["many-sources"]
 
 
+def changes(times_ms, *, graph="town", failed=(), **kinds):
+    """Rows of traffic: three rounds of each variant, the middle one as given: weights, first tree, others."""
+    rows = []
+    for variant, (update_ms, first_ms, tree_ms) in times_ms.items():
+        for number, factor in enumerate((0.5, 1, 3)):
+            row = {
+                "graph": graph,
+                "variant": variant,
+                "round": number,
+                "slowed": 7,
+                "status": "ok",
+                "reason": "",
+            }
+            row |= {
+                "update_ms": update_ms * factor,
+                "first_ms": first_ms * factor,
+                "tree_ms": tree_ms * factor,
+            }
+            row |= {
+                "way": "customized" if variant == "phast" else "prepared anew",
+                "searches": 8,
+                "proven": 8,
+            }
+            if (variant, number) in failed:
+                row |= {"update_ms": np.nan, "first_ms": np.nan, "tree_ms": np.nan, "proven": np.nan}
+                row |= {"status": "oom", "reason": "9 GB", "way": None, "searches": np.nan}
+            kind = kinds.get(variant.replace("-", "_"), "cuda")
+            rows.append(row | {"device_kind": kind, "device": "EPYC" if kind == "cpu" else "NVIDIA X"})
+    return pd.DataFrame(rows)
+
+
+ROADS = {"phast": (1.0, 0.5, 0.25), "tiled": (2000.0, 1.0, 1.0), "dijkstra-cpu": (0.0, 40.0, 40.0)}
+
+
+class TestTraffic:
+    """Trees after a change of weights."""
+
+    def test_a_line_is_the_time_per_tree_with_its_share_of_the_change(self):
+        figure = traffic.traffic(changes(ROADS, dijkstra_cpu="cpu"), "town")
+        lines = {line.get_label(): line for line in figure.axes[0].lines}
+        assert lines.keys() == ROADS.keys()
+        for name, (update_ms, first_ms, tree_ms) in ROADS.items():
+            trees, per_tree = lines[name].get_data()
+            assert (trees[0], trees[-1]) == (1, 10_000)
+            assert per_tree[0] == pytest.approx(update_ms + first_ms)
+            assert per_tree[-1] == pytest.approx((update_ms + first_ms + 9_999 * tree_ms) / 10_000)
+
+    def test_the_finding_holds_the_first_tree_and_the_proofs(self):
+        shown = texts(traffic.traffic(changes(ROADS, dijkstra_cpu="cpu"), "town"))
+        assert "First tree after new weights: phast, 1.5 ms (1 ms for the weights)" in shown
+        assert "All 72 answers proven" in shown
+        assert "Further trees" not in shown
+        other = ROADS | {"tiled": (2000.0, 1.0, 0.2)}
+        assert "Further trees: tiled, 0.2 ms each" in texts(traffic.traffic(changes(other), "town"))
+
+    def test_emulated_times_stand_beside_no_real_ones(self):
+        table = changes(ROADS, phast="host", tiled="host", dijkstra_cpu="cpu")
+        figure = traffic.traffic(table, "town")
+        assert {line.get_label() for line in figure.axes[0].lines} == {"phast", "tiled"}
+        assert "not GPU times" in texts(figure)
+        assert "emulated" in figure.axes[0].get_ylabel()
+
+    def test_a_variant_with_a_failed_round_has_a_line_in_the_table_only(self):
+        table = changes(ROADS, failed={("phast", 2)}, dijkstra_cpu="cpu")
+        drawn = {line.get_label() for line in traffic.traffic(table, "town").axes[0].lines}
+        assert drawn == {"tiled", "dijkstra-cpu"}
+        lines = traffic.traffic_table(table).set_index("Variant")
+        assert lines.index.tolist() == ["dijkstra-cpu", "tiled", "phast"]
+        assert lines["Weights and first tree [ms]"].tolist() == ["40", "2,001", ""]
+        assert lines["Status"].tolist() == ["ok", "ok", "oom"]
+        assert lines["Proven"].tolist() == ["100%", "100%", "100%"]
+        assert lines["Clock"].tolist() == ["CPU", "GPU", "GPU"]
+
+    def test_without_a_finished_round_the_figure_says_why(self):
+        table = changes({"phast": ROADS["phast"]}, failed={("phast", k) for k in range(3)})
+        assert "No search was proven right and finished: 9 GB" in texts(traffic.traffic(table, "town"))
+        assert traffic.traffic_table(table)["Proven"].tolist() == [""]
+
+    def test_each_graph_has_its_own_lines(self):
+        both = pd.concat([changes(ROADS), changes({"phast": (9.0, 1.0, 1.0)}, graph="city")])
+        assert len(traffic.traffic(both, "city").axes[0].lines) == 1
+        shown = traffic.traffic_table(both)
+        assert shown["Graph"].tolist() == ["town"] * 3 + ["city"]
+        assert shown["New weights"].tolist() == ["customized", "prepared anew", "prepared anew", "customized"]
+
+
 class TestVerdict:
     """Launches with wrong answers fail the run as single searches do."""
 
@@ -104,6 +190,16 @@ class TestVerdict:
         head, line = verdict(summary, [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]).splitlines()
         assert head.startswith("error: 1 of ")
         assert line == "100 searches at once on town: invalid (source 7: rule tree)"
+
+    def test_a_wrong_answer_after_a_change_of_weights_is_named(self, tmp_path):
+        summary = tmp_path / "summary.csv"
+        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
+        table = changes(ROADS)
+        table.loc[1, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
+        table.to_parquet(tmp_path / "wrong.parquet")
+        head, line = verdict(summary, traffic=[tmp_path / "wrong.parquet"]).splitlines()
+        assert head.startswith("error: 1 of 10 ")
+        assert line == "phast on town after change 1 of its weights: invalid (source 7: rule tree)"
 
 
 def auto(times_ms, chosen, *, graph="town", **options):

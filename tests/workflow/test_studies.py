@@ -24,6 +24,7 @@ CONFIG = {
         },
     },
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
+    "traffic": {"graphs": ["tiny"], "variants": ["phast", "dijkstra-cpu"], "rounds": 2, "searches": 2},
     "report": {"papers": [], "maps": []},
 }
 
@@ -47,6 +48,20 @@ def test_throughput_has_a_row_per_launch_and_a_table_with_single_searches(finish
     assert set(table["Variant"]) >= {"many-sources", "near-far", "auto", "dijkstra-cpu"}
     assert set(table["Proven"]) == {"100%"}
     assert finished.path("results/figures/common/throughput/tiny.svg").stat().st_size > 1000
+
+
+def test_traffic_has_a_row_per_round_and_a_table(finished):
+    changes = pd.read_parquet(finished.path("results/traffic/tiny.parquet"))
+    assert changes["variant"].tolist() == ["phast"] * 2 + ["dijkstra-cpu"] * 2
+    assert set(changes["status"]) == {"ok"}
+    table = pd.read_csv(finished.path("results/tables/common/traffic.csv"))
+    assert dict(zip(table["Variant"], table["New weights"], strict=True)) == {
+        "phast": "customized",
+        "dijkstra-cpu": "prepared anew",
+    }
+    assert set(table["Proven"]) == {"100%"}
+    assert finished.path("results/figures/common/traffic/tiny.svg").stat().st_size > 1000
+    assert "measured" in finished.path("results/verdict.txt").read_text(encoding="utf-8")
 
 
 def test_auto_says_what_it_chose_and_why(finished):

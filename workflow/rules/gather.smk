@@ -75,6 +75,9 @@ rule judge_answers:
         throughput=expand(
             "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
         ),
+        traffic=expand(
+            "results/traffic/{graph}.parquet", graph=PLAN.config.traffic.graphs
+        ),
         contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         "results/verdict.txt",
@@ -93,6 +96,7 @@ use rule judge_answers as judge_distributed with:
     input:
         summary="results/distributed.csv",
         throughput=[],
+        traffic=[],
         contexts=[],
     output:
         "results/distributed_verdict.txt",

@@ -1,4 +1,4 @@
-"""Measurements other than single searches: throughput, updates of dominators, ExtractMin, copy rate."""
+"""Measurements other than single searches: throughput, changes of weights, updates of dominators, ExtractMin, copy rate."""
 
 
 rule measure_throughput:
@@ -20,6 +20,24 @@ rule measure_throughput:
         code=code_hash("measure.throughput"),
     script:
         "../scripts/run_study.py"
+
+
+use rule measure_throughput as measure_traffic with:
+    output:
+        STUDIES["traffic"].path,
+    log:
+        "logs/traffic/{graph}.log",
+    params:
+        study="traffic",
+        parameters=STUDIES["traffic"].parameters(PLAN.config),
+        device=PLAN.config.device,
+        code=code_hash(
+            "measure.traffic",
+            *(
+                solver_modules("sssp")[name].removeprefix("relaxometer.")
+                for name in PLAN.config.traffic.variants
+            ),
+        ),
 
 
 use rule measure_throughput as measure_updates with:

@@ -22,5 +22,6 @@ with job(snakemake):
 
         throughput = [Path(file) for file in snakemake.input.throughput]
         contexts = [Path(file) for file in snakemake.input.contexts]
-        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost, contexts)
+        traffic = [Path(file) for file in snakemake.input.traffic]
+        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost, contexts, traffic)
         write_text(text, Path(snakemake.output[0]))

@@ -6,8 +6,11 @@ from relaxometer.core.scripting import job
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import read_graph
 from relaxometer.measure.jobs import run_study
+from relaxometer.problems.problem import add_folders
 
 with job(snakemake):
+    # Not a parameter of the rule, since the hash of the code changes with a solver.
+    add_folders(snakemake.config.get("kernels", []))
     run_study(
         snakemake.params.study,
         snakemake.params.parameters,

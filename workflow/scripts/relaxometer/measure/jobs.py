@@ -26,6 +26,7 @@ from relaxometer.measure.extract_min import time_all
 from relaxometer.measure.measurement import Measurement, not_measured, write_measurement
 from relaxometer.measure.rival import measure_rival
 from relaxometer.measure.throughput import measure_throughput
+from relaxometer.measure.traffic import measure_traffic
 from relaxometer.measure.updates import measure_updates
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Config, RivalRun, Run
@@ -187,6 +188,12 @@ STUDIES = {
         measure_throughput,
         lambda config: config.throughput.graphs,
         _section("throughput"),
+    ),
+    "traffic": Study(
+        "results/traffic/{graph}.parquet",
+        measure_traffic,
+        lambda config: config.traffic.graphs,
+        _section("traffic"),
     ),
     "updates": Study(
         "results/updates/{graph}.parquet",

@@ -45,22 +45,33 @@ def study_table(
     Table of the schema `schema`
     """
     progress = Progress(f"{name} {graph.name}: rows", len(keys))
-    rows: list[Row] = []
+    rows = []
+    for row in completed(results, len(keys)):
+        rows.append(row)
+        progress.step()
+    identity = {"graph": graph.name, "device_kind": device.kind, "device": device.name}
+    complete = [identity | key | row for key, row in zip(keys, rows, strict=True)]
+    return pa.Table.from_pylist(complete, schema)
+
+
+def completed(results: Iterator[Row], count: int) -> Iterator[Row]:
+    """Yield `count` rows: the results, and once they raise, as many as are missing with that status.
+
+    Failures are `Skipped`, `DeviceOutOfMemory` and `OverflowError`; others pass.
+    """
     failure: Row = {}
     try:
         for row in results:
-            rows.append(row)
-            progress.step()
+            yield row
+            count -= 1
     except Skipped as error:
         failure = {"status": "skipped", "reason": str(error)}
     except DeviceOutOfMemory as error:
         failure = {"status": "oom", "reason": str(error)}
     except OverflowError:
         failure = {"status": "error", "reason": OVERFLOW}
-    rows += [failure] * (len(keys) - len(rows))
-    identity = {"graph": graph.name, "device_kind": device.kind, "device": device.name}
-    complete = [identity | key | row for key, row in zip(keys, rows, strict=True)]
-    return pa.Table.from_pylist(complete, schema)
+    for _ in range(count):
+        yield dict(failure)
 
 
 def outcome(reason: str) -> Row:

@@ -235,6 +235,34 @@ class Throughput(Section):
     repetitions: Count = 3
 
 
+class Traffic(Section):
+    """Shortest paths after weights have changed on the same map, as traffic changes them.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `sssp`.
+    variants : list of str
+        Solvers of `sssp`, with their default parameters. Those that cannot take new weights are prepared
+        anew.
+    share : float
+        Share of the arcs that are slowed.
+    factor : float
+        An arc is slowed by a factor drawn between 1 and this one.
+    rounds : int
+        Changes of the weights, each drawn from those of the graph.
+    searches : int
+        Searches after each change.
+    """
+
+    graphs: list[Name] = []
+    variants: Annotated[list[Name], Field(min_length=1)] = ["phast", "near-far", "tiled", "dijkstra-cpu"]
+    share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
+    factor: Annotated[float, Field(ge=1, le=2**32, allow_inf_nan=False)] = 5.0
+    rounds: Count = 5
+    searches: Count = 8
+
+
 class Updates(Section):
     """Updates of dominators by `incremental`, compared with full solves.
 
@@ -298,6 +326,7 @@ class Config(Section):
     distributed : dict of str to Series or False
         Series of searches over several ranks, by name. False removes a series of an earlier file.
     throughput : Throughput
+    traffic : Traffic
     updates : Updates
     report : Report
     """
@@ -311,6 +340,7 @@ class Config(Section):
     rivals: list[str] = []
     distributed: dict[Name, Series | LeftOut] = {}
     throughput: Throughput = Throughput()
+    traffic: Traffic = Traffic()
     updates: Updates = Updates()
     report: Report = Report()
 

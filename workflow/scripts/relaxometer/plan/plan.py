@@ -171,9 +171,12 @@ class Plan:
 
     def _check_named_graphs(self) -> None:
         """Check the graphs that studies and the report name."""
-        for graph in self.config.throughput.graphs:
-            known = self.config.problem("sssp").graphs
-            self._one_of(graph, known, "throughput.graphs", "graph of sssp.graphs")
+        for study in ("throughput", "traffic"):
+            for graph in getattr(self.config, study).graphs:
+                known = self.config.problem("sssp").graphs
+                self._one_of(graph, known, f"{study}.graphs", "graph of sssp.graphs")
+        for name in self.config.traffic.variants:
+            self._one_of(name, variants.solver_names("sssp"), "traffic.variants", "solver of sssp")
         flow_graphs = self.config.problem("dominators").graphs
         single = [name for name in flow_graphs if not self.datasets[name].is_batch]
         for graph in self.config.updates.graphs:
@@ -216,10 +219,12 @@ class Plan:
 
         config = self.config
         throughput = kept(config.throughput.graphs, "measure_throughput")
+        traffic = kept(config.traffic.graphs, "measure_traffic")
         updates = kept(config.updates.graphs, "measure_updates")
         self.config = config.model_copy(
             update={
                 "throughput": config.throughput.model_copy(update={"graphs": throughput}),
+                "traffic": config.traffic.model_copy(update={"graphs": traffic}),
                 "updates": config.updates.model_copy(update={"graphs": updates}),
                 "report": config.report.model_copy(update={"maps": kept(config.report.maps)}),
             }

@@ -204,6 +204,7 @@ def verdict(
     throughput: Sequence[Path] = (),
     lost: Mapping[str, Sequence[str]] | None = None,
     contexts: Sequence[Path] = (),
+    traffic: Sequence[Path] = (),
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
@@ -220,6 +221,8 @@ def verdict(
         Why others that could not be made are missing, by their kind.
     contexts : sequence of Path
         ``context.json`` of all rounds.
+    traffic : sequence of Path
+        Tables of :data:`relaxometer.measure.traffic.TABLE`.
     """
     table = read_frame(summary, keep_default_na=False)
     outcomes = [
@@ -228,6 +231,10 @@ def verdict(
     for launches in map(read_frame, throughput):
         for row in launches.itertuples():
             outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
+    for rounds in map(pd.read_parquet, traffic):
+        for row in rounds.itertuples():
+            what = f"{row.variant} on {row.graph} after change {row.round} of its weights"
+            outcomes.append((what, row.status, row.reason))
     outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
     bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
     failed = [outcome for outcome in bad if outcome[1] in FAILURES]

@@ -10,7 +10,7 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -67,12 +67,25 @@ def contract(graph: Graph, fill: float, keep_order: bool = False) -> Contraction
         If the hierarchy would have more than `fill` arcs per edge of the graph, or a vertex more than a slice
         can hold.
     """
+    cch = number(graph, fill, keep_order)
+    upward, downward = _customize(graph, cch.order, cch.offsets, cch.up)
+    return replace(cch, upward=upward, downward=downward)
+
+
+def number(graph: Graph, fill: float, keep_order: bool = False) -> Contraction:
+    """Order and contract a graph whatever its weights: the weight of every arc is its number, both ways.
+
+    Raises
+    ------
+    Skipped
+        As :func:`contract`.
+    """
     order, offsets, up = _preprocess(graph, fill, keep_order)
-    upward, downward = _customize(graph, order, offsets, up)
+    numbers = np.arange(len(up), dtype=np.uint32)
     parent = np.full(len(order), -1, dtype=np.int64)
     has_parent = np.diff(offsets) > 0
     parent[has_parent] = up[offsets[:-1][has_parent]]
-    return Contraction(order, offsets, up, upward, downward, parent)
+    return Contraction(order, offsets, up, numbers, numbers, parent)
 
 
 def inverse(permutation: Ints) -> Ints:

@@ -89,7 +89,11 @@ def build(graph: Graph, n_tasks: int, fill: float, keep_order: bool = False) -> 
     Skipped
         If the hierarchy would have more arcs, or a row or a task more than slices can hold.
     """
-    cch = contract(graph, fill, keep_order)
+    return lay_out(contract(graph, fill, keep_order), n_tasks)
+
+
+def lay_out(cch: Contraction, n_tasks: int) -> Hierarchy:
+    """Cut a contracted graph into a top and `n_tasks` tasks; raises as :func:`build`."""
     up, parent = cch.up, cch.parent
     task = _tasks(parent, np.diff(cch.offsets), n_tasks)
     chain, place = _cut_into_chains(task, parent, CHAIN)

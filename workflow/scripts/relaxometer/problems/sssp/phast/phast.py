@@ -58,7 +58,7 @@ class Solver:
     """SSSP by PHAST on a customizable contraction hierarchy.
 
     The preparation, mostly nested dissection, takes as long as thousands of searches. New weights on the same
-    map would only need a new customization; here everything is prepared for each graph.
+    map only need :meth:`customize`.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         # Imports the partitioner, a library that no other variant needs.
-        from relaxometer.problems.sssp.phast import _hierarchy
+        from relaxometer.problems.sssp.phast import _cch, _customize, _hierarchy
 
         self._graph = graph
         device, host, n = graph.device, graph.host, graph.n_vertices
@@ -93,7 +93,9 @@ class Solver:
         max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
         if n > max_vertices:
             raise Skipped(f"{n} vertices; shared memory holds at most {max_vertices}")
-        self._hierarchy = hierarchy = _hierarchy.build(host, tasks, parameters.fill, parameters.keep_order)
+        # Lengths are numbers of arcs until the first customization.
+        numbered = _cch.number(host, parameters.fill, parameters.keep_order)
+        self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks)
         self._blocks = min(tasks, max_blocks)
         max_slices, max_rows = _largest_task(hierarchy)
         self._shared_bytes = _shared_bytes(hierarchy, max_slices, max_rows)
@@ -107,23 +109,61 @@ class Solver:
             "height": int(hierarchy.depth.max(initial=0)),
         }
         self._board = device.xp.empty(BOARD.size // 4, dtype=np.uint32)
+        members = _members(device, hierarchy, max_slices, max_rows)
+        inside, outside = (device.asarray(one.arcs) for one in (hierarchy.inside, hierarchy.outside))
+        copies = {"inside": inside, "outside": outside, "up_arcs": members["up_arcs"]}
+        self._customizer = _customize.Customizer(graph, numbered, hierarchy, copies)
+        self._tails: Any = None
+        self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
+        self._customizer.customize(graph.weights)
         self._constants = (
-            module.struct("Graph", **_maps.graph_members(graph)),
-            module.struct("Hierarchy", **_members(device, hierarchy, max_slices, max_rows)),
+            self._graph_members,
+            module.struct("Hierarchy", **members),
             module.struct(
                 "State",
                 path=device.xp.empty((self._resolved["height"] + 1, 2), dtype=np.uint32),
                 top_distance=device.xp.empty(max(1, self._resolved["top"]), dtype=np.uint32),
                 board=self._board,
             ),
-            device.asarray(hierarchy.inside.arcs),
-            device.asarray(hierarchy.outside.arcs),
+            inside,
+            outside,
         )
 
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the number of parts, vertices of the top, arcs, levels of a part, and height."""
         return self._resolved
+
+    def customize(self, weights: Any) -> None:
+        """Give the graph's arcs new weights for the next searches; order, hierarchy and layout stay.
+
+        Parameters
+        ----------
+        weights : ndarray or device array of shape (n_arcs,), uint32
+            From 0 to 2^32 - 2, in the order of the graph's arcs. Copied; the graph keeps its own.
+
+        Raises
+        ------
+        ValueError
+            If shape, type or a weight does not fit; the weights stay as they were.
+        """
+        graph, xp = self._graph, self._graph.device.xp
+        given = graph.device.asarray(weights)
+        if given.shape != (graph.n_arcs,) or given.dtype != np.uint32:
+            raise ValueError(
+                f"weights are uint32, one for each of {graph.n_arcs} arcs; "
+                f"given {given.dtype} of shape {given.shape}"
+            )
+        own = xp.empty(graph.n_arcs, dtype=np.uint32)
+        own[...] = given
+        zero_arcs = None
+        if self._customizer.customize(own):
+            if self._tails is None:
+                self._tails = graph.device.asarray(graph.host.tails)
+            zero = xp.flatnonzero(own == 0)
+            zero_arcs = xp.ascontiguousarray(xp.stack([self._tails[zero], graph.targets[zero]], axis=1))
+        n_zero_arcs = np.uint32(0 if zero_arcs is None else len(zero_arcs))
+        self._graph_members.set(weights=own, zero_arcs=zero_arcs, n_zero_arcs=n_zero_arcs)
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.

@@ -1,0 +1,122 @@
+"""Changes of weights: every answer is proven against the new ones, and every failure has a reason."""
+
+import numpy as np
+import pytest
+
+from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.measure.traffic import TABLE, measure_traffic, slowed
+from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
+from relaxometer.problems.sssp.phast import phast
+from sample_graphs import sample_graphs
+
+VARIANTS = ["phast", "near-far", "dijkstra-cpu"]
+
+
+def changes(device, graph, variants=VARIANTS, **given):
+    options = {"rounds": 2, "searches": 3, "share": 0.3, "factor": 4.0, "seed": 1} | given
+    return measure_traffic(graph, device, variants=variants, **options).to_pylist()
+
+
+def grid():
+    return sample_graphs()["grid"]
+
+
+def test_every_round_of_every_variant_is_a_row_and_every_answer_proven(device):
+    rows = changes(device, grid())
+    assert list(rows[0]) == TABLE.names
+    assert [(row["variant"], row["round"]) for row in rows] == [
+        (name, k) for name in VARIANTS for k in (0, 1)
+    ]
+    assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}
+    assert {(row["searches"], row["proven"]) for row in rows} == {(3, 3)}
+    assert all(row[time] > 0 for row in rows for time in ("update_ms", "first_ms", "tree_ms"))
+    ways = {row["variant"]: row["way"] for row in rows}
+    assert ways == {"phast": "customized", "near-far": "prepared anew", "dijkstra-cpu": "prepared anew"}
+    kinds = {row["variant"]: row["device_kind"] for row in rows}
+    assert kinds == {"phast": device.kind, "near-far": device.kind, "dijkstra-cpu": "cpu"}
+
+
+def test_all_variants_get_the_same_weights_and_each_round_others(host_device, monkeypatch):
+    seen = {"phast": [], "dijkstra-cpu": []}
+    customize, construct = phast.Solver.customize, dijkstra_cpu.Solver.__init__
+
+    def customizing(self, weights):
+        seen["phast"].append(weights.tolist())
+        customize(self, weights)
+
+    def constructing(self, graph, parameters):
+        seen["dijkstra-cpu"].append(graph.host.weights.tolist())
+        construct(self, graph, parameters)
+
+    monkeypatch.setattr(phast.Solver, "customize", customizing)
+    monkeypatch.setattr(dijkstra_cpu.Solver, "__init__", constructing)
+    graph = grid()
+    rows = changes(host_device, graph, ["phast", "dijkstra-cpu"], rounds=3)
+    assert seen["dijkstra-cpu"] == [graph.weights.tolist(), *seen["phast"]]
+    assert len({tuple(weights) for weights in seen["phast"]}) == 3
+    for row, weights in zip(rows[:3], seen["phast"], strict=True):
+        assert row["slowed"] == (np.array(weights) != graph.weights).sum()
+
+
+def test_a_share_of_the_arcs_is_slowed_up_to_the_factor_and_the_largest_weight():
+    n = 4000
+    weights = np.tile([0, 1000, MAX_WEIGHT], n)
+    graph = Graph(
+        "star",
+        np.array([0, *[3 * n] * (3 * n + 1)]),
+        1 + np.arange(3 * n, dtype=np.uint32),
+        weights.astype(np.uint32),
+    )
+    new = slowed(graph, 0.25, 3.0, np.random.default_rng(2))
+    assert new.dtype == np.uint32
+    assert (new[::3] == 0).all()
+    assert (new[2::3] == MAX_WEIGHT).all()
+    between = new[1::3]
+    assert between.min() == 1000
+    assert 2900 < between.max() <= 3000
+    assert 0.2 < (between > 1000).mean() < 0.3
+    np.testing.assert_array_equal(slowed(graph, 0, 3.0, np.random.default_rng(2)), graph.weights)
+
+
+def test_weights_that_a_variant_ignores_are_noticed(host_device, monkeypatch):
+    monkeypatch.setattr(phast.Solver, "customize", lambda self, weights: None)
+    rows = changes(host_device, grid(), ["phast", "dijkstra-cpu"], share=1.0)
+    assert [row["status"] for row in rows] == ["invalid", "invalid", "ok", "ok"]
+    assert rows[0]["proven"] < 3
+    assert rows[0]["reason"].startswith("source ")
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"), [(DeviceOutOfMemory("9 GB"), "oom"), (OverflowError("32 bits"), "error")]
+)
+def test_a_failure_leaves_other_rounds_and_variants(host_device, monkeypatch, failure, status):
+    original, calls = phast.Solver.customize, []
+
+    def failing(self, weights):
+        calls.append(weights)
+        if len(calls) == 2:
+            raise failure
+        original(self, weights)
+
+    monkeypatch.setattr(phast.Solver, "customize", failing)
+    rows = changes(host_device, grid(), ["phast", "dijkstra-cpu"], rounds=3)
+    assert [row["status"] for row in rows] == ["ok", status, status, "ok", "ok", "ok"]
+    assert rows[1]["first_ms"] is None
+    assert rows[1]["reason"]
+
+
+def test_a_graph_that_does_not_suit_a_variant_is_skipped(host_device):
+    rng = np.random.default_rng(3)
+    graph = Graph.from_arcs("dense", 300, *rng.integers(0, 300, (2, 6000)), np.ones(6000, dtype=int))
+    rows = changes(host_device, graph, ["phast", "dijkstra-cpu"])
+    assert [row["status"] for row in rows] == ["skipped", "skipped", "ok", "ok"]
+    assert "made for maps" in rows[0]["reason"]
+
+
+def test_a_path_too_long_is_an_error_with_its_reason(host_device):
+    graph = Graph.from_arcs("far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT // 2, 1, 1])
+    rows = changes(host_device, graph, ["phast", "dijkstra-cpu"], share=1.0, factor=1000.0)
+    assert {row["status"] for row in rows} == {"error"}
+    assert [row["device_kind"] for row in rows] == ["host", "host", "cpu", "cpu"]
+    assert all("32 bits" in row["reason"] for row in rows)
