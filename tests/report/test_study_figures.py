@@ -48,7 +48,9 @@ class TestThroughput:
     def test_the_finding_holds_the_best_rate_against_the_best_single_search(self):
         timings = pd.concat([searches("tiled", [2.0] * 4), searches("near-far", [4.0] * 4)])
         shown = texts(throughput.throughput(launches(TOWN), timings, "town"))
-        assert "25,000 searches per second with 1,000 at once; all 3,303 answers proven" in shown
+        assert (
+            "25,000 searches per second by many-sources with 1,000 at once; all 3,303 answers proven" in shown
+        )
         assert "50 times the rate of tiled, one after the other" in shown
 
     def test_lines_close_to_each_other_share_a_label(self):
@@ -83,6 +85,17 @@ class TestThroughput:
     def test_many_sources_by_itself_is_a_single_search(self):
         table = throughput.throughput_table(launches({10: 5.0}), searches("many-sources", [4.0]))
         assert table[["At once", "Searches per second"]].values.tolist() == [["10", "2,000"], ["1", "250"]]
+
+    def test_every_variant_has_its_curve_and_lines(self):
+        fast = launches({1: 2.0, 100: 2.5}).assign(variant="phast-many")
+        table = pd.concat([launches(TOWN).assign(variant="many-sources"), fast])
+        figure = throughput.throughput(table, searches("tiled", spread(2)), "town")
+        slow, quick, _ = figure.axes[0].lines
+        np.testing.assert_allclose(slow.get_ydata(), [250, 20_000, 25_000])
+        np.testing.assert_allclose(quick.get_ydata(), [500, 40_000])
+        assert "40,000 searches per second by phast-many with 100 at once" in texts(figure)
+        lines = throughput.throughput_table(table, searches("tiled", [4.0]))
+        assert lines["Variant"].tolist()[:2] == ["phast-many", "many-sources"]
 
     def test_other_graphs_and_problems_are_left_out(self):
         timings = pd.concat([searches("a", [1.0], graph="city"), searches("b", [1.0]).assign(problem="bfs")])

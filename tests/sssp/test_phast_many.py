@@ -91,9 +91,8 @@ def test_distances_do_not_depend_on_the_order_of_threads(seed):
 
 def test_without_predecessors(host_device):
     graph = forest()
-    _, solver = solver_for(host_device, graph, predecessors=False)
-    distance, predecessor = solver.solve_many([0, 75])
-    assert predecessor is None
+    _, solver = solver_for(host_device, graph)
+    distance = solver.find_distances([0, 75])
     np.testing.assert_array_equal([distance[0], distance[1]], expected(graph, [0, 75]))
 
 
@@ -104,13 +103,13 @@ def test_no_sources_or_too_many_are_refused(host_device, count):
         solver.solve_many(range(count))
 
 
-@pytest.mark.parametrize("predecessors", [True, False])
-def test_a_path_too_long_is_an_error(host_device, predecessors):
+def test_a_path_too_long_is_an_error(host_device):
     graph = Graph.from_arcs("too-far", 4, [0, 1, 2, 3], [1, 2, 3, 3], [MAX_WEIGHT, 1, 1, 1])
-    _, solver = solver_for(host_device, graph, predecessors=predecessors)
-    with pytest.raises(OverflowError, match=r"2\*\*32 - 2"):
-        solver.solve_many([1, 0])
-    distance, _ = solver.solve_many([1, 3])
+    _, solver = solver_for(host_device, graph)
+    for find in (solver.solve_many, solver.find_distances):
+        with pytest.raises(OverflowError, match=r"2\*\*32 - 2"):
+            find([1, 0])
+    distance = solver.find_distances([1, 3])
     np.testing.assert_array_equal([distance[0], distance[1]], expected(graph, [1, 3]))
 
 

@@ -45,6 +45,7 @@ Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Vertex = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Ranks = Annotated[int, Field(ge=1, le=2**16)]
+ManySources = Literal["many-sources", "phast-many", "phast-many-distances"]
 MAX_SCALE = 40
 Scale = Annotated[int, Field(ge=1, le=MAX_SCALE)]
 
@@ -217,12 +218,15 @@ class Series(Section):
 
 
 class Throughput(Section):
-    """Searches per second of `many-sources`, which makes many shortest-path searches at once.
+    """Searches per second of variants that make many shortest-path searches at once.
 
     Parameters
     ----------
     graphs : list of str
-        Graphs of `sssp`, with whose variants it is compared.
+        Graphs of `sssp`, with whose variants they are compared.
+    variants : list of str
+        `many-sources`, `phast-many`, which skips graphs that are not maps, and `phast-many-distances`, the
+        same without predecessors.
     searches : list of int
         Numbers of searches per launch.
     repetitions : int
@@ -230,6 +234,7 @@ class Throughput(Section):
     """
 
     graphs: list[Name] = []
+    variants: Annotated[list[ManySources], Field(min_length=1)] = ["many-sources"]
     searches: Counts = [1, 16, 132, 264, 528, 1000]
     repetitions: Count = 3
 

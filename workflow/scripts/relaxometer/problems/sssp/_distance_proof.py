@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RULES = {
     "source": "the distance of the source is 0",
-    "overstretched": "no arc from a reached vertex leads to one that is further than its tail plus its weight",
+    "overstretched": "no arc from a reached vertex leads to one further than its tail plus its weight",
     "tight": "to every reached vertex but the source leads an arc as long as the difference of distances; "
     "a cycle of weight zero counts as one vertex",
 }

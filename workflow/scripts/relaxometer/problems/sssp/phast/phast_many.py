@@ -42,8 +42,6 @@ class Parameters(variants.Parameters):
         Sources of one sweep, whose labels are side by side; one or two per lane of a warp.
     segments : int or "auto"
         Parts of a sweep, each done by one warp. "auto": as many as fill the device.
-    predecessors : bool
-        Whether :meth:`Solver.solve_many` finds predecessors, too.
     sources : int
         Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
     fill : float
@@ -52,7 +50,6 @@ class Parameters(variants.Parameters):
 
     k: Literal[32, 64] = 32
     segments: Literal[1, 2, 4, 8, 16, 32, 64, "auto"] = Field("auto")
-    predecessors: bool = True
     sources: PositiveInt = 1024
     fill: PositiveFloat = 16.0
 
@@ -79,6 +76,11 @@ class Rows:
             raise IndexError(number)
         batch, place = divmod(number, self.labels.shape[2])
         return self._xp.ascontiguousarray(self.labels[batch, :, place])
+
+    def places(self, sources: npt.NDArray[np.integer]) -> Any:
+        """Return the sources by place, idle places as `UNREACHED`, device array of uint32."""
+        batches, _, k = self.labels.shape
+        return self._xp.asarray(_by_place(sources, batches * k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,6 @@ class Solver:
             limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
             raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
         self.k, self._most = parameters.k, parameters.sources
-        self._with_predecessors = parameters.predecessors
         hierarchy = _preorder.in_preorder(_cch.contract(host, parameters.fill))
         self._work, self._max_segments = hierarchy.work, _preorder.MAX_SEGMENTS
         self._height = hierarchy.height
@@ -202,7 +203,7 @@ class Solver:
         distance, predecessor = Rows(sweeps.labels, 1, xp)[0], Rows(predecessors, 1, xp)[0]
         return Answer(distance, predecessor, None, overflowed)
 
-    def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows | None]:
+    def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
         """Find the shortest paths from each of at most `Parameters.sources` sources.
 
         Parameters
@@ -212,8 +213,7 @@ class Solver:
         Returns
         -------
         distance, predecessor : Rows
-            Item i is the answer for source i, as in `relaxometer.problems.sssp.Answer`. `predecessor` is None
-            if `Parameters.predecessors` is False.
+            Item i is the answer for source i, as in `relaxometer.problems.sssp.Answer`.
 
         Raises
         ------
@@ -222,16 +222,22 @@ class Solver:
         OverflowError
             If some path is longer than 2**32 - 2.
         """
+        distance, predecessor = self._solve(sources, predecessors=True)
+        return distance, Rows(predecessor, len(distance), self.device.xp)
+
+    def find_distances(self, sources: npt.ArrayLike) -> Rows:
+        """Find distances only, else like :meth:`solve_many`."""
+        return self._solve(sources, predecessors=False)[0]
+
+    def _solve(self, sources: npt.ArrayLike, *, predecessors: bool) -> tuple[Rows, Any]:
         array = np.asarray(sources)
         if not 0 < len(array) <= self._most:
             raise ValueError(f"{len(array)} sources; expected 1 to {self._most} (parameter sources)")
         sweeps = self.sweep(array)
-        predecessors, overflowed = self._finish(sweeps, len(array), predecessors=self._with_predecessors)
+        found, overflowed = self._finish(sweeps, len(array), predecessors=predecessors)
         if overflowed:
             raise OverflowError("a path is longer than 2**32 - 2, the largest distance that 32 bits hold")
-        xp = self._graph.device.xp
-        rows = Rows(sweeps.labels, len(array), xp)
-        return rows, None if predecessors is None else Rows(predecessors, len(array), xp)
+        return Rows(sweeps.labels, len(array), self.device.xp), found
 
     def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
         """Launch the climb and the sweep for some sources, and wait for nothing.
@@ -249,8 +255,7 @@ class Solver:
         device, n, k = self._graph.device, self._graph.n_vertices, self.k
         xp = device.xp
         count = -(-len(sources) // k)
-        places = np.full(count * k, UNREACHED, dtype=np.uint32)
-        places[: len(sources)] = sources
+        places = _by_place(sources, count * k)
         if labels is True:
             labels = xp.empty((count, n, k), dtype=xp.uint32)
         sweeps = Sweeps(
@@ -342,3 +347,10 @@ class Solver:
         path = Path(__file__).with_name("phast_many.cu")
         self._module: Module = self._graph.device.module(path, name_expressions=names[:3])
         *self._sweep, self._pull, self._climb, self._follow = map(self._module.get_function, names)
+
+
+def _by_place(sources: npt.NDArray[np.integer], places: int) -> npt.NDArray[np.uint32]:
+    """Return sources followed by `UNREACHED` for idle places."""
+    filled = np.full(places, UNREACHED, dtype=np.uint32)
+    filled[: len(sources)] = sources
+    return filled
