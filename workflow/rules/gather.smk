@@ -75,6 +75,10 @@ rule judge_answers:
         throughput=expand(
             "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
         ),
+        all_pairs=expand(
+            "results/all_pairs/{graph}/passes.parquet",
+            graph=PLAN.config.all_pairs.graphs,
+        ),
         contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         "results/verdict.txt",
@@ -93,6 +97,7 @@ use rule judge_answers as judge_distributed with:
     input:
         summary="results/distributed.csv",
         throughput=[],
+        all_pairs=[],
         contexts=[],
     output:
         "results/distributed_verdict.txt",

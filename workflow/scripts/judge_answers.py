@@ -21,5 +21,7 @@ with job(snakemake):
     else:
         throughput = [Path(file) for file in snakemake.input.throughput]
         contexts = [Path(file) for file in snakemake.input.contexts]
-        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost, contexts)
+        all_pairs = [Path(file) for file in snakemake.input.all_pairs]
+        lost = snakemake.params.lost
+        text = verdict(Path(snakemake.input.summary), throughput, lost, contexts, all_pairs)
         write_text(text, Path(snakemake.output[0]))

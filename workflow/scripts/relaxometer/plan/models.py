@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from pydantic import (
     PositiveInt,
     PrivateAttr,
     create_model,
+    field_validator,
     model_validator,
 )
 
@@ -26,6 +28,9 @@ MAX_SEARCHES = 100_000
 
 MAX_COMBINATIONS = 64
 """Limit on the combinations of values that are tried to tune a rival."""
+
+MAX_TABLE = 2_000
+"""Limit of the vertices of a table of distances, which has a row per pair."""
 
 DEFAULT_ROUNDS = 2
 """Rounds of what runs in real time."""
@@ -239,6 +244,36 @@ class Throughput(Section):
     repetitions: Count = 3
 
 
+class AllPairs(Section):
+    """Eccentricities, radius, diameter and closeness of maps by `phast-many`, from proven distances.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `sssp`; those that are not maps are skipped.
+    sources : "all" or int
+        All vertices, or how many are drawn from the seed. Then radius and diameter are bounds.
+    table : int or list of int
+        Number of vertices drawn from the seed, or the vertices' ids. The distances between any two of them
+        are kept.
+    """
+
+    graphs: list[Name] = []
+    sources: Literal["all"] | Annotated[int, Field(ge=1, lt=2**32)] = "all"
+    table: (
+        Annotated[int, Field(ge=0, le=MAX_TABLE)]
+        | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_TABLE)]
+    ) = 0
+
+    @field_validator("table")
+    @classmethod
+    def _names_each_once(cls, table: int | list[int]) -> int | list[int]:
+        for vertex, count in Counter(table if isinstance(table, list) else []).items():
+            if count > 1:
+                raise ValueError(f"vertex {vertex} is given {count} times")
+        return table
+
+
 class Updates(Section):
     """Updates of dominators by `incremental`, compared with full solves.
 
@@ -302,6 +337,7 @@ class Config(Section):
     distributed : dict of str to Series or False
         Series of searches over several ranks, by name. False removes a series of an earlier file.
     throughput : Throughput
+    all_pairs : AllPairs
     updates : Updates
     report : Report
     """
@@ -315,6 +351,7 @@ class Config(Section):
     rivals: list[str] = []
     distributed: dict[Name, Series | LeftOut] = {}
     throughput: Throughput = Throughput()
+    all_pairs: AllPairs = AllPairs()
     updates: Updates = Updates()
     report: Report = Report()
 

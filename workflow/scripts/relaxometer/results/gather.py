@@ -202,6 +202,7 @@ def verdict(
     throughput: Sequence[Path] = (),
     lost: Mapping[str, Sequence[str]] | None = None,
     contexts: Sequence[Path] = (),
+    all_pairs: Sequence[Path] = (),
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
@@ -218,6 +219,8 @@ def verdict(
         Why others that could not be made are missing, by their kind.
     contexts : sequence of Path
         ``context.json`` of all rounds.
+    all_pairs : sequence of Path
+        Tables of :data:`relaxometer.measure.all_pairs.PASSES`.
     """
     table = pd.read_csv(summary, keep_default_na=False)
     outcomes = [
@@ -226,6 +229,10 @@ def verdict(
     for launches in map(pd.read_parquet, throughput):
         for row in launches.itertuples():
             outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
+    for passes in map(pd.read_parquet, all_pairs):
+        for row in passes.itertuples():
+            what = f"all pairs of {row.graph}, {'with' if row.proof else 'without'} the proof"
+            outcomes.append((what, row.status, row.reason))
     outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
     bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
     failed = [outcome for outcome in bad if outcome[1] in FAILURES]
