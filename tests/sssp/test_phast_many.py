@@ -14,7 +14,7 @@ from relaxometer.problems.sssp import UNREACHED
 from relaxometer.problems.sssp._distance_proof import DistanceProver, zero_components
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.phast import _cch, _preorder
-from relaxometer.problems.sssp.phast.phast_many import Parameters, Solver
+from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs
 
@@ -127,7 +127,7 @@ def test_a_path_of_the_tree_that_does_not_fit_is_skipped(host_device):
     resident = ResidentGraph.upload(host_device, graph)
     assert Solver(resident, Parameters()).resolved["height"] == side
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("relaxometer.problems.sssp._maps.SHARED_BYTES", 4 * 32 * side - 1)
+        patch.setattr("relaxometer.problems.sssp._maps.SHARED_BYTES", 4 * 32 * side + RING_BYTES - 1)
         with pytest.raises(Skipped, match=f"a path of {side} take {4 * 32 * side} bytes"):
             Solver(resident, Parameters())
 
@@ -179,19 +179,37 @@ class TestPreorder:
         for position, r in enumerate(rank):
             own = slice(cch.offsets[r], cch.offsets[r + 1])
             wanted = set(zip(depth[cch.up[own]].tolist(), cch.downward[own].tolist(), strict=True))
-            row, first = hierarchy.vertices[position], hierarchy.first_group[position]
-            groups = hierarchy.groups[first : first + (row[2] >> 16)].reshape(-1, 2)
-            found = [*row[4:].reshape(2, 2).tolist(), *groups.tolist()]
+            row, *further = hierarchy.records[slice(*hierarchy.first_record[position : position + 2])]
+            assert row[2] == hierarchy.depth[position] | len(further) << 16
+            found = [*row[4:].reshape(2, 2).tolist(), *np.array(further).reshape(-1, 2).tolist()]
             found += [[int(hierarchy.depth[position]) - 1, int(row[3])]]
             kept = {(d, w) for d, w in map(tuple, found) if w != UNREACHED}
             assert kept == {(d, w) for d, w in wanted if w != UNREACHED}
-        assert hierarchy.first_group[-1] + (hierarchy.vertices[-3][2] >> 16) == len(hierarchy.groups) - 1
+
+    def test_records_above_a_segment_are_those_of_its_ancestors(self, both):
+        _, hierarchy = both
+        ends = [*hierarchy.path_records[1:].tolist(), len(hierarchy.records) - _preorder.PADDING]
+        assert hierarchy.path_records[0] == hierarchy.first_record[-1]
+        assert (hierarchy.segment_records == hierarchy.first_record[hierarchy.segments[:-1]]).all()
+        for segment, end in enumerate(ends):
+            first, place = hierarchy.segments[segment], hierarchy.path_records[segment]
+            assert hierarchy.path_lengths[segment] == hierarchy.depth[first]
+            for depth in range(hierarchy.depth[first]):
+                above = hierarchy.records[place, 0]
+                assert hierarchy.depth[above] == depth
+                assert above < first < above + hierarchy.records[place, 1]
+                own = hierarchy.records[slice(*hierarchy.first_record[above : above + 2])]
+                copied = hierarchy.records[place : place + len(own)]
+                np.testing.assert_array_equal(copied[:, 1:], own[:, 1:])
+                np.testing.assert_array_equal(copied[1:], own[1:])
+                place += len(own)
+            assert place == end
+        assert not hierarchy.records[-_preorder.PADDING :].any()
 
     def test_segments_have_about_the_same_work(self, both):
         _, hierarchy = both
-        groups = np.append(hierarchy.first_group, len(hierarchy.groups) - 1).astype(np.int64)
         ends = hierarchy.segments.astype(np.int64)
-        work = np.diff(ends) + np.diff(groups[ends])
+        work = np.diff(hierarchy.first_record[ends])
         assert ends[0] == 0
         assert ends[-1] == len(hierarchy.order)
         whole, _ = hierarchy.work

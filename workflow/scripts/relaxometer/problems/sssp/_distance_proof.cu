@@ -61,26 +61,30 @@ __device__ size_t component_at(const Incoming& graph, const Distances& distances
     return (static_cast<size_t>(batch) * graph.n_components + component) * distances.k + in_batch;
 }
 
-// Checks one vertex for one source; returns the vertex's distance.
+const u32 TOGETHER = 4;  // arcs whose tails are loaded together; after the last one, it repeats
+
+// Checks one vertex, with the arcs from `begin` to `end`, for one source; returns the vertex's distance.
 __device__ __forceinline__ u32 check_vertex(const Incoming& graph, const Distances& distances,
-                                            const Findings& findings, u32 v, u32 batch, u32 in_batch,
+                                            const Findings& findings, u32 v, i64 begin, i64 end, u32 place,
                                             u32 source)
 {
-    u32 k = distances.k, place = batch * k + in_batch;
+    u32 k = distances.k, batch = place / k, in_batch = place % k;
     const u32* row = distances.of + static_cast<size_t>(batch) * graph.n * k + in_batch;
     u32 own = row[static_cast<size_t>(v) * k];
     u32 component = graph.component == nullptr ? UNREACHED : read_only(&graph.component[v]);
     bool is_tight = false, is_overstretched = false;
-    i64 end = read_only(&graph.offsets[v + 1]);
-    for (i64 i = read_only(&graph.offsets[v]); i < end; ++i) {
-        uint2 arc = read_only(&graph.arcs[i]);
-        u32 before = row[static_cast<size_t>(arc.x) * k];
-        u64 length = static_cast<u64>(before) + arc.y;
-        if (before == UNREACHED) continue;
-        is_overstretched |= own > length || own == UNREACHED;
-        bool is_outside = arc.x != v;
-        if (component != UNREACHED) is_outside = read_only(&graph.component[arc.x]) != component;
-        is_tight |= is_outside && own == length;
+    for (i64 i = begin; i < end; i += TOGETHER) {
+        uint2 arc[TOGETHER];
+        u32 before[TOGETHER];
+        for (u32 j = 0; j < TOGETHER; ++j) arc[j] = read_only(&graph.arcs[min(i + j, end - 1)]);
+        for (u32 j = 0; j < TOGETHER; ++j) before[j] = row[static_cast<size_t>(arc[j].x) * k];
+        for (u32 j = 0; j < TOGETHER; ++j) {
+            u64 length = static_cast<u64>(before[j]) + arc[j].y;
+            bool is_reached = before[j] != UNREACHED, is_outside = arc[j].x != v;
+            if (component != UNREACHED) is_outside = read_only(&graph.component[arc[j].x]) != component;
+            is_overstretched |= is_reached && (own > length || own == UNREACHED);
+            is_tight |= is_reached && is_outside && own == length;
+        }
     }
     if (is_overstretched) broken(findings, OVERSTRETCHED, v, place);
     if (v == source && own != 0) broken(findings, SOURCE, v, place);
@@ -101,12 +105,16 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
                                            const __grid_constant__ Findings findings, u32 rows)
 {
     u32 place = blockIdx.y * WARP + threadIdx.x % WARP;
-    u32 batch = place / distances.k, in_batch = place % distances.k;
     u32 source = read_only(&distances.sources[place]);
     u32 reached = 0, farthest = 0;
-    u64 total = 0, first = static_cast<u64>(thread_id() / WARP) * rows;
-    for (u64 v = first; v < min(first + rows, static_cast<u64>(graph.n)); ++v) {
-        u32 own = check_vertex(graph, distances, findings, static_cast<u32>(v), batch, in_batch, source);
+    u64 total = 0, n = graph.n, first = static_cast<u64>(thread_id() / WARP) * rows;
+    u64 last = min(first + rows, n);
+    i64 begin = read_only(&graph.offsets[min(first, n)]), end = read_only(&graph.offsets[min(first + 1, n)]);
+    for (u64 v = first; v < last; ++v) {
+        i64 next_end = read_only(&graph.offsets[min(v + 2, n)]);
+        u32 own = check_vertex(graph, distances, findings, static_cast<u32>(v), begin, end, place, source);
+        begin = end;
+        end = next_end;
         if (own == UNREACHED) continue;
         ++reached;
         farthest = max(farthest, own);

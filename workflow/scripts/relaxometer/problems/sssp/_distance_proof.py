@@ -29,7 +29,7 @@ RULES = {
 
 BLOCK = 256
 
-ROWS = 16
+ROWS = 64
 """Consecutive vertices that a warp checks."""
 
 MAX_SLICES = 65_535

@@ -27,6 +27,9 @@ STORED = 3
 GROUP = 4
 """Arcs of a group."""
 
+PADDING = 64
+"""Records that may be loaded beyond the last one: four chunks of ``phast_many.cu``."""
+
 MAX_SEGMENTS = 64
 """Segments of equal work; a power of two."""
 
@@ -42,17 +45,17 @@ class Preorder:
     ----------
     order : ndarray of shape (n_vertices,), uint32
         The graph's vertex at each position.
-    vertices : ndarray of shape (n_vertices + 2, 8), uint32
-        The struct ``Vertex`` of ``phast_many.cu``; the last two are never finished, only loaded ahead.
-    groups : ndarray of shape (n_groups + 1, 8), uint32
-        The struct ``Group``: the arcs that are not stored with their heads.
-    first_group : ndarray of shape (n_vertices,), uint32
-        The first group of each position, or the next one's if it has none.
+    records : ndarray of shape (n_records + PADDING, 8), uint32
+        The struct ``Record`` of ``phast_many.cu``: each vertex and its further arcs, then once more those of
+        the ancestors of the segments, and zeros, which are only loaded ahead.
+    first_record : ndarray of shape (n_vertices + 1,), int64
+        The record of each position, and their number.
     segments : ndarray of shape (MAX_SEGMENTS + 1,), uint32
         The first position of each of `MAX_SEGMENTS` segments of about equal work; some may be empty.
-    path_begins : ndarray of shape (MAX_SEGMENTS + 1,), uint32
-    paths : ndarray of shape (n_on_paths,), uint32
-        The ancestors of the first position of each segment, from the root.
+    segment_records, path_records : ndarray of shape (MAX_SEGMENTS,), uint32
+        The first record of each segment, and of the ancestors of its first position, from the root.
+    path_lengths : ndarray of shape (MAX_SEGMENTS,), uint32
+        The number of these ancestors.
     depth : ndarray of shape (n_vertices,), uint32
         Number of ancestors of each position.
     jumps : ndarray of shape (n_jumps, n_vertices), uint32
@@ -63,12 +66,12 @@ class Preorder:
     """
 
     order: Words
-    vertices: Words
-    groups: Words
-    first_group: Words
+    records: Words
+    first_record: Ints
     segments: Words
-    path_begins: Words
-    paths: Words
+    segment_records: Words
+    path_records: Words
+    path_lengths: Words
     depth: Words
     jumps: Words
     up_offsets: Words
@@ -81,10 +84,9 @@ class Preorder:
 
     @property
     def work(self) -> tuple[int, int]:
-        """Vertices and groups of the whole sweep, and of the mean path that precedes a segment."""
-        groups = np.diff(self.first_group, append=np.uint32(len(self.groups) - 1))
-        paths = len(self.paths) + int(groups[self.paths].sum())
-        return len(self.order) + len(self.groups) - 1, paths // MAX_SEGMENTS
+        """Records of the whole sweep, and of the mean path that precedes a segment."""
+        whole = int(self.first_record[-1])
+        return whole, (len(self.records) - PADDING - whole) // MAX_SEGMENTS
 
 
 def in_preorder(cch: Contraction) -> Preorder:
@@ -96,30 +98,46 @@ def in_preorder(cch: Contraction) -> Preorder:
     rank[position] = np.arange(len(position))
     degrees = np.diff(cch.offsets)[rank]
     n_groups = -(-np.maximum(degrees - STORED, 0) // GROUP)
-    first_group = np.cumsum(n_groups) - n_groups
+    first_record = np.concatenate([[0], np.cumsum(1 + n_groups)])
     arcs = cch.offsets, cch.up, depth
-    vertices, groups = _fill(rank, *arcs, cch.downward, first_group, int(n_groups.sum()), STORED, GROUP)
-    vertices[:-2, 0] = cch.order[rank]
-    vertices[:-2, 1] = size[rank]
-    vertices[:-2, 2] = depth[rank] | n_groups << 16
+    records = _fill(rank, *arcs, cch.downward, first_record, STORED, GROUP)
+    heads = records[first_record[:-1]]
+    heads[:, 0] = cch.order[rank]
+    heads[:, 1] = size[rank]
+    heads[:, 2] = depth[rank] | n_groups << 16
+    records[first_record[:-1]] = heads
     parent = np.where(cch.parent >= 0, position[cch.parent], position)[rank]
-    work = np.cumsum(1 + n_groups)
-    wanted = np.arange(1, MAX_SEGMENTS) * int(work[-1]) // MAX_SEGMENTS
-    segments = np.concatenate([[0], np.searchsorted(work, wanted), [len(rank)]])
+    wanted = np.arange(1, MAX_SEGMENTS) * int(first_record[-1]) // MAX_SEGMENTS
+    segments = np.concatenate([[0], np.searchsorted(first_record[1:], wanted), [len(rank)]])
     paths = [_path(parent, first) for first in segments[:-1]]
+    above, begins = _copied(records, first_record, paths)
     return Preorder(
         order=cch.order[rank].astype(np.uint32),
-        vertices=vertices,
-        groups=groups,
-        first_group=first_group.astype(np.uint32),
+        records=np.concatenate([records, above, np.zeros((PADDING, 8), np.uint32)]),
+        first_record=first_record,
         segments=segments.astype(np.uint32),
-        path_begins=np.cumsum([0, *map(len, paths)]).astype(np.uint32),
-        paths=np.concatenate([*paths, [0]]).astype(np.uint32)[:-1],
+        segment_records=first_record[segments[:-1]].astype(np.uint32),
+        path_records=begins.astype(np.uint32),
+        path_lengths=np.array([*map(len, paths)], dtype=np.uint32),
         depth=depth[rank].astype(np.uint32),
         jumps=_jumps(parent, int(depth.max())),
         up_offsets=np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
         up_arcs=_upward(rank, *arcs, cch.upward),
     )
+
+
+def _copied(records: Words, first_record: Ints, paths: list[list[int]]) -> tuple[Words, Ints]:
+    """Return the records of paths, one after the other, and where those of each begin after the others.
+
+    Vertices have their positions in place of their numbers in the graph.
+    """
+    on_paths = np.array([position for path in paths for position in path], dtype=np.int64)
+    begins, counts = first_record[on_paths], np.diff(first_record)[on_paths]
+    places = np.concatenate([[0], np.cumsum(counts)])
+    copied = records[np.repeat(begins - places[:-1], counts) + np.arange(places[-1])]
+    copied[places[:-1], 0] = on_paths
+    lengths = np.cumsum([0, *map(len, paths[:-1])])
+    return copied, first_record[-1] + places[lengths]
 
 
 def _path(parent: Ints, position: int) -> list[int]:
@@ -167,35 +185,25 @@ def _number(parent: Any) -> Any:
 
 @njit(cache=True)
 def _fill(
-    rank: Any,
-    offsets: Any,
-    up: Any,
-    depth: Any,
-    downward: Any,
-    first_group: Any,
-    n_groups: int,
-    stored: int,
-    group: int,
+    rank: Any, offsets: Any, up: Any, depth: Any, downward: Any, first_record: Any, stored: int, group: int
 ) -> Any:
-    """Return the downward arcs into each position: those stored with it, and those in groups."""
-    vertices = np.zeros((len(rank) + 2, 8), dtype=np.uint32)
-    groups = np.zeros((n_groups + 1, 2 * group), dtype=np.uint32)
-    vertices[:, 3::2] = UNREACHED
-    groups[:, 1::2] = UNREACHED
+    """Return the records of all positions: the arcs stored with the vertex, and its further arcs."""
+    records = np.zeros((first_record[-1], 2 * group), dtype=np.uint32)
+    records[:, 1::2] = UNREACHED
     for p in range(len(rank)):
-        begin = offsets[rank[p]]
+        begin, record = offsets[rank[p]], first_record[p]
         for i in range(begin, offsets[rank[p] + 1]):
             k = i - begin
             if k == 0:  # the parent, whose depth is known
-                vertices[p, 3] = downward[i]
+                records[record, 3] = downward[i]
             elif k < stored:
-                vertices[p, 2 + 2 * k] = depth[up[i]]
-                vertices[p, 3 + 2 * k] = downward[i]
+                records[record, 2 + 2 * k] = depth[up[i]]
+                records[record, 3 + 2 * k] = downward[i]
             else:
-                g, place = first_group[p] + (k - stored) // group, (k - stored) % group
-                groups[g, 2 * place] = depth[up[i]]
-                groups[g, 2 * place + 1] = downward[i]
-    return vertices, groups
+                further, place = record + 1 + (k - stored) // group, (k - stored) % group
+                records[further, 2 * place] = depth[up[i]]
+                records[further, 2 * place + 1] = downward[i]
+    return records
 
 
 @njit(cache=True)

@@ -12,11 +12,11 @@
 // read once for all of them. Deviations:
 //
 //   - The sweep is not by levels but in preorder of the elimination tree. All arcs into a vertex come from
-//   its
-//     ancestors there, so a warp needs the labels of one path from the root only: a stack in shared memory,
-//     indexed by depth. Labels are never read from global memory, and each is written at most once.
-//   - Lanes do not communicate: each reads and writes its own column of the stack. There is no barrier in the
-//     sweep, neither within a block nor between blocks.
+//     its ancestors there, so a warp needs the labels of one path from the root only: a stack in shared
+//     memory, indexed by depth. Labels are never read from global memory, and each is written at most once.
+//   - Vertices and arcs are one sequence of records in the order of use. A warp loads them 16 at a time into
+//     shared memory, long before it needs them: it has no other work to hide the latency of memory.
+//   - Each lane reads and writes its own column of the stack. Blocks do not communicate.
 //   - A warp may begin at any vertex, since it can find the labels of the ancestors of this vertex itself. So
 //     the sweep is cut into segments of equal work, as many as the device needs to be full.
 //   - What is asked about all pairs (the greatest and the sum of the distances from a source) is found in
@@ -26,17 +26,14 @@
 
 #include "device/constants.cuh"
 
-// A vertex of the hierarchy as the sweep reads it. `head`: its number in the graph; the size of its subtree;
-// its depth (16 bits) and number of groups (16 bits); the weight of the arc from its parent. `arcs`: two
-// further arcs from ancestors, each the tail's depth and the weight.
-struct Vertex {
-    uint4 head;
-    uint4 arcs;
-};
-
-// Four further arcs into a vertex. Those of all vertices follow each other in preorder. Missing arcs have the
-// weight UNREACHED.
-struct Group {
+// 32 bytes of the sequence that a sweep reads.
+//
+// Of a vertex: `first` is its number in the graph, or in preorder if it precedes a segment; the size of its
+// subtree; its depth (16 bits) and the number of further records (16 bits); the weight of the arc from its
+// parent. `second` is two further arcs from ancestors, each the tail's depth and the weight.
+//
+// Each further record is four more arcs into the vertex. Missing arcs have the weight UNREACHED.
+struct Record {
     uint4 first;
     uint4 second;
 };
@@ -45,12 +42,11 @@ struct Group {
 struct Hierarchy {
     u32 n;
     u32 height;  // depths are less
-    const Vertex* vertices;
-    const Group* groups;
-    const u32* first_group;  // of each vertex
-    const u32* segments;     // the first vertex of each segment, and n
-    const u32* path_begins;  // in `paths`, by segment
-    const u32* paths;        // the ancestors of the first vertex of each segment, from the root
+    const Record* records;
+    const u32* segments;         // the first vertex of each segment, and n
+    const u32* segment_records;  // the first record of each segment
+    const u32* path_records;     // the first record of the ancestors of each segment's first vertex
+    const u32* path_lengths;     // their number; they are in order from the root
     const u32* depth;
     const u32* jumps;  // the ancestor 1, 2, 4, ... steps above each vertex, or the root
     const u32* up_offsets;
@@ -157,17 +153,64 @@ struct alignas(4 * WIDTH) Labels {
     u32 of[WIDTH];
 };
 
-__device__ __forceinline__ Vertex load(const Vertex* vertex)
+// Not to be read again soon.
+__device__ __forceinline__ void store_once(Labels<1>* address, const Labels<1>& labels)
 {
-    const uint4* words = reinterpret_cast<const uint4*>(vertex);
-    return {read_only(words), read_only(words + 1)};
+    __stcs(address->of, labels.of[0]);
 }
 
-__device__ __forceinline__ Group load(const Group* group)
+__device__ __forceinline__ void store_once(Labels<2>* address, const Labels<2>& labels)
 {
-    const uint4* words = reinterpret_cast<const uint4*>(group);
-    return {read_only(words), read_only(words + 1)};
+    __stcs(reinterpret_cast<uint2*>(address), make_uint2(labels.of[0], labels.of[1]));
 }
+
+const u32 CHUNK = 16;  // records that a warp loads together, 16 bytes per lane
+const u32 RING = 2 * CHUNK;
+
+// Records in their order. Two chunks are in shared memory and the next one is on its way; the next record is
+// in registers.
+struct Records {
+    uint4* ring;
+    const uint4* next_chunk;  // the lane's part
+    uint4 on_its_way;
+    Record next;
+    u32 place;  // in the ring, of the record after it
+
+    __device__ __forceinline__ uint4 load_chunk()
+    {
+        uint4 words = read_only(next_chunk);
+        next_chunk += WARP;
+        return words;
+    }
+
+    __device__ __forceinline__ void start(const Record* first)
+    {
+        next_chunk = reinterpret_cast<const uint4*>(first) + lane();
+        uint4 words = load_chunk(), after = load_chunk();
+        on_its_way = load_chunk();
+        __syncwarp();
+        ring[lane()] = words;
+        ring[WARP + lane()] = after;
+        __syncwarp();
+        next = {ring[0], ring[1]};
+        place = 1;
+    }
+
+    // At the beginning of a chunk, the one before it is used up.
+    __device__ __forceinline__ Record take()
+    {
+        Record record = next;
+        if (place % CHUNK == 0) {
+            __syncwarp();
+            ring[(place + CHUNK) % RING * 2 + lane()] = on_its_way;
+            on_its_way = load_chunk();
+            __syncwarp();
+        }
+        next = {ring[2 * place], ring[2 * place + 1]};
+        place = (place + 1) % RING;
+        return record;
+    }
+};
 
 template <u32 WIDTH>
 __device__ __forceinline__ void relax(Labels<WIDTH>& best, const Labels<WIDTH>& from, u32 weight)
@@ -182,15 +225,17 @@ struct Descent {
     u32 position[WIDTH];   // of the lane's sources
     const u32* ascent;     // of the first of them
     u32 height;
-    const Group* next_group;
-    Group group;  // the first that is not used yet
+    Records records;
+    uint4 head;  // of the next vertex
+    Labels<WIDTH> begun;
     Labels<WIDTH> last;
     u32 last_depth;
 
     __device__ __forceinline__ Descent(const Hierarchy& hierarchy, const Batches& batches, u32 first_place,
-                                       Labels<WIDTH>* memory)
+                                       uint4* memory)
     {
-        stack = memory + lane();
+        records.ring = memory;
+        stack = reinterpret_cast<Labels<WIDTH>*>(memory + 2 * RING) + lane();
         height = hierarchy.height;
         ascent = batches.ascents + static_cast<size_t>(first_place) * height;
         for (u32 j = 0; j < WIDTH; ++j) {
@@ -200,44 +245,44 @@ struct Descent {
         last_depth = UNREACHED;  // the depth before 0
     }
 
-    __device__ __forceinline__ void start_groups(const Group* first)
+    __device__ __forceinline__ void start(const Record* first)
     {
-        group = load(first);
-        next_group = first + 1;
+        records.start(first);
+        begin();
     }
 
-    // Relaxes the arcs stored with a vertex. None is from the parent, so this is allowed before the vertex
-    // that precedes it in preorder is finished.
-    __device__ __forceinline__ Labels<WIDTH> begin(const Vertex& vertex) const
+    // Takes the record of the next vertex and relaxes the two arcs in it. None is from the parent, so this is
+    // allowed before the vertex that precedes it in preorder is finished.
+    __device__ __forceinline__ void begin()
     {
-        Labels<WIDTH> best;
-        for (u32 j = 0; j < WIDTH; ++j) best.of[j] = UNREACHED;
-        Labels<WIDTH> one = stack[vertex.arcs.x * WARP], other = stack[vertex.arcs.z * WARP];
-        relax(best, one, vertex.arcs.y);
-        relax(best, other, vertex.arcs.w);
-        return best;
+        Record vertex = records.take();
+        head = vertex.first;
+        for (u32 j = 0; j < WIDTH; ++j) begun.of[j] = UNREACHED;
+        Labels<WIDTH> one = stack[vertex.second.x * WARP], other = stack[vertex.second.z * WARP];
+        relax(begun, one, vertex.second.y);
+        relax(begun, other, vertex.second.w);
     }
 
-    // Relaxes four further arcs, and loads the next ones.
-    __device__ __forceinline__ void take_group(Labels<WIDTH>& best)
+    __device__ __forceinline__ void relax_four(Labels<WIDTH>& best, const Record& arcs) const
     {
-        Labels<WIDTH> from[4] = {stack[group.first.x * WARP], stack[group.first.z * WARP],
-                                 stack[group.second.x * WARP], stack[group.second.z * WARP]};
-        u32 weight[4] = {group.first.y, group.first.w, group.second.y, group.second.w};
-        group = load(next_group++);
+        Labels<WIDTH> from[4] = {stack[arcs.first.x * WARP], stack[arcs.first.z * WARP],
+                                 stack[arcs.second.x * WARP], stack[arcs.second.z * WARP]};
+        u32 weight[4] = {arcs.first.y, arcs.first.w, arcs.second.y, arcs.second.w};
         for (u32 k = 0; k < 4; ++k) relax(best, from[k], weight[k]);
     }
 
-    // Finds the labels of vertex `v`, given those by the arcs stored with it.
-    __device__ __forceinline__ Labels<WIDTH> finish(u32 v, const uint4& head, Labels<WIDTH> best)
+    // Finishes the vertex that was begun, number `v` in preorder, and begins the next. Returns its labels.
+    __device__ __forceinline__ Labels<WIDTH> step(u32 v)
     {
-        u32 depth = head.z & 0xffffu;
-        for (u32 left = head.z >> 16; left > 0; --left) take_group(best);
+        u32 size = head.y, depth = head.z & 0xffffu, from_parent = head.w;
+        Labels<WIDTH> best = begun;
+        for (u32 left = head.z >> 16; left > 0; --left) relax_four(best, records.take());
+        begin();
         // The arc from the parent of a root has the weight UNREACHED.
         if (depth != last_depth + 1) last = stack[(max(depth, 1u) - 1) * WARP];
-        relax(best, last, head.w);
+        relax(best, last, from_parent);
         for (u32 j = 0; j < WIDTH; ++j) {
-            bool is_ancestor = position[j] - v < head.y;
+            bool is_ancestor = position[j] - v < size;
             if (is_ancestor) best.of[j] = min(best.of[j], ascent[j * height + depth]);
         }
         stack[depth * WARP] = best;
@@ -291,32 +336,22 @@ __global__ void __launch_bounds__(32)
     extern __shared__ uint4 memory[];
     u32 batch = blockIdx.x % batches.count, segment = blockIdx.x / batches.count * stride;
     u32 place = (batch * WARP + lane()) * WIDTH;
-    Descent<WIDTH> descent(hierarchy, batches, place, reinterpret_cast<Labels<WIDTH>*>(memory));
     u32 v = read_only(&hierarchy.segments[segment]);
     u32 end = read_only(&hierarchy.segments[segment + stride]);
     if (v == end) return;
-    u32 path_end = read_only(&hierarchy.path_begins[segment + 1]);
-    for (u32 i = read_only(&hierarchy.path_begins[segment]); i < path_end; ++i) {
-        u32 above = read_only(&hierarchy.paths[i]);
-        Vertex vertex = load(&hierarchy.vertices[above]);
-        descent.start_groups(&hierarchy.groups[read_only(&hierarchy.first_group[above])]);
-        descent.finish(above, vertex.head, descent.begin(vertex));
-    }
-    descent.start_groups(&hierarchy.groups[read_only(&hierarchy.first_group[v])]);
+    Descent<WIDTH> descent(hierarchy, batches, place, memory);
+    u32 above = read_only(&hierarchy.path_lengths[segment]);
+    if (above > 0) descent.start(&hierarchy.records[read_only(&hierarchy.path_records[segment])]);
+    for (; above > 0; --above) descent.step(descent.head.x);
+    descent.start(&hierarchy.records[read_only(&hierarchy.segment_records[segment])]);
     Labels<WIDTH>* labels = reinterpret_cast<Labels<WIDTH>*>(batches.labels);
     if (labels != nullptr) labels += static_cast<size_t>(batch) * hierarchy.n * WARP + lane();
     Results<WIDTH, SUMS> results;
-    Vertex next = load(&hierarchy.vertices[v]), after = load(&hierarchy.vertices[v + 1]);
-    Labels<WIDTH> begun = descent.begin(next);
     for (; v < end; ++v) {
-        uint4 head = next.head;
-        Labels<WIDTH> best = begun;
-        next = after;
-        after = load(&hierarchy.vertices[v + 2]);
-        begun = descent.begin(next);
-        best = descent.finish(v, head, best);
-        if (labels != nullptr) labels[static_cast<size_t>(head.x) * WARP] = best;
-        results.add(best);
+        u32 vertex = descent.head.x;
+        Labels<WIDTH> found = descent.step(v);
+        if (labels != nullptr) store_once(&labels[static_cast<size_t>(vertex) * WARP], found);
+        results.add(found);
     }
     results.publish(batches, place);
 }
@@ -327,6 +362,8 @@ template __global__ void sweep<2, 0>(const __grid_constant__ Hierarchy, const __
 template __global__ void sweep<2, 1>(const __grid_constant__ Hierarchy, const __grid_constant__ Batches, u32);
 
 // ------------------------------------------------------------------------------------------ the graph's arcs
+
+const u32 TOGETHER = 4;  // arcs whose tails are loaded together; after the last one, it repeats
 
 // Sets `overflowed` if an arc leads from a vertex that some source reaches to one that it does not: the path
 // is longer than 32 bits hold. Unless `predecessors` is null, gives every vertex a tail that is nearer and
@@ -347,13 +384,17 @@ __global__ void find_predecessors(const __grid_constant__ Incoming graph,
     }
     bool too_long = false;
     i64 end = read_only(&graph.offsets[v + 1]);
-    for (i64 i = read_only(&graph.offsets[v]); i < end; ++i) {
-        uint2 arc = read_only(&graph.arcs[i]);
-        Labels<WIDTH> before = labels[static_cast<size_t>(arc.x) * WARP];
-        for (u32 j = 0; j < WIDTH; ++j) {
-            if (before.of[j] >= own.of[j]) continue;
-            too_long |= own.of[j] == UNREACHED;
-            if (sum(before.of[j], arc.y) == own.of[j]) predecessor.of[j] = arc.x;
+    for (i64 i = read_only(&graph.offsets[v]); i < end; i += TOGETHER) {
+        uint2 arc[TOGETHER];
+        Labels<WIDTH> before[TOGETHER];
+        for (u32 k = 0; k < TOGETHER; ++k) arc[k] = read_only(&graph.arcs[min(i + k, end - 1)]);
+        for (u32 k = 0; k < TOGETHER; ++k) before[k] = labels[static_cast<size_t>(arc[k].x) * WARP];
+        for (u32 k = 0; k < TOGETHER; ++k) {
+            for (u32 j = 0; j < WIDTH; ++j) {
+                if (before[k].of[j] >= own.of[j]) continue;
+                too_long |= own.of[j] == UNREACHED;
+                if (sum(before[k].of[j], arc[k].y) == own.of[j]) predecessor.of[j] = arc[k].x;
+            }
         }
     }
     if (too_long) store_relaxed(overflowed, 1u);

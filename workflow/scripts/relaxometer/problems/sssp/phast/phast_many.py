@@ -29,6 +29,9 @@ CLIMB_WARPS = 4
 PULL_WARPS = 8
 """Warps per block of the pass over the graph's arcs."""
 
+RING_BYTES = 1024
+"""Shared memory of a sweep for the records that it reads ahead."""
+
 MAX_BATCHES = 65_535
 """Batches per launch: the largest second dimension of a grid."""
 
@@ -141,16 +144,17 @@ class Solver:
         hierarchy = _preorder.in_preorder(_cch.contract(host, parameters.fill))
         self._work, self._max_segments = hierarchy.work, _preorder.MAX_SEGMENTS
         self._height = hierarchy.height
-        self._shared_bytes = 4 * self._height * self.k
-        if self._shared_bytes > _maps.SHARED_BYTES:
+        labels_bytes, limit = 4 * self._height * self.k, _maps.SHARED_BYTES - RING_BYTES
+        if labels_bytes > limit:
             raise Skipped(
                 f"made for maps; {self.k} labels of each vertex of a path of {self._height} take "
-                f"{self._shared_bytes} bytes of shared memory; there are {_maps.SHARED_BYTES}"
+                f"{labels_bytes} bytes of shared memory; there are {limit}"
             )
+        self._shared_bytes = labels_bytes + RING_BYTES
         self._load_kernels()
         self._position = np.full(graph.n_vertices + 1, UNREACHED, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(graph.n_vertices, dtype=np.uint32)
-        downward = ("vertices", "groups", "first_group", "segments", "path_begins", "paths")
+        downward = ("records", "segments", "segment_records", "path_records", "path_lengths")
         upward = ("depth", "jumps", "up_offsets", "up_arcs")
         self._hierarchy = self._module.struct(
             "Hierarchy",
