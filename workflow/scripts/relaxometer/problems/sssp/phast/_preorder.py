@@ -27,8 +27,10 @@ STORED = 3
 GROUP = 4
 """Arcs of a group."""
 
-PADDING = 64
-"""Records that may be loaded beyond the last one: four chunks of ``phast_many.cu``."""
+PADDING = 80
+"""Records that may be loaded beyond the last one: five chunks of ``phast_many.cu``."""
+
+WARP = 32
 
 MAX_SEGMENTS = 64
 """Segments of equal work; a power of two."""
@@ -100,7 +102,7 @@ def in_preorder(cch: Contraction) -> Preorder:
     n_groups = -(-np.maximum(degrees - STORED, 0) // GROUP)
     first_record = np.concatenate([[0], np.cumsum(1 + n_groups)])
     arcs = cch.offsets, cch.up, depth
-    records = _fill(rank, *arcs, cch.downward, first_record, STORED, GROUP)
+    records = _fill(rank, *arcs, cch.downward, first_record, STORED, GROUP, WARP)
     heads = records[first_record[:-1]]
     heads[:, 0] = cch.order[rank]
     heads[:, 1] = size[rank]
@@ -185,7 +187,15 @@ def _number(parent: Any) -> Any:
 
 @njit(cache=True)
 def _fill(
-    rank: Any, offsets: Any, up: Any, depth: Any, downward: Any, first_record: Any, stored: int, group: int
+    rank: Any,
+    offsets: Any,
+    up: Any,
+    depth: Any,
+    downward: Any,
+    first_record: Any,
+    stored: int,
+    group: int,
+    warp: int,
 ) -> Any:
     """Return the records of all positions: the arcs stored with the vertex, and its further arcs."""
     records = np.zeros((first_record[-1], 2 * group), dtype=np.uint32)
@@ -197,11 +207,11 @@ def _fill(
             if k == 0:  # the parent, whose depth is known
                 records[record, 3] = downward[i]
             elif k < stored:
-                records[record, 2 + 2 * k] = depth[up[i]]
+                records[record, 2 + 2 * k] = warp * depth[up[i]]
                 records[record, 3 + 2 * k] = downward[i]
             else:
                 further, place = record + 1 + (k - stored) // group, (k - stored) % group
-                records[further, 2 * place] = depth[up[i]]
+                records[further, 2 * place] = warp * depth[up[i]]
                 records[further, 2 * place + 1] = downward[i]
     return records
 

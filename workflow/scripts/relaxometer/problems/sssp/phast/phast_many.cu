@@ -14,8 +14,8 @@
 //   - The sweep is not by levels but in preorder of the elimination tree. All arcs into a vertex come from
 //     its ancestors there, so a warp needs the labels of one path from the root only: a stack in shared
 //     memory, indexed by depth. Labels are never read from global memory, and each is written at most once.
-//   - Vertices and arcs are one sequence of records in the order of use. A warp loads them 16 at a time into
-//     shared memory, long before it needs them: it has no other work to hide the latency of memory.
+//   - Vertices and arcs are one sequence of records in the order of use. A warp copies them 16 at a time to
+//     shared memory, 48 before it needs them: it has no other work to hide the latency of memory.
 //   - Each lane reads and writes its own column of the stack. Blocks do not communicate.
 //   - A warp may begin at any vertex, since it can find the labels of the ancestors of this vertex itself. So
 //     the sweep is cut into segments of equal work, as many as the device needs to be full.
@@ -30,7 +30,7 @@
 //
 // Of a vertex: `first` is its number in the graph, or in preorder if it precedes a segment; the size of its
 // subtree; its depth (16 bits) and the number of further records (16 bits); the weight of the arc from its
-// parent. `second` is two further arcs from ancestors, each the tail's depth and the weight.
+// parent. `second` is two further arcs from ancestors, each WARP times the tail's depth and the weight.
 //
 // Each further record is four more arcs into the vertex. Missing arcs have the weight UNREACHED.
 struct Record {
@@ -164,50 +164,72 @@ __device__ __forceinline__ void store_once(Labels<2>* address, const Labels<2>& 
     __stcs(reinterpret_cast<uint2*>(address), make_uint2(labels.of[0], labels.of[1]));
 }
 
-const u32 CHUNK = 16;  // records that a warp loads together, 16 bytes per lane
-const u32 RING = 2 * CHUNK;
+const u32 CHUNK = 16;  // records that a warp copies together, 16 bytes per lane
+const u32 CHUNKS = 4;  // in the ring
+const u32 RING = CHUNKS * CHUNK;
 
-// Records in their order. Two chunks are in shared memory and the next one is on its way; the next record is
-// in registers.
+// Copies 16 bytes to shared memory without waiting. Every copy is a group of its own.
+__device__ __forceinline__ void copy_ahead(uint4* to, const uint4* from)
+{
+#ifdef __CUDA_ON_HOST__
+    *to = *from;
+#else
+    u32 address = static_cast<u32>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for all of the thread's copies but the `LATEST` last ones.
+template <u32 LATEST>
+__device__ __forceinline__ void wait_for_copies()
+{
+#ifndef __CUDA_ON_HOST__
+    asm volatile("cp.async.wait_group %0;" ::"n"(LATEST) : "memory");
+#endif
+}
+
+// Records in their order. A ring in shared memory holds the chunk in use and the three that follow; the next
+// record is in registers.
 struct Records {
     uint4* ring;
     const uint4* next_chunk;  // the lane's part
-    uint4 on_its_way;
     Record next;
     u32 place;  // in the ring, of the record after it
 
-    __device__ __forceinline__ uint4 load_chunk()
+    __device__ __forceinline__ void copy_chunk(u32 slot)
     {
-        uint4 words = read_only(next_chunk);
+        copy_ahead(&ring[slot * WARP + lane()], next_chunk);
         next_chunk += WARP;
-        return words;
     }
 
     __device__ __forceinline__ void start(const Record* first)
     {
+        wait_for_copies<0>();
+        __syncwarp();
         next_chunk = reinterpret_cast<const uint4*>(first) + lane();
-        uint4 words = load_chunk(), after = load_chunk();
-        on_its_way = load_chunk();
-        __syncwarp();
-        ring[lane()] = words;
-        ring[WARP + lane()] = after;
-        __syncwarp();
-        next = {ring[0], ring[1]};
-        place = 1;
+        for (u32 slot = 0; slot < CHUNKS - 1; ++slot) copy_chunk(slot);
+        place = 0;
+        advance();
     }
 
     // At the beginning of a chunk, the one before it is used up.
-    __device__ __forceinline__ Record take()
+    __device__ __forceinline__ void advance()
     {
-        Record record = next;
         if (place % CHUNK == 0) {
             __syncwarp();
-            ring[(place + CHUNK) % RING * 2 + lane()] = on_its_way;
-            on_its_way = load_chunk();
+            copy_chunk((place / CHUNK + CHUNKS - 1) % CHUNKS);
+            wait_for_copies<CHUNKS - 1>();
             __syncwarp();
         }
         next = {ring[2 * place], ring[2 * place + 1]};
         place = (place + 1) % RING;
+    }
+
+    __device__ __forceinline__ Record take()
+    {
+        Record record = next;
+        advance();
         return record;
     }
 };
@@ -258,15 +280,15 @@ struct Descent {
         Record vertex = records.take();
         head = vertex.first;
         for (u32 j = 0; j < WIDTH; ++j) begun.of[j] = UNREACHED;
-        Labels<WIDTH> one = stack[vertex.second.x * WARP], other = stack[vertex.second.z * WARP];
+        Labels<WIDTH> one = stack[vertex.second.x], other = stack[vertex.second.z];
         relax(begun, one, vertex.second.y);
         relax(begun, other, vertex.second.w);
     }
 
     __device__ __forceinline__ void relax_four(Labels<WIDTH>& best, const Record& arcs) const
     {
-        Labels<WIDTH> from[4] = {stack[arcs.first.x * WARP], stack[arcs.first.z * WARP],
-                                 stack[arcs.second.x * WARP], stack[arcs.second.z * WARP]};
+        Labels<WIDTH> from[4] = {stack[arcs.first.x], stack[arcs.first.z], stack[arcs.second.x],
+                                 stack[arcs.second.z]};
         u32 weight[4] = {arcs.first.y, arcs.first.w, arcs.second.y, arcs.second.w};
         for (u32 k = 0; k < 4; ++k) relax(best, from[k], weight[k]);
     }

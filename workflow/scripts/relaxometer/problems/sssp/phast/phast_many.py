@@ -29,7 +29,7 @@ CLIMB_WARPS = 4
 PULL_WARPS = 8
 """Warps per block of the pass over the graph's arcs."""
 
-RING_BYTES = 1024
+RING_BYTES = 2048
 """Shared memory of a sweep for the records that it reads ahead."""
 
 MAX_BATCHES = 65_535
