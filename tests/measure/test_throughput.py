@@ -5,15 +5,17 @@ import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
-from relaxometer.measure.throughput import TABLE, measure_throughput
+from relaxometer.measure.throughput import PROGRAMS, TABLE, measure_throughput
 from relaxometer.problems.sssp.near_far import many_sources
+from relaxometer.problems.sssp.phast import phast_many
 from sample_graphs import sample_graphs
 
 COUNTS = [1, 3, 20]
 
 
-def launches(device, graph, counts=COUNTS, repetitions=2):
-    return measure_throughput(graph, device, searches=counts, repetitions=repetitions, seed=1).to_pylist()
+def launches(device, graph, counts=COUNTS, repetitions=2, variants=("many-sources",)):
+    options = {"searches": counts, "repetitions": repetitions, "seed": 1}
+    return measure_throughput(graph, device, variants=variants, **options).to_pylist()
 
 
 def test_every_launch_is_a_row_and_every_answer_proven(device):
@@ -85,3 +87,36 @@ def test_a_path_too_long_is_an_error_with_its_reason(host_device):
     rows = launches(host_device, graph, repetitions=1)
     assert rows[-1]["status"] == "error"
     assert "32 bits" in rows[-1]["reason"]
+
+
+@pytest.mark.parametrize("variant", PROGRAMS)
+@pytest.mark.parametrize("name", ["grid", "random-directed", "zero-weights", "two-islands"])
+def test_every_program_is_proven_on_every_kind_of_map(host_device, variant, name):
+    rows = launches(host_device, sample_graphs()[name], repetitions=1, variants=[variant])
+    assert [(row["variant"], row["status"], row["proven"]) for row in rows] == [
+        (variant, "ok", count) for count in COUNTS
+    ]
+
+
+def test_a_program_that_skips_a_graph_leaves_the_others_alone(host_device):
+    rows = launches(host_device, sample_graphs()["hub"], [1], 1, ["phast-many", "many-sources"])
+    assert [(row["variant"], row["status"]) for row in rows] == [
+        ("phast-many", "skipped"),
+        ("many-sources", "ok"),
+    ]
+    assert "made for maps" in rows[0]["reason"]
+
+
+def test_wrong_distances_without_predecessors_are_counted(host_device, monkeypatch):
+    original = phast_many.Solver.find_distances
+
+    def wrong(self, sources):
+        distance = original(self, sources)
+        if len(sources) > 1:
+            distance.labels[0, 5, 1] += 1
+        return distance
+
+    monkeypatch.setattr(phast_many.Solver, "find_distances", wrong)
+    rows = launches(host_device, sample_graphs()["grid"], repetitions=1, variants=["phast-many-distances"])
+    assert [(row["status"], row["proven"]) for row in rows] == [("ok", 1), ("invalid", 2), ("invalid", 19)]
+    assert "rule overstretched broken" in rows[1]["reason"]

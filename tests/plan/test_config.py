@@ -208,6 +208,18 @@ def test_a_round_that_is_lost_leaves_the_others():
     assert made.lost_rounds == [], "the line of its run says why"
 
 
+def test_a_study_that_is_lost_leaves_the_others():
+    config = {
+        "sssp": {"graphs": ["rome99"], "variants": {"dijkstra-cpu": {}}},
+        "throughput": {"graphs": ["rome99"]},
+        "all_pairs": {"graphs": ["rome99"]},
+    }
+    made = Plan(config, REGISTRY)
+    made.leave_out({"measure_all_pairs rome99": "no"})
+    assert (made.config.throughput.graphs, made.config.all_pairs.graphs) == (["rome99"], [])
+    assert made.lost_studies == ["no"]
+
+
 @pytest.mark.parametrize(
     ("repetitions", "rounds", "emulated", "passes"),
     [
@@ -292,6 +304,18 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ),
         ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
         ({"throughput": {"searches": []}}, ["throughput.searches"]),
+        ({"throughput": {"variants": ["phast"]}}, ["throughput.variants.0: 'phast'", "'phast-many'"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"]}, "all_pairs": {"graphs": ["usa-bay"]}},
+            ["all_pairs.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
+        ),
+        ({"all_pairs": {"sources": "every"}}, ["all_pairs.sources: 'every'", "'all'"]),
+        ({"all_pairs": {"sources": 0}}, ["all_pairs.sources: 0", "greater than or equal to 1"]),
+        ({"all_pairs": {"table": -1}}, ["all_pairs.table: -1", "greater than or equal to 0"]),
+        ({"all_pairs": {"table": 2001}}, ["all_pairs.table: 2001", "less than or equal to 2000"]),
+        ({"all_pairs": {"table": [3, -1]}}, ["all_pairs.table.1: -1", "greater than or equal to 0"]),
+        ({"all_pairs": {"table": [3, 5, 3]}}, ["all_pairs.table: [3, 5, 3]", "vertex 3 is given 2 times"]),
+        ({"all_pairs": {"table": []}}, ["all_pairs.table: []", "at least 1 item"]),
         ({"sssp": sssp(adaptive={"to_all_us": []})}, ["sssp.variants.adaptive.to_all_us", "empty list"]),
         (
             {"sssp": sssp(**{"adaptive-20": {"solver": "adaptive"}, "adaptive": {"to_all_us": [20, 40]}})},

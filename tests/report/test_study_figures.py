@@ -1,10 +1,10 @@
-"""Throughput, the choice of auto, and preparation, read back from what was drawn and written."""
+"""Throughput, all pairs, the choice of auto, and preparation, read back from what was drawn and written."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from relaxometer.report.figures import choice, preparation, throughput, traffic
+from relaxometer.report.figures import all_pairs, choice, preparation, throughput, traffic
 from relaxometer.results.gather import verdict
 from synthetic_runs import searches, spread
 
@@ -48,7 +48,9 @@ class TestThroughput:
     def test_the_finding_holds_the_best_rate_against_the_best_single_search(self):
         timings = pd.concat([searches("tiled", [2.0] * 4), searches("near-far", [4.0] * 4)])
         shown = texts(throughput.throughput(launches(TOWN), timings, "town"))
-        assert "25,000 searches per second with 1,000 at once; all 3,303 answers proven" in shown
+        assert (
+            "25,000 searches per second by many-sources with 1,000 at once; all 3,303 answers proven" in shown
+        )
         assert "50 times the rate of tiled, one after the other" in shown
 
     def test_lines_close_to_each_other_share_a_label(self):
@@ -83,6 +85,17 @@ class TestThroughput:
     def test_many_sources_by_itself_is_a_single_search(self):
         table = throughput.throughput_table(launches({10: 5.0}), searches("many-sources", [4.0]))
         assert table[["At once", "Searches per second"]].values.tolist() == [["10", "2,000"], ["1", "250"]]
+
+    def test_every_variant_has_its_curve_and_lines(self):
+        fast = launches({1: 2.0, 100: 2.5}).assign(variant="phast-many")
+        table = pd.concat([launches(TOWN).assign(variant="many-sources"), fast])
+        figure = throughput.throughput(table, searches("tiled", spread(2)), "town")
+        slow, quick, _ = figure.axes[0].lines
+        np.testing.assert_allclose(slow.get_ydata(), [250, 20_000, 25_000])
+        np.testing.assert_allclose(quick.get_ydata(), [500, 40_000])
+        assert "40,000 searches per second by phast-many with 100 at once" in texts(figure)
+        lines = throughput.throughput_table(table, searches("tiled", [4.0]))
+        assert lines["Variant"].tolist()[:2] == ["phast-many", "many-sources"]
 
     def test_other_graphs_and_problems_are_left_out(self):
         timings = pd.concat([searches("a", [1.0], graph="city"), searches("b", [1.0]).assign(problem="bfs")])
@@ -200,6 +213,119 @@ class TestVerdict:
         head, line = verdict(summary, traffic=[tmp_path / "wrong.parquet"]).splitlines()
         assert head.startswith("error: 1 of 10 ")
         assert line == "phast on town after change 1 of its weights: invalid (source 7: rule tree)"
+
+    def test_a_wrong_pass_over_all_pairs_is_named(self, tmp_path):
+        summary = tmp_path / "summary.csv"
+        summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
+        file = tmp_path / "passes.parquet"
+        passes().to_parquet(file)
+        assert verdict(summary, all_pairs=[file]).startswith("1 runs measured")
+        wrong = {"status": ["ok", "invalid"], "reason": ["", "sums differ"]}
+        passes().assign(**wrong).to_parquet(file)
+        head, line = verdict(summary, all_pairs=[file]).splitlines()
+        assert head.startswith("error: 1 of 3")
+        assert line == "all pairs of town, with the proof: invalid (sums differ)"
+
+
+def passes(*, device_kind="cuda", **options):
+    """The passes of all pairs of 1,000 vertices: 0.2 s, and 0.5 with the proof."""
+    rows = {
+        **{"graph": "town", "proof": [False, True], "sources": 1000, "prepare_ms": [1500.0, 1600.0]},
+        **{"time_ms": [200.0, 500.0], "proven": [0, 1000], "status": "ok", "reason": ""},
+        **{"device_kind": device_kind, "device": "NVIDIA X"},
+    }
+    return pd.DataFrame(rows | options)
+
+
+def components(**options):
+    """A component of 990 vertices and one of 10."""
+    rows = {
+        **{"graph": "town", "component": [0, 1], "vertices": [10, 990], "sources": [10, 990]},
+        **{"proven": [10, 990], "strong": True, "radius": [3.0, 500.0], "centre": [[991], [7, 8]]},
+        **{"diameter": [4.0, 900.0], "periphery": [[992], [1, 2]], "farthest": [993.0, 2.0]},
+    }
+    return pd.DataFrame(rows | options)
+
+
+def town_sources():
+    """Eccentricities 500 to 900 in the large component, 3 and 4 in the other; one source is not proven."""
+    large = pd.DataFrame({"component": 1, "eccentricity": np.linspace(500, 900, 990).round(), "proven": True})
+    small = pd.DataFrame({"component": 0, "eccentricity": [3.0] * 5 + [4.0] * 5, "proven": True})
+    refused = pd.DataFrame({"component": [1], "eccentricity": [np.nan], "proven": [False]})
+    return pd.concat([large, small, refused], ignore_index=True)
+
+
+TOWN_GRAPH = {"name": "town", "weight_unit": "metres"}
+
+
+class TestAllPairs:
+    """Eccentricities, radius and diameter."""
+
+    def test_bars_are_the_shares_of_the_largest_component(self):
+        figure = all_pairs.eccentricities(town_sources(), components(), passes(), TOWN_GRAPH)
+        bars = figure.axes[0].patches
+        assert sum(bar.get_height() for bar in bars) == pytest.approx(1)
+        assert (bars[0].get_x(), bars[-1].get_x() + bars[-1].get_width()) == pytest.approx((500, 900))
+        shown = texts(figure)
+        assert "Radius 500 at vertex 7 and 1 more; diameter 900 from vertex 1 to 2" in shown
+        assert "NVIDIA X; distances from 1,000 of 1,000 sources proven in 0.5 s, found in 0.2 s" in shown
+        assert "[metres]" in shown
+        assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [500, 900]
+
+    def test_drawn_sources_give_bounds(self):
+        found = components(sources=[0, 40], proven=[0, 40])
+        shown = texts(all_pairs.eccentricities(town_sources(), found, passes(), TOWN_GRAPH))
+        assert "Radius at most 500" in shown
+        assert "diameter at least 900" in shown
+
+    def test_without_a_vertex_that_reaches_all_there_is_no_radius(self):
+        found = components(radius=[3.0, np.nan], centre=[[991], []], strong=[True, False])
+        figure = all_pairs.eccentricities(town_sources(), found, passes(), TOWN_GRAPH)
+        assert len(figure.axes[0].lines) == 1
+        assert "Diameter 900 from vertex 1 to 2; some vertices do not reach all others" in texts(figure)
+        line = all_pairs.components_table(found, [TOWN_GRAPH]).iloc[0]
+        assert (line["Radius"], line["Centre"], line["All reach all"]) == ("", "", "no")
+
+    def test_emulated_times_are_not_shown_as_times(self):
+        shown = texts(
+            all_pairs.eccentricities(town_sources(), components(), passes(device_kind="host"), TOWN_GRAPH)
+        )
+        assert "not GPU times" in shown
+        assert "found in" not in shown
+
+    def test_a_skipped_graph_says_why(self):
+        skipped = passes(status="skipped", reason="made for maps", time_ms=np.nan, proven=np.nan)
+        empty = components().head(0)
+        figure = all_pairs.eccentricities(town_sources().head(0), empty, skipped, TOWN_GRAPH)
+        assert "Nothing was proven: made for maps" in texts(figure)
+        assert all_pairs.components_table(empty, [TOWN_GRAPH]).columns.tolist() == all_pairs.COLUMNS
+        table = all_pairs.passes_table(skipped)
+        assert table[["Time [s]", "Proven", "Status"]].values.tolist() == [["", "", "skipped"]] * 2
+
+    def test_tables_have_the_largest_component_first_and_both_times(self):
+        table = all_pairs.components_table(components(), [TOWN_GRAPH])
+        assert table["Vertices"].tolist() == ["990", "10"]
+        assert table.iloc[0].to_dict() == {
+            **{
+                "Graph": "town",
+                "Vertices": "990",
+                "Sources": "990",
+                "Proven": "100%",
+                "All reach all": "yes",
+            },
+            **{
+                "Radius": "500",
+                "Centre": "7 and 1 more",
+                "Diameter": "900",
+                "From": "1 and 1 more",
+                "To": "2",
+            },
+            **{"Exact": "yes", "Unit": "metres"},
+        }
+        times = all_pairs.passes_table(passes())
+        assert times["Sources per second"].tolist() == ["5,000", "2,000"]
+        assert times["Proven"].tolist() == ["", "100%"]
+        assert times["Preparation [s]"].tolist() == ["1.5", "1.6"]
 
 
 def auto(times_ms, chosen, *, graph="town", **options):

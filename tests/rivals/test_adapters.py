@@ -127,7 +127,8 @@ def test_a_rival_tells_what_it_chose_and_how_long_its_preparation_took_in_parts(
     grid = sample_graphs()["grid"]
     result = measured(RIVALS["routingkit"], "sssp", grid, [0], tmp_path / "routingkit")
     parts = [
-        float(result.context["parameters"][name]) for name in ("order_ms", "contract_ms", "customize_ms", "targets_ms")
+        float(result.context["parameters"][name])
+        for name in ("order_ms", "contract_ms", "customize_ms", "targets_ms")
     ]
     assert 0 < sum(parts) <= result.runs[0]["prepare_ms"]
     result = measured(RIVALS["graphblas"], "sssp", grid, [0], tmp_path / "graphblas")

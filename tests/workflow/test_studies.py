@@ -1,4 +1,4 @@
-"""Throughput, the choice of auto and preparation in a run of the workflow, on a tiny map."""
+"""Throughput, all pairs, the choice of auto and preparation in a run of the workflow, on a tiny map."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ CONFIG = {
     },
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
     "traffic": {"graphs": ["tiny"], "variants": ["phast", "dijkstra-cpu"], "rounds": 2, "searches": 2},
+    "all_pairs": {"graphs": ["tiny"], "table": [0, 107]},
     "report": {"papers": [], "maps": []},
 }
 
@@ -64,6 +65,23 @@ def test_traffic_has_a_row_per_round_and_a_table(finished):
     assert "measured" in finished.path("results/verdict.txt").read_text(encoding="utf-8")
 
 
+def test_all_pairs_of_the_map_are_proven_and_shown(finished):
+    sources = pd.read_parquet(finished.path("results/all_pairs/tiny/sources.parquet"))
+    assert sources["source"].tolist() == list(range(12 * 9))
+    assert sources["proven"].all()
+    table = pd.read_csv(finished.path("results/tables/common/all-pairs.csv"), dtype=str).iloc[0]
+    ends = pd.read_parquet(finished.path("results/all_pairs/tiny/distances.parquet"))
+    assert ends["distance"].tolist()[::3] == [0, 0]
+    assert ends["distance"].max() <= sources["eccentricity"].max()
+    assert [table["Radius"], table["Diameter"]] == [
+        str(sources["eccentricity"].agg(which)) for which in ("min", "max")
+    ]
+    assert [table["Proven"], table["Exact"], table["Unit"]] == ["100%", "yes", "metres"]
+    times = pd.read_csv(finished.path("results/tables/common/all-pairs-times.csv"))
+    assert times["Proof"].tolist() == ["none", "every distance"]
+    assert finished.path("results/figures/common/eccentricities/tiny.svg").stat().st_size > 1000
+
+
 def test_auto_says_what_it_chose_and_why(finished):
     table = pd.read_csv(finished.path("results/tables/common/auto-choices.csv"))
     line = table.iloc[0]
@@ -87,5 +105,9 @@ def test_the_preparation_of_every_variant_is_tabulated(finished):
 
 def test_another_number_of_searches_measures_again(finished):
     finished.configure({**CONFIG, "throughput": {"graphs": ["tiny"], "searches": [1, 6]}})
-    assert ("measure_throughput", "") in finished.jobs_to_run()
+    jobs = finished.jobs_to_run()
+    assert ("measure_throughput", "") in jobs
+    assert ("measure_all_pairs", "") not in jobs
+    finished.configure({**CONFIG, "all_pairs": {"graphs": ["tiny"], "sources": 5}})
+    assert ("measure_all_pairs", "") in finished.jobs_to_run()
     finished.configure(CONFIG)

@@ -78,6 +78,10 @@ rule judge_answers:
         traffic=expand(
             "results/traffic/{graph}.parquet", graph=PLAN.config.traffic.graphs
         ),
+        all_pairs=expand(
+            "results/all_pairs/{graph}/passes.parquet",
+            graph=PLAN.config.all_pairs.graphs,
+        ),
         contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         "results/verdict.txt",
@@ -97,6 +101,7 @@ use rule judge_answers as judge_distributed with:
         summary="results/distributed.csv",
         throughput=[],
         traffic=[],
+        all_pairs=[],
         contexts=[],
     output:
         "results/distributed_verdict.txt",

@@ -1,4 +1,4 @@
-"""Measurements other than single searches: throughput, changes of weights, updates of dominators, ExtractMin, copy rate."""
+"""Measurements other than single searches: throughput, all pairs, changes of weights, updates of dominators, ExtractMin, copy rate."""
 
 
 rule measure_throughput:
@@ -38,6 +38,18 @@ use rule measure_throughput as measure_traffic with:
                 for name in PLAN.config.traffic.variants
             ),
         ),
+
+
+use rule measure_throughput as measure_all_pairs with:
+    output:
+        STUDIES["all_pairs"].paths,
+    log:
+        "logs/all_pairs/{graph}.log",
+    params:
+        study="all_pairs",
+        parameters=STUDIES["all_pairs"].parameters(PLAN.config),
+        device=PLAN.config.device,
+        code=code_hash("measure.all_pairs"),
 
 
 use rule measure_throughput as measure_updates with:

@@ -23,5 +23,7 @@ with job(snakemake):
         throughput = [Path(file) for file in snakemake.input.throughput]
         contexts = [Path(file) for file in snakemake.input.contexts]
         traffic = [Path(file) for file in snakemake.input.traffic]
-        text = verdict(Path(snakemake.input.summary), throughput, snakemake.params.lost, contexts, traffic)
+        all_pairs = [Path(file) for file in snakemake.input.all_pairs]
+        lost = snakemake.params.lost
+        text = verdict(Path(snakemake.input.summary), throughput, lost, contexts, traffic, all_pairs)
         write_text(text, Path(snakemake.output[0]))

@@ -167,6 +167,7 @@ def tables() -> dict[str, str]:
         models.RivalEntry,
         models.Throughput,
         models.Traffic,
+        models.AllPairs,
         models.Updates,
         models.Series,
         models.Report,

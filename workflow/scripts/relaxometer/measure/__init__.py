@@ -1,1 +1,1 @@
-"""Timed runs: variants, throughput, updates, ExtractMin."""
+"""Timed runs: variants, throughput, all pairs, updates, ExtractMin."""

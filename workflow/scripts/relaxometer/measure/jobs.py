@@ -22,6 +22,7 @@ from relaxometer.device import Device
 from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
+from relaxometer.measure.all_pairs import measure_all_pairs
 from relaxometer.measure.extract_min import time_all
 from relaxometer.measure.measurement import Measurement, not_measured, write_measurement
 from relaxometer.measure.rival import measure_rival
@@ -160,21 +161,29 @@ class Study:
     path : str
         File of the result, with ``{graph}`` if the study is made once per graph.
     measure : callable
-        ``measure(graph, device, **parameters)`` returns a Table, or a dict for a JSON file. `graph` is None
-        where the study needs none.
+        ``measure(graph, device, **parameters)`` returns a Table, a dict for a JSON file, or a tuple of
+        Tables. `graph` is None where the study needs none.
     graphs : callable
         Returns the graphs that a configuration names for the study.
     parameters : callable
         Returns the study's parameters in a configuration, as plain data.
     papers : frozenset of str
         A study without graphs is made if the report redraws one of these papers.
+    further : tuple of str
+        Names of the files in the same folder that hold the second table and those that follow.
     """
 
     path: str
-    measure: Callable[..., pa.Table | dict[str, Any]]
+    measure: Callable[..., pa.Table | dict[str, Any] | tuple[pa.Table, ...]]
     graphs: Callable[[Config], list[str]] = lambda config: []
     parameters: Callable[[Config], dict[str, Any]] = lambda config: {"seed": config.seed}
     papers: frozenset[str] = frozenset()
+    further: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """All files of the result, that with the statuses first."""
+        return [self.path, *(str(Path(self.path).with_name(name)) for name in self.further)]
 
 
 def _section(name: str) -> Callable[[Config], dict[str, Any]]:
@@ -194,6 +203,13 @@ STUDIES = {
         measure_traffic,
         lambda config: config.traffic.graphs,
         _section("traffic"),
+    ),
+    "all_pairs": Study(
+        "results/all_pairs/{graph}/passes.parquet",
+        measure_all_pairs,
+        lambda config: config.all_pairs.graphs,
+        _section("all_pairs"),
+        further=("sources.parquet", "components.parquet", "distances.parquet"),
     ),
     "updates": Study(
         "results/updates/{graph}.parquet",
@@ -219,10 +235,14 @@ STUDIES = {
 def run_study(
     name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
 ) -> Statuses:
-    """Make a study and write its result to `path`."""
+    """Make a study and write its result to `path`, and its further tables beside it."""
     result = STUDIES[name].measure(graph, device, **parameters)
     if isinstance(result, dict):
         write_json(result, path)
         return {"ok"}
+    if isinstance(result, tuple):
+        result, *further = result
+        for file, table in zip(STUDIES[name].further, further, strict=True):
+            write_table(table, path.with_name(file))
     write_table(result, path)
     return set(result["status"].to_pylist()) if "status" in result.column_names else {"ok"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from relaxometer.device import Device
@@ -12,12 +13,15 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
+from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
+from relaxometer.problems.sssp.phast import phast_many
 
 TABLE = pa.schema(
     [
         ("graph", pa.string()),
+        ("variant", pa.string()),
         ("searches", pa.int32()),
         ("repetition", pa.int32()),
         ("time_ms", pa.float64()),
@@ -26,18 +30,32 @@ TABLE = pa.schema(
         *WHERE,
     ]
 )
-"""One row per launch: its number of searches, their total time, and the number of proven answers."""
+"""One row per launch: its number of searches, their total time, and the number of proven answers.
+
+``phast-many-distances`` is `phast-many` without predecessors.
+"""
+
+Sources = npt.NDArray[np.int64]
+Timed = tuple[float, list[str]]
 
 
 def measure_throughput(
-    graph: Graph, device: Device, *, searches: Sequence[int], repetitions: int, seed: int
+    graph: Graph,
+    device: Device,
+    *,
+    variants: Sequence[str],
+    searches: Sequence[int],
+    repetitions: int,
+    seed: int,
 ) -> pa.Table:
-    """Time launches of `many-sources` and prove every answer.
+    """Time launches of many searches and prove every answer.
 
     Parameters
     ----------
     graph : Graph
     device : Device
+    variants : sequence of str
+        Keys of `PROGRAMS`.
     searches : sequence of int
         Numbers of searches per launch.
     repetitions : int
@@ -49,27 +67,78 @@ def measure_throughput(
     -------
     Table of the schema `TABLE`
     """
-    keys = [{"searches": count, "repetition": number} for count in searches for number in range(repetitions)]
-    launches = _launches(graph, keys, seed, device)
-    return study_table("throughput", graph, device, TABLE, keys, launches)
+    tables = []
+    for variant in variants:
+        keys = [
+            {"variant": variant, "searches": count, "repetition": number}
+            for count in searches
+            for number in range(repetitions)
+        ]
+        launches = _launches(graph, variant, keys, seed, device)
+        tables.append(study_table(f"throughput of {variant}", graph, device, TABLE, keys, launches))
+    return pa.concat_tables(tables)
 
 
-def _launches(graph: Graph, keys: Sequence[dict[str, int]], seed: int, device: Device) -> Iterator[Row]:
+def _launches(graph: Graph, variant: str, keys: Sequence[Row], seed: int, device: Device) -> Iterator[Row]:
     """Launch once per key; yield time, answers proven and status."""
     most = max(key["searches"] for key in keys)
     resident = ResidentGraph.upload(device, graph)
-    solver = many_sources.Solver(resident, many_sources.Parameters.model_validate({"sources": most}))
-    certifier = SsspCertifier(resident)
+    search = PROGRAMS[variant](resident, most)
     drawn = np.resize(sources_table(graph, most, seed)["source"].to_numpy(), most)
     for key in keys:
         sources = drawn[: key["searches"]]
         if key["repetition"] == 0:
-            solver.solve_many(sources)
-        with device.timer() as timer:
+            search(sources)
+        time_ms, wrong = search(sources)
+        yield {"time_ms": time_ms, "proven": len(sources) - len(wrong), **outcome(wrong[0] if wrong else "")}
+
+
+def _trees(
+    resident: ResidentGraph, solver: many_sources.Solver | phast_many.Solver
+) -> Callable[[Sources], Timed]:
+    """Return a function that times a launch for trees, and says which are wrong and why."""
+    certifier = SsspCertifier(resident)
+
+    def search(sources: Sources) -> Timed:
+        with resident.device.timer() as timer:
             distance, predecessor = solver.solve_many(sources)
         wrong = []
         for row, source in enumerate(sources.tolist()):
             certificate = certifier.check(source, distance[row], predecessor[row])
             if not certificate.holds:
                 wrong.append(f"source {source}: {certificate.reason}")
-        yield {"time_ms": timer.ms, "proven": len(sources) - len(wrong), **outcome(wrong[0] if wrong else "")}
+        return timer.ms, wrong
+
+    return search
+
+
+def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    parameters = many_sources.Parameters.model_validate({"sources": most})
+    return _trees(resident, many_sources.Solver(resident, parameters))
+
+
+def _phast_many(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    parameters = phast_many.Parameters.model_validate({"sources": most})
+    return _trees(resident, phast_many.Solver(resident, parameters))
+
+
+def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({"sources": most}))
+    prover = DistanceProver(resident)
+
+    def search(sources: Sources) -> Timed:
+        with resident.device.timer() as timer:
+            distance = solver.find_distances(sources)
+        proof = prover.check(distance.places(sources), distance.labels)
+        wrong = sources[proof.wrong[: len(sources)]].tolist()
+        return timer.ms, [f"source {source}: {proof.certificate.reason}" for source in wrong]
+
+    return search
+
+
+PROGRAMS = {
+    "many-sources": _many_sources,
+    "phast-many": _phast_many,
+    "phast-many-distances": _phast_many_distances,
+}
+"""Functions that prepare a variant for a graph and a maximum number of searches."""

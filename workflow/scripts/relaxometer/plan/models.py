@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from pydantic import (
     PositiveInt,
     PrivateAttr,
     create_model,
+    field_validator,
     model_validator,
 )
 
@@ -26,6 +28,9 @@ MAX_SEARCHES = 100_000
 
 MAX_COMBINATIONS = 64
 """Limit on the combinations of values that are tried to tune a rival."""
+
+MAX_TABLE = 2_000
+"""Limit of the vertices of a table of distances, which has a row per pair."""
 
 DEFAULT_ROUNDS = 2
 """Rounds of what runs in real time."""
@@ -45,6 +50,7 @@ Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Vertex = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Ranks = Annotated[int, Field(ge=1, le=2**16)]
+ManySources = Literal["many-sources", "phast-many", "phast-many-distances"]
 MAX_SCALE = 40
 Scale = Annotated[int, Field(ge=1, le=MAX_SCALE)]
 
@@ -218,12 +224,15 @@ class Series(Section):
 
 
 class Throughput(Section):
-    """Searches per second of `many-sources`, which makes many shortest-path searches at once.
+    """Searches per second of variants that make many shortest-path searches at once.
 
     Parameters
     ----------
     graphs : list of str
-        Graphs of `sssp`, with whose variants it is compared.
+        Graphs of `sssp`, with whose variants they are compared.
+    variants : list of str
+        `many-sources`, `phast-many`, which skips graphs that are not maps, and `phast-many-distances`, the
+        same without predecessors.
     searches : list of int
         Numbers of searches per launch.
     repetitions : int
@@ -231,6 +240,7 @@ class Throughput(Section):
     """
 
     graphs: list[Name] = []
+    variants: Annotated[list[ManySources], Field(min_length=1)] = ["many-sources"]
     searches: Counts = [1, 16, 132, 264, 528, 1000]
     repetitions: Count = 3
 
@@ -261,6 +271,36 @@ class Traffic(Section):
     factor: Annotated[float, Field(ge=1, le=2**32, allow_inf_nan=False)] = 5.0
     rounds: Count = 5
     searches: Count = 8
+
+
+class AllPairs(Section):
+    """Eccentricities, radius, diameter and closeness of maps by `phast-many`, from proven distances.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `sssp`; those that are not maps are skipped.
+    sources : "all" or int
+        All vertices, or how many are drawn from the seed. Then radius and diameter are bounds.
+    table : int or list of int
+        Number of vertices drawn from the seed, or the vertices' ids. The distances between any two of them
+        are kept.
+    """
+
+    graphs: list[Name] = []
+    sources: Literal["all"] | Annotated[int, Field(ge=1, lt=2**32)] = "all"
+    table: (
+        Annotated[int, Field(ge=0, le=MAX_TABLE)]
+        | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_TABLE)]
+    ) = 0
+
+    @field_validator("table")
+    @classmethod
+    def _names_each_once(cls, table: int | list[int]) -> int | list[int]:
+        for vertex, count in Counter(table if isinstance(table, list) else []).items():
+            if count > 1:
+                raise ValueError(f"vertex {vertex} is given {count} times")
+        return table
 
 
 class Updates(Section):
@@ -327,6 +367,7 @@ class Config(Section):
         Series of searches over several ranks, by name. False removes a series of an earlier file.
     throughput : Throughput
     traffic : Traffic
+    all_pairs : AllPairs
     updates : Updates
     report : Report
     """
@@ -341,6 +382,7 @@ class Config(Section):
     distributed: dict[Name, Series | LeftOut] = {}
     throughput: Throughput = Throughput()
     traffic: Traffic = Traffic()
+    all_pairs: AllPairs = AllPairs()
     updates: Updates = Updates()
     report: Report = Report()
 

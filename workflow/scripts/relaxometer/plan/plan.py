@@ -171,7 +171,7 @@ class Plan:
 
     def _check_named_graphs(self) -> None:
         """Check the graphs that studies and the report name."""
-        for study in ("throughput", "traffic"):
+        for study in ("throughput", "traffic", "all_pairs"):
             for graph in getattr(self.config, study).graphs:
                 known = self.config.problem("sssp").graphs
                 self._one_of(graph, known, f"{study}.graphs", "graph of sssp.graphs")
@@ -218,17 +218,13 @@ class Plan:
             return [one for one in graphs if one in self.graphs and f"{rule} {one}" not in reasons]
 
         config = self.config
-        throughput = kept(config.throughput.graphs, "measure_throughput")
-        traffic = kept(config.traffic.graphs, "measure_traffic")
-        updates = kept(config.updates.graphs, "measure_updates")
-        self.config = config.model_copy(
-            update={
-                "throughput": config.throughput.model_copy(update={"graphs": throughput}),
-                "traffic": config.traffic.model_copy(update={"graphs": traffic}),
-                "updates": config.updates.model_copy(update={"graphs": updates}),
-                "report": config.report.model_copy(update={"maps": kept(config.report.maps)}),
-            }
-        )
+        studies = {
+            name: section.model_copy(update={"graphs": kept(section.graphs, f"measure_{name}")})
+            for name, section in config
+            if name in ("throughput", "traffic", "all_pairs", "updates")
+        }
+        report = config.report.model_copy(update={"maps": kept(config.report.maps)})
+        self.config = config.model_copy(update={**studies, "report": report})
 
     @property
     def graphs(self) -> list[str]:

@@ -205,6 +205,7 @@ def verdict(
     lost: Mapping[str, Sequence[str]] | None = None,
     contexts: Sequence[Path] = (),
     traffic: Sequence[Path] = (),
+    all_pairs: Sequence[Path] = (),
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
@@ -223,6 +224,8 @@ def verdict(
         ``context.json`` of all rounds.
     traffic : sequence of Path
         Tables of :data:`relaxometer.measure.traffic.TABLE`.
+    all_pairs : sequence of Path
+        Tables of :data:`relaxometer.measure.all_pairs.PASSES`.
     """
     table = read_frame(summary, keep_default_na=False)
     outcomes = [
@@ -231,9 +234,13 @@ def verdict(
     for launches in map(read_frame, throughput):
         for row in launches.itertuples():
             outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
-    for rounds in map(pd.read_parquet, traffic):
+    for rounds in map(read_frame, traffic):
         for row in rounds.itertuples():
             what = f"{row.variant} on {row.graph} after change {row.round} of its weights"
+            outcomes.append((what, row.status, row.reason))
+    for passes in map(read_frame, all_pairs):
+        for row in passes.itertuples():
+            what = f"all pairs of {row.graph}, {'with' if row.proof else 'without'} the proof"
             outcomes.append((what, row.status, row.reason))
     outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
     bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]

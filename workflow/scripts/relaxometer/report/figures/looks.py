@@ -83,6 +83,8 @@ LOOKS = {
     "dijkstra": Look("#B2182B", DOUBLE, ">"),
     "dijkstra-cpu": Look("#404040", DASHDOT, "v"),
     "many-sources": Look("#1B9E77", SOLID, "o", "top"),
+    "phast-many": Look("#B07AB9", SOLID, "*", "top"),
+    "phast-many-distances": Look("#4B1D57", DASHED, "*", "bottom"),
     "bellman-ford-queue": Look("#4D9221", SOLID, "d"),
     "bellman-ford-queue-order-slf": Look("#80BA5A", DASHED, "d", "top"),
     "bellman-ford-queue-order-lll": Look("#276419", DOTTED, "d", "bottom"),

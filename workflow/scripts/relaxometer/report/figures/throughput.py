@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
 
 MANY_SOURCES = "many-sources"
-"""The variant that searches from many sources in one launch."""
+"""The variant of launches that do not name theirs."""
 
 CLOSE = 1.5
 """Lines share a label if their rates differ by a smaller factor."""
@@ -58,11 +58,14 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
         launch or a search), ``rate`` (searches per second), ``proven`` (share of the answers) and ``status``.
         If any launch of a number of searches failed, that number has no rate.
     """
+    if "variant" not in launches:
+        launches = launches.assign(variant=MANY_SOURCES)
     worst = launches.sort_values("status", key=lambda status: status == "ok")
-    many = launches.groupby(["graph", "searches", "device_kind"], sort=False).agg(
+    number = ["graph", "variant", "searches", "device_kind"]
+    many = launches.groupby(number, sort=False).agg(
         time_ms=("time_ms", "median"), proven=("proven", "sum"), launches=("repetition", "count")
     )
-    many["status"] = worst.groupby(["graph", "searches", "device_kind"])["status"].first()
+    many["status"] = worst.groupby(number)["status"].first()
     many = many.reset_index()
     many["proven"] = many["proven"] / (many["searches"] * many.pop("launches"))
     many.loc[many["status"] != "ok", "time_ms"] = np.nan
@@ -71,7 +74,7 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     keys = ["graph", "variant", "rival", "device_kind"]
     single = times.groupby(keys, sort=False)["time_ms"].median().reset_index()
     single = single.assign(together=False, searches=1, proven=1.0, status="ok")
-    many = many.assign(variant=MANY_SOURCES, rival=False, together=True)
+    many = many.assign(rival=False, together=True)
     both = pd.concat([many, single], ignore_index=True)
     return both.assign(name=short_names(both), rate=both["searches"] / both["time_ms"] * 1e3)
 
@@ -91,9 +94,11 @@ def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Fig
     alike = (table["device_kind"] == EMULATED) == (kind == EMULATED)
     others = table[alike & ~table["together"]].nlargest(SHOWN, "rate")
     figure, axes = new_figure(4.0)
-    style = look(MANY_SOURCES)
-    axes.plot(many["searches"], many["rate"], color=style.colour, marker=style.marker, label=MANY_SOURCES)
-    annotate(axes, MANY_SOURCES, (many["searches"].iloc[-1], many["rate"].iloc[-1]), (6, 0), **AT_END)
+    for variant, points in many.groupby("variant", sort=False):
+        style = look(str(variant))
+        axes.plot(points["searches"], points["rate"], color=style.colour, marker=style.marker, label=variant)
+        end = points["searches"].iloc[-1], points["rate"].iloc[-1]
+        annotate(axes, str(variant), end, (6, 0), **AT_END)
     for row in others.itertuples():
         colour = look(str(row.variant), rival=bool(row.rival)).colour
         axes.axhline(row.rate, color=colour, linewidth=1, linestyle=(0, (4, 2)))
@@ -135,7 +140,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
     best = many.nlargest(1, "rate").iloc[0]
     proven = int(launches["proven"].sum())
     finding = (
-        f"{launches['device'].iloc[0]}. {best['rate']:,.0f} searches per second with "
+        f"{launches['device'].iloc[0]}. {best['rate']:,.0f} searches per second by {best['variant']} with "
         f"{best['searches']:,} at once; all {proven:,} answers proven"
     )
     if kind == EMULATED:

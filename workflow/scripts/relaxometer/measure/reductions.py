@@ -1,0 +1,105 @@
+"""Eccentricities and sums of distances from many sources, reduced on the device and proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.device import Device
+from relaxometer.problems.sssp._distance_proof import DistanceProver
+from relaxometer.problems.sssp.phast import phast_many
+
+Words = npt.NDArray[np.uint32]
+
+MEMORY_SHARE = 4
+"""Distances that wait for their proof take at most one over this of the device's memory."""
+
+EMULATED_BYTES = 1 << 26
+"""The same limit for the emulated device."""
+
+LAUNCHES_AT_ONCE = 4
+"""Sources per launch that stores no distances, in multiples of those that the device sweeps at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reductions:
+    """What was asked about the distances from each source.
+
+    Parameters
+    ----------
+    reached : ndarray of shape (n_sources,), uint32
+        Vertices reached, the source among them.
+    eccentricity : ndarray of shape (n_sources,), uint32
+        The greatest distance to a reached vertex.
+    farness : ndarray of shape (n_sources,), uint64
+        The sum of the distances to all reached vertices.
+    proven : ndarray of shape (n_sources,), bool
+        Whether the distances were proven and these numbers found again from them.
+    reason : str
+        Why not; empty if all are proven, or if no proof was asked for.
+    """
+
+    reached: Words
+    eccentricity: Words
+    farness: npt.NDArray[np.uint64]
+    proven: npt.NDArray[np.bool_]
+    reason: str = ""
+
+    @classmethod
+    def of(cls, size: int) -> Reductions:
+        """Return zeros for as many sources."""
+        words = np.zeros(size, dtype=np.uint32), np.zeros(size, dtype=np.uint32)
+        return cls(*words, np.zeros(size, dtype=np.uint64), np.zeros(size, dtype=np.bool_))
+
+
+def reduce_all(
+    solver: phast_many.Solver, sources: npt.NDArray[np.integer], prover: DistanceProver | None = None
+) -> Reductions:
+    """Sweep from many sources, and reduce the distances on the device.
+
+    Parameters
+    ----------
+    solver : phast_many.Solver
+    sources : ndarray of shape (n_sources,), integers
+        In any order; neighbours in the hierarchy are swept together.
+    prover : DistanceProver, optional
+        Proves all distances from every source. Then they are stored until the proof has read them, else
+        never.
+    """
+    device, n = solver.device, solver.n_vertices
+    order = np.argsort(solver.position_of(sources), kind="stable")
+    size = _sources_at_once(solver, device, prover is not None)
+    labels, reasons = None, []
+    found = Reductions.of(len(sources))
+    for begin in range(0, len(sources), size):
+        places = order[begin : begin + size]
+        count = -(-len(places) // solver.k)
+        if prover is not None and labels is None:
+            labels = device.xp.empty((count, n, solver.k), dtype=np.uint32)
+        sweeps = solver.sweep(sources[places], labels=False if labels is None else labels[:count], sums=True)
+        proven = np.zeros(len(places), dtype=np.bool_)
+        if prover is not None:
+            proof = prover.check(sweeps.sources, sweeps.labels)
+            agree = [
+                getattr(proof, name) == getattr(sweeps, name) for name in ("reached", "farthest", "total")
+            ]
+            agrees = device.asnumpy(agree[0] & agree[1] & agree[2])
+            proven = (agrees & ~proof.wrong)[: len(places)]
+            reasons += [proof.certificate.reason] * (not proof.certificate.holds)
+            reasons += ["sums differ from those of the proof"] * (not agrees.all())
+        found.reached[places] = device.asnumpy(sweeps.reached)[: len(places)]
+        found.eccentricity[places] = device.asnumpy(sweeps.farthest)[: len(places)]
+        found.farness[places] = device.asnumpy(sweeps.total)[: len(places)]
+        found.proven[places] = proven
+    return replace(found, reason=reasons[0] if reasons else "")
+
+
+def _sources_at_once(solver: phast_many.Solver, device: Device, stored: bool) -> int:
+    """Return the sources per launch, a multiple of those of a sweep."""
+    if not stored:
+        return LAUNCHES_AT_ONCE * solver.at_once
+    memory = device.context().get("memory_bytes")
+    limit = EMULATED_BYTES if memory is None else memory // MEMORY_SHARE
+    return max(1, limit // (4 * solver.n_vertices * solver.k)) * solver.k

@@ -1,0 +1,148 @@
+"""Proofs of distances that come without predecessors, from many sources at once, on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from relaxometer.graphs.graph import UNREACHED
+from relaxometer.problems.certificate import Certificate
+from relaxometer.problems.sssp._incoming import incoming_arcs
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.graph import Graph
+    from relaxometer.graphs.resident import ResidentGraph
+
+RULES = {
+    "source": "the distance of the source is 0",
+    "overstretched": "no arc from a reached vertex leads to one further than its tail plus its weight",
+    "tight": "to every reached vertex but the source leads an arc as long as the difference of distances; "
+    "a cycle of weight zero counts as one vertex",
+}
+"""The rules of the proof, in the order of the kernels' report."""
+
+BLOCK = 256
+
+ROWS = 64
+"""Consecutive vertices that a warp checks."""
+
+MAX_SLICES = 65_535
+"""Groups of 32 places per launch: the largest second dimension of a grid."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What the proof found.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Violations of all sources together.
+    wrong : ndarray of shape (n_places,), bool
+        Whether some rule is broken for the source at this place.
+    reached, farthest : device array of shape (n_places,), uint32
+        Vertices reached from each source, and the greatest of the distances.
+    total : device array of shape (n_places,), uint64
+        The sum of the distances.
+    """
+
+    certificate: Certificate
+    wrong: npt.NDArray[np.bool_]
+    reached: Any
+    farthest: Any
+    total: Any
+
+
+class DistanceProver:
+    """Proves distances from many sources on one resident graph.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+        Its host copy is read: the arcs by head, and the cycles of arcs of weight zero.
+
+    References
+    ----------
+    Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 5.2 (shortest path optimality conditions).
+    """
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._device, self._n = graph.device, graph.n_vertices
+        component, members = zero_components(graph.host)
+        self._n_components = len(members)
+        self._members = graph.device.asarray(members)
+        self._module = graph.device.module(Path(__file__).with_name("_distance_proof.cu"))
+        self._check_distances = self._module.get_function("check_distances")
+        self._check_components = self._module.get_function("check_components")
+        self._graph = self._module.struct(
+            "Incoming",
+            **incoming_arcs(graph),
+            component=graph.device.asarray(component) if len(members) else None,
+            n_components=np.uint32(len(members)),
+        )
+
+    def check(self, sources: Any, labels: Any) -> Proof:
+        """Check the distances from many sources.
+
+        Parameters
+        ----------
+        sources : device array of shape (n_batches * k,), uint32
+            The source of each place; `UNREACHED` where there is none. There no vertex may be reached.
+        labels : device array of shape (n_batches, n_vertices, k), uint32
+            Distances by vertex and place; k is a multiple of 32.
+        """
+        device, xp = self._device, self._device.xp
+        k, places = labels.shape[2], len(sources)
+        report = np.array([[0, self._n]] * len(RULES), dtype=np.uint64)
+        on_device = device.asarray(report)
+        wrong, reached, farthest = (xp.zeros(places, dtype=xp.uint32) for _ in range(3))
+        total = xp.zeros(places, dtype=xp.uint64)
+        entered = xp.zeros(max(1, self._n_components * places), dtype=xp.uint32)
+        findings = {"report": on_device, "wrong": wrong, "entered": entered}
+        findings |= {"reached": reached, "farthest": farthest, "total": total}
+        distances = {"k": np.uint32(k), "sources": sources, "of": labels}
+        warps = -(-self._n // ROWS)
+        launch = (-(-warps * 32 // BLOCK), places // 32), BLOCK
+        arguments = self._graph, distances, findings
+        self._check_distances(*launch, (*arguments, np.uint32(ROWS)))
+        if self._n_components:
+            launch = (-(-places // BLOCK), self._n_components), BLOCK
+            self._check_components(*launch, (*arguments, self._members, np.uint32(places)))
+        report = device.asnumpy(on_device)
+        counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
+        first = dict(zip(RULES, report[:, 1].tolist(), strict=True))
+        certificate = Certificate(counts, {rule: first[rule] for rule, count in counts.items() if count})
+        return Proof(certificate, device.asnumpy(wrong).astype(bool), reached, farthest, total)
+
+
+def zero_components(graph: Graph) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Find the cycles of arcs of weight zero.
+
+    Returns
+    -------
+    component : ndarray of shape (n_vertices,), uint32
+        Number of each vertex's strongly connected component of the arcs of weight zero, among the components
+        of several vertices; `UNREACHED` for vertices in none of these.
+    members : ndarray of shape (n_components,), uint32
+        A vertex of each.
+    """
+    zero = np.flatnonzero(graph.weights == 0)
+    component = np.full(graph.n_vertices, UNREACHED, dtype=np.uint32)
+    if len(zero) == 0:
+        return component, np.empty(0, dtype=np.uint32)
+    ends = graph.tails[zero].astype(np.int64), graph.targets[zero].astype(np.int64)
+    shape = graph.n_vertices, graph.n_vertices
+    arcs = sp.csr_matrix((np.ones(len(zero), dtype=np.bool_), ends), shape=shape)
+    _, label = connected_components(arcs, directed=True, connection="strong")
+    several = np.flatnonzero(np.bincount(label) > 1)
+    number = np.full(int(label.max()) + 1, UNREACHED, dtype=np.uint32)
+    number[several] = np.arange(len(several), dtype=np.uint32)
+    component = number[label]
+    _, members = np.unique(component, return_index=True)
+    return component, members[: len(several)].astype(np.uint32)

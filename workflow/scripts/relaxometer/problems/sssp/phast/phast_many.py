@@ -1,0 +1,360 @@
+"""SSSP on maps from many sources at once, by sweeps down a contraction hierarchy in preorder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import UNREACHED, Answer, _maps
+from relaxometer.problems.sssp._incoming import incoming_arcs
+from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Module
+    from relaxometer.graphs.resident import ResidentGraph
+
+WARP = 32
+
+CLIMB_WARPS = 4
+"""Warps per block of the climb."""
+
+PULL_WARPS = 8
+"""Warps per block of the pass over the graph's arcs."""
+
+RING_BYTES = 2048
+"""Shared memory of a sweep for the records that it reads ahead."""
+
+MAX_BATCHES = 65_535
+"""Batches per launch: the largest second dimension of a grid."""
+
+
+class Parameters(variants.Parameters):
+    """Sources per sweep and per call, and how to cut the sweep.
+
+    Parameters
+    ----------
+    k : {32, 64}
+        Sources of one sweep, whose labels are side by side; one or two per lane of a warp.
+    segments : int or "auto"
+        Parts of a sweep, each done by one warp. "auto": as many as fill the device.
+    sources : int
+        Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
+    fill : float
+        As for :mod:`relaxometer.problems.sssp.phast.phast`.
+    """
+
+    k: Literal[32, 64] = 32
+    segments: Literal[1, 2, 4, 8, 16, 32, 64, "auto"] = Field("auto")
+    sources: PositiveInt = 1024
+    fill: PositiveFloat = 16.0
+
+
+class Rows:
+    """Labels side by side, read as one row per source.
+
+    Parameters
+    ----------
+    labels : device array of shape (n_batches, n_vertices, k), uint32
+    n_sources : int
+    """
+
+    def __init__(self, labels: Any, n_sources: int, xp: Any) -> None:
+        self.labels = labels
+        self._n_sources, self._xp = n_sources, xp
+
+    def __len__(self) -> int:
+        return self._n_sources
+
+    def __getitem__(self, number: int) -> Any:
+        """Return the labels of one source, device array of shape (n_vertices,), uint32, contiguous."""
+        if not 0 <= number < self._n_sources:
+            raise IndexError(number)
+        batch, place = divmod(number, self.labels.shape[2])
+        return self._xp.ascontiguousarray(self.labels[batch, :, place])
+
+    def places(self, sources: npt.NDArray[np.integer]) -> Any:
+        """Return the sources by place, idle places as `UNREACHED`, device array of uint32."""
+        batches, _, k = self.labels.shape
+        return self._xp.asarray(_by_place(sources, batches * k))
+
+
+@dataclass(frozen=True, eq=False)
+class Sweeps:
+    """What sweeps from many sources left on the device. A place is a source's; idle places follow the last.
+
+    Parameters
+    ----------
+    sources : device array of shape (n_batches * k,), uint32
+        The source of each place; `UNREACHED` where there is none.
+    reached, farthest : device array of shape (n_batches * k,), uint32
+        Vertices reached from each source, and the greatest of their distances.
+    total : device array of shape (n_batches * k,), uint64
+        The sum of their distances. `farthest` and `total` are None unless asked for.
+    labels : device array of shape (n_batches, n_vertices, k), uint32
+        Distances by vertex and place, or None if they were not stored.
+    """
+
+    sources: Any
+    reached: Any
+    farthest: Any
+    total: Any
+    labels: Any
+
+
+class Solver:
+    """SSSP from many sources by PHAST, in preorder of a customizable contraction hierarchy.
+
+    The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`: as long as thousands of
+    single searches.
+
+    Raises
+    ------
+    Skipped
+        If a vertex or the hierarchy has too many arcs for a map, or a path of the elimination tree does not
+        fit in shared memory.
+
+    References
+    ----------
+    Delling, Goldberg, Nowatzyk and Werneck, "PHAST: Hardware-Accelerated Shortest Path Trees", Journal of
+    Parallel and Distributed Computing 73, 2013.
+    Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM Journal of Experimental
+    Algorithmics 21, 2016.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        # Imports the partitioner, a library that few variants need.
+        from relaxometer.problems.sssp.phast import _cch, _preorder
+
+        self._graph, device, host = graph, graph.device, graph.host
+        largest, mean = int(host.degrees.max()), graph.n_arcs / graph.n_vertices
+        if largest > MAX_ARCS or mean > MAX_MEAN:
+            limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
+            raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
+        self.k, self._most = parameters.k, parameters.sources
+        hierarchy = _preorder.in_preorder(_cch.contract(host, parameters.fill))
+        self._work, self._max_segments = hierarchy.work, _preorder.MAX_SEGMENTS
+        self._height = hierarchy.height
+        labels_bytes, limit = 4 * self._height * self.k, _maps.SHARED_BYTES - RING_BYTES
+        if labels_bytes > limit:
+            raise Skipped(
+                f"made for maps; {self.k} labels of each vertex of a path of {self._height} take "
+                f"{labels_bytes} bytes of shared memory; there are {limit}"
+            )
+        self._shared_bytes = labels_bytes + RING_BYTES
+        self._load_kernels()
+        self._position = np.full(graph.n_vertices + 1, UNREACHED, dtype=np.uint32)
+        self._position[hierarchy.order] = np.arange(graph.n_vertices, dtype=np.uint32)
+        downward = ("records", "segments", "segment_records", "path_records", "path_lengths")
+        upward = ("depth", "jumps", "up_offsets", "up_arcs")
+        self._hierarchy = self._module.struct(
+            "Hierarchy",
+            n=np.uint32(graph.n_vertices),
+            height=np.uint32(self._height),
+            **{name: device.asarray(getattr(hierarchy, name)) for name in downward + upward},
+        )
+        self._segments = parameters.segments
+        self._slots = max(1, device.max_cooperative_blocks(self._sweep[0], WARP, self._shared_bytes))
+        self._incoming: Any = None
+        self._resolved = {
+            "k": self.k,
+            "arcs": len(hierarchy.up_arcs),
+            "height": self._height,
+            "sweeps": self._slots,
+        }
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return sources per sweep, arcs, height of the tree, and sweeps that the device runs at once."""
+        return self._resolved
+
+    @property
+    def device(self) -> Device:
+        """The device of the graph."""
+        return self._graph.device
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices of the graph."""
+        return self._graph.n_vertices
+
+    def position_of(self, vertices: npt.NDArray[np.integer]) -> npt.NDArray[np.uint32]:
+        """Return the places of vertices in the order of the sweep, in which neighbours share ancestors."""
+        return self._position[vertices]
+
+    @property
+    def at_once(self) -> int:
+        """Sources whose sweeps run at once on the whole device."""
+        return self._slots * self.k
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
+
+        There are no phases, and an instrumented run records none.
+        """
+        sweeps = self.sweep(np.array([source]))
+        predecessors, overflowed = self._finish(sweeps, 1, predecessors=True)
+        xp = self._graph.device.xp
+        distance, predecessor = Rows(sweeps.labels, 1, xp)[0], Rows(predecessors, 1, xp)[0]
+        return Answer(distance, predecessor, None, overflowed)
+
+    def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
+        """Find the shortest paths from each of at most `Parameters.sources` sources.
+
+        Parameters
+        ----------
+        sources : array_like of shape (n_sources,), integers
+
+        Returns
+        -------
+        distance, predecessor : Rows
+            Item i is the answer for source i, as in `relaxometer.problems.sssp.Answer`.
+
+        Raises
+        ------
+        ValueError
+            If there are no sources or too many.
+        OverflowError
+            If some path is longer than 2**32 - 2.
+        """
+        distance, predecessor = self._solve(sources, predecessors=True)
+        return distance, Rows(predecessor, len(distance), self.device.xp)
+
+    def find_distances(self, sources: npt.ArrayLike) -> Rows:
+        """Find distances only, else like :meth:`solve_many`."""
+        return self._solve(sources, predecessors=False)[0]
+
+    def _solve(self, sources: npt.ArrayLike, *, predecessors: bool) -> tuple[Rows, Any]:
+        array = np.asarray(sources)
+        if not 0 < len(array) <= self._most:
+            raise ValueError(f"{len(array)} sources; expected 1 to {self._most} (parameter sources)")
+        sweeps = self.sweep(array)
+        found, overflowed = self._finish(sweeps, len(array), predecessors=predecessors)
+        if overflowed:
+            raise OverflowError("a path is longer than 2**32 - 2, the largest distance that 32 bits hold")
+        return Rows(sweeps.labels, len(array), self.device.xp), found
+
+    def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
+        """Launch the climb and the sweep for some sources, and wait for nothing.
+
+        Where there is a choice, give sources in the order of `position_of`.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_sources,), integers
+        labels : bool or device array of shape (n_batches, n_vertices, k), uint32
+            Whether to store all distances, or where.
+        sums : bool
+            Whether to find the greatest and the sum of the distances.
+        """
+        device, n, k = self._graph.device, self._graph.n_vertices, self.k
+        xp = device.xp
+        count = -(-len(sources) // k)
+        places = _by_place(sources, count * k)
+        if labels is True:
+            labels = xp.empty((count, n, k), dtype=xp.uint32)
+        sweeps = Sweeps(
+            device.asarray(places),
+            xp.zeros(count * k, dtype=xp.uint32),
+            xp.zeros(count * k, dtype=xp.uint32) if sums else None,
+            xp.zeros(count * k, dtype=xp.uint64) if sums else None,
+            None if labels is False else labels,
+        )
+        positions = self._position[np.minimum(places, n)]
+        batches = self._batches(sweeps, count, device.asarray(positions))
+        climbing = -(-len(sources) // CLIMB_WARPS), CLIMB_WARPS * WARP
+        shared = CLIMB_WARPS * 3 * 4 * self._height
+        self._climb(*climbing, (self._hierarchy, batches, np.uint32(len(sources))), shared_mem=shared)
+        segments = self._segments if isinstance(self._segments, int) else self._best_segments(count)
+        stride = np.uint32(self._max_segments // segments)
+        launch = count * segments, WARP, (self._hierarchy, batches, stride)
+        self._sweep[sums](*launch, shared_mem=self._shared_bytes)
+        return sweeps
+
+    def _batches(self, sweeps: Sweeps, count: int, positions: Any) -> Any:
+        """Return the struct ``Batches`` of ``phast_many.cu``."""
+        xp = self._graph.device.xp
+        return self._module.struct(
+            "Batches",
+            count=np.uint32(count),
+            sources=sweeps.sources,
+            positions=positions,
+            ascents=xp.empty((len(positions), self._height), dtype=xp.uint32),
+            labels=sweeps.labels,
+            reached=sweeps.reached,
+            farthest=sweeps.farthest,
+            total=sweeps.total,
+        )
+
+    def _best_segments(self, count: int) -> int:
+        """Return the number of segments that should take the least time for a number of batches.
+
+        A segment costs its share of the sweep and the path that precedes it. Sweeps run in waves.
+        """
+        whole, path = self._work
+
+        def cost(segments: int) -> float:
+            return -(-count * segments // self._slots) * (whole / segments + path)
+
+        return min((1 << i for i in range(self._max_segments.bit_length())), key=cost)
+
+    def _finish(self, sweeps: Sweeps, n_sources: int, *, predecessors: bool) -> tuple[Any, bool]:
+        """Return the predecessors, side by side, if asked for, and whether some path is too long.
+
+        If all vertices are reached, none is; then the graph's arcs are only read for predecessors.
+        """
+        device, n = self._graph.device, self._graph.n_vertices
+        xp = device.xp
+        if not predecessors and bool((sweeps.reached[:n_sources] == n).all()):
+            return None, False
+        count = len(sweeps.labels)
+        if self._incoming is None:
+            self._incoming = self._module.struct("Incoming", **incoming_arcs(self._graph))
+        found = xp.empty_like(sweeps.labels) if predecessors else None
+        overflowed = xp.zeros(1, dtype=xp.uint32)
+        batches = self._batches(sweeps, count, sweeps.sources)
+        launch = (-(-n // PULL_WARPS), count), PULL_WARPS * WARP
+        self._pull(*launch, (self._incoming, batches, found, overflowed))
+        if predecessors:
+            self._follow_zero_arcs(sweeps.labels, found)
+        return found, bool(device.item(overflowed))
+
+    def _follow_zero_arcs(self, labels: Any, predecessors: Any) -> None:
+        """Give predecessors to the vertices that only arcs of weight zero lead to, in rounds."""
+        device, host, count = self._graph.device, self._graph.host, len(labels)
+        zero = np.flatnonzero(host.weights == 0)
+        if len(zero) == 0:
+            return
+        arcs = device.asarray(np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32))
+        changed = device.xp.zeros(1, dtype=np.uint32)
+        sizes = np.uint32(host.n_vertices), np.uint32(self.k)
+        launch = (-(-len(zero) // 256), count * self.k), 256
+        while True:
+            changed.fill(0)
+            self._follow(*launch, (*sizes, arcs, np.uint32(len(zero)), labels, predecessors, changed))
+            if not device.item(changed):
+                return
+
+    def _load_kernels(self) -> None:
+        width = self.k // WARP
+        sweeps = [f"sweep<{width}, {sums}>" for sums in (0, 1)]
+        names = [*sweeps, f"find_predecessors<{width}>", "climb", "follow_zero_arcs"]
+        path = Path(__file__).with_name("phast_many.cu")
+        self._module: Module = self._graph.device.module(path, name_expressions=names[:3])
+        *self._sweep, self._pull, self._climb, self._follow = map(self._module.get_function, names)
+
+
+def _by_place(sources: npt.NDArray[np.integer], places: int) -> npt.NDArray[np.uint32]:
+    """Return sources followed by `UNREACHED` for idle places."""
+    filled = np.full(places, UNREACHED, dtype=np.uint32)
+    filled[: len(sources)] = sources
+    return filled
