@@ -58,7 +58,19 @@ def test_the_default_configuration_is_valid_and_shows_two_problems():
     ("suite", "variants"),
     [
         ("adaptive", {"conventional", "selection", "adaptive", "dijkstra-cpu"}),
-        ("auto", {"auto", "near-far", "tiled", "push-pull", "adaptive-persistent"}),
+        (
+            "auto",
+            {
+                "auto",
+                "auto-for-1",
+                "auto-for-1000",
+                "near-far",
+                "tiled",
+                "phast",
+                "push-pull",
+                "adaptive-persistent",
+            },
+        ),
     ],
 )
 def test_a_suite_leaves_out_what_the_default_run_has_beside(suite, variants):

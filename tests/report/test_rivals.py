@@ -451,8 +451,8 @@ class TestOtherFigures:
         assert done.loc["cugraph (rival)", ["Rank", "Class", "Status"]].tolist() == ["", "GPU", "absent"]
 
     def test_the_regret_of_auto_is_against_variants_only(self):
-        resolved = {f"parameter_{name}": "tiled" for name in ("chosen", "because", "probed")}
-        auto = searches("auto", [2.0] * 3).assign(**resolved, parameter_probe_ms=1.0)
+        resolved = {f"parameter_{name}": "tiled" for name in ("chosen", "because", "expected", "probed")}
+        auto = searches("auto", [2.0] * 3).assign(**resolved, parameter_probe_ms=1.0, parameter_searches=1)
         table = pd.concat([auto, searches("tiled", [2.0] * 3), rival("boost", [1.0] * 3)])
         assert choice.regrets(table)["best"].tolist() == ["tiled"]
 

@@ -1,4 +1,4 @@
-"""The variant that suits graph and number of searches, by a model of cost and a few probe searches."""
+"""The variant that suits the graph and the number of searches, by a model of cost and a few probes."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ class Cost(NamedTuple):
 class Solver:
     """SSSP by the variant that is expected to take the least time for so many searches.
 
-    The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate.
-    Only the one that is chosen is prepared, unless probes pay: candidates that can be prepared and timed
-    within a tenth of the least expected total are, and their times replace the model's. If a variant is
-    skipped or runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in
-    `resolved` is the time of the searches.
+    The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. Only
+    the one that is chosen is prepared, unless probes pay: candidates that can be prepared and timed within a
+    tenth of the least expected total are, and their times replace the model's. If a variant is skipped or
+    runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in `resolved` is the
+    time of the searches.
 
     Raises
     ------
@@ -163,7 +163,7 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return the chosen variant, the reason, expected totals, probes, and its parameters."""
+        """Return the choice, its reason, the expected totals, the probes, and the variant's parameters."""
         totals = {name: cost.total(self._searches) for name, cost in self._expected.items()}
         choice = {
             "chosen": self._chosen,
@@ -181,7 +181,7 @@ class Solver:
 
 
 def _listed(times: dict[str, float]) -> str:
-    return ", ".join(f"{name} {ms:.3g} ms" for name, ms in times.items())
+    return ", ".join(f"{name} {float(f'{ms:.3g}'):g} ms" for name, ms in times.items())
 
 
 def by_total(costs: dict[str, Cost], searches: int) -> list[str]:

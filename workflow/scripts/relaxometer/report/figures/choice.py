@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
-from relaxometer.report.figures.summary import CLOCKS
+from relaxometer.report.figures.summary import CLOCKS, prepared, rounded
 from relaxometer.report.targets import runs_of
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, paired, source_times
@@ -35,17 +35,22 @@ CLOSE = 0.10
 
 ROW_INCHES = 0.32
 
+RESOLVED = ("chosen", "because", "expected", "probed", "probe_ms")
+"""What a run of `auto` says about its choice, besides the number of searches."""
+
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:
     """Compare `auto` with the best other variant on each graph, on the same kind of clock.
+
+    The best has the least total of preparation and the searches that `auto` was to choose for.
 
     Returns
     -------
     DataFrame
         One row per proven run of `auto` with another variant to compare with: ``graph, variant, device_kind,
-        chosen, because, probed, prepare_ms, probe_ms, auto_ms, best, best_ms`` and ``regret``, the share by
-        which the median of `auto` exceeds that of the best. Medians are over the sources of both variants,
-        so they may differ from those of other tables.
+        chosen, because, searches, expected, probed, prepare_ms, probe_ms, auto_ms, total_ms, best, best_ms,
+        best_total_ms`` and ``regret``, the share by which the total of `auto` exceeds that of the best. A
+        search takes its median over the sources of both variants, so times may differ from other tables.
     """
     times = source_times(timings[timings["problem"] == "sssp"])
     first = timings.drop_duplicates(KEY).set_index(KEY).to_dict("index")
@@ -62,39 +67,57 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
         compared = {name: medians for name, medians in compared.items() if np.isfinite(medians).all()}
         if not compared:
             continue
-        best = max(compared, key=lambda name: compared[name][0] / compared[name][1])
-        auto_ms, best_ms = compared[best]
         run = first["sssp", graph, variant]
-        resolved = {name: run[f"parameter_{name}"] for name in ("chosen", "because", "probed", "probe_ms")}
+        resolved = {name: run[f"parameter_{name}"] for name in RESOLVED}
+        searches = int(run["parameter_searches"])
+        totals = {
+            name: (
+                run["prepare_ms"] + searches * auto_ms,
+                first["sssp", graph, name]["prepare_ms"] + searches * other_ms,
+            )
+            for name, (auto_ms, other_ms) in compared.items()
+        }
+        best = max(totals, key=lambda name: totals[name][0] / totals[name][1])
+        (auto_ms, best_ms), (total_ms, best_total_ms) = compared[best], totals[best]
         row = {"graph": graph, "variant": variant, "device_kind": run["device_kind"], **resolved}
-        row |= {"prepare_ms": run["prepare_ms"], "auto_ms": auto_ms, "best": best, "best_ms": best_ms}
-        rows.append(row | {"regret": auto_ms / best_ms - 1})
+        row |= {"searches": searches, "prepare_ms": run["prepare_ms"], "auto_ms": auto_ms, "best": best}
+        row |= {"total_ms": total_ms, "best_ms": best_ms, "best_total_ms": best_total_ms}
+        rows.append(row | {"regret": total_ms / best_total_ms - 1})
     return pd.DataFrame(rows)
 
 
 def in_short(table: pd.DataFrame) -> str:
-    """Return the number of graphs on which the choice was good, from the table of :func:`regrets`."""
+    """Return the number of good choices, from the table of :func:`regrets`."""
     real = table[table["device_kind"] != EMULATED] if len(table) else table
     if real.empty:
         return "There is no graph on which auto and another variant ran in real time"
     good = int((real["regret"] <= CLOSE).sum())
-    return f"auto is within {CLOSE:.0%} of the best on {good} of {len(real)} graphs"
+    return f"auto is within {CLOSE:.0%} of the least total in {good} of {len(real)} choices"
+
+
+def _reason(row: dict[Any, Any]) -> str:
+    """Return the kind of graph, the expected totals and what was probed."""
+    reason = f"{row['because']}; expected {row['expected']}"
+    return f"{reason}; probed {row['probed']} per search" if row["probed"] else reason
 
 
 def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return :func:`regrets` as text, one row per graph and a summary."""
+    """Return :func:`regrets` as text, one row per choice and a summary."""
     table = regrets(timings)
     lines = [
         {
             "Graph": row["graph"],
             "Clock": CLOCKS[row["device_kind"]],
+            "Searches": f"{row['searches']:,}",
             "Chosen": row["chosen"],
-            "Why": f"{row['because']}; fastest of {row['probed']}",
-            "auto [ms]": f"{row['auto_ms']:.3g}",
+            "Why": _reason(row),
+            "auto [ms]": rounded(row["auto_ms"]),
+            "Preparation [ms]": prepared(row["prepare_ms"]),
+            "Total [ms]": rounded(row["total_ms"]),
             "Best variant": row["best"],
-            "Best [ms]": f"{row['best_ms']:.3g}",
+            "Best [ms]": rounded(row["best_ms"]),
+            "Best total [ms]": rounded(row["best_total_ms"]),
             "Regret": f"{round(row['regret'], 2) + 0.0:.0%}",  # no "-0%"
-            "Preparation [ms]": f"{row['prepare_ms']:,.0f}",
             "Probe searches [ms]": f"{row['probe_ms']:,.0f}",
         }
         for row in table.to_dict("records")
@@ -103,8 +126,8 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret_figure(timings: pd.DataFrame) -> Figure:
-    """Draw the time of `auto` relative to the best other variant on each graph."""
-    title = "Time of auto relative to the best other variant"
+    """Draw the total of `auto` relative to the best other variant, for each graph and number of searches."""
+    title = "Preparation and searches of auto relative to the best other variant"
     table = regrets(timings)
     if table.empty:
         return empty_figure(title, in_short(table))
@@ -112,23 +135,25 @@ def regret_figure(timings: pd.DataFrame) -> Figure:
     for y, row in enumerate(table.iloc[::-1].to_dict("records")):
         style, ratio = look(row["chosen"]), 1 + row["regret"]
         axes.plot(ratio, y, color=style.colour, marker=style.marker, markersize=7, linestyle="none")
-        text = f"{row['chosen']}, {row['auto_ms']:.3g} ms"
+        text = f"{row['chosen']}, {rounded(row['total_ms'])} ms"
         if row["best"] != row["chosen"]:
-            text += f"; best: {row['best']}, {row['best_ms']:.3g} ms"
+            text += f"; best: {row['best']}, {rounded(row['best_total_ms'])} ms"
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         annotate(axes, text, (ratio, y), (8, 0), va="center", bbox=box)
     axes.axvline(1, color=GREY, linewidth=0.8)
     axes.axvline(1 + CLOSE, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)))
     kind = EMULATED if (table["device_kind"] == EMULATED).any() else ""
-    axes.set_yticks(range(len(table)), table["graph"].iloc[::-1])
+    labels = [f"{graph}, {count:,}" for graph, count in zip(table["graph"], table["searches"], strict=True)]
+    axes.set_yticks(range(len(table)), labels[::-1])
     axes.set(
         xscale="log",
-        xlabel=f"Median time of auto / median time of the best other variant{emulated_note(kind)}",
+        xlabel=f"Total of auto / least total of another variant{emulated_note(kind)}",
+        ylabel="Graph, number of searches",
         ylim=(-0.7, len(table) - 0.3),
     )
     axes.margins(x=0.35)
     plain_log(axes.xaxis)
-    entitle(figure, title, f"{in_short(table)} (dashed line). Log scale; preparation not included")
+    entitle(figure, title, f"{in_short(table)} (dashed line). Log scale")
     return figure
 
 
@@ -150,7 +175,7 @@ EXHIBITS = (
         _draw,
         lambda *_: {"timings": TIMINGS},
         views=(
-            View("auto-regret", "SSSP", "auto", "its time against the best"),
+            View("auto-regret", "SSSP", "auto", "its total against the least"),
             View(
                 "auto-choices",
                 "SSSP",
