@@ -35,7 +35,10 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 
 SUBTREES_PER_TASK = 4
-"""Average number; more of them balance the tasks better."""
+"""Average number; more of them balance the tasks better, but the top becomes larger."""
+
+MAX_TOP = 1 << 15
+"""Take fewer subtrees per task if the top has more vertices: one block sweeps it in shared memory."""
 
 ALL, INSIDE, OUTSIDE = range(3)
 """Arcs to gather: all, those between chains of a task, those to other tasks."""
@@ -153,7 +156,10 @@ def _bounds(group: Ints, n_groups: int) -> Ints:
 def _tasks(parent: Ints, degrees: Ints, n_tasks: int) -> Ints:
     """Return the task of each rank: 0 at the top, elsewhere that of its subtree, with balanced arcs."""
     size = _subtree_sizes(parent, degrees + 1)
-    limit = (degrees.sum() + len(degrees)) / (SUBTREES_PER_TASK * n_tasks)
+    for subtrees in range(SUBTREES_PER_TASK, 0, -1):
+        limit = (degrees.sum() + len(degrees)) / (subtrees * n_tasks)
+        if np.count_nonzero(size > limit) <= MAX_TOP:
+            break
     size_above = np.where(parent >= 0, size[parent], np.inf)
     roots = np.flatnonzero((size <= limit) & (size_above > limit))
     task = np.zeros(len(parent), dtype=np.int64)

@@ -30,6 +30,9 @@ TRIANGLE_BYTES = 4 * 32 * 32
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is taken for a map; ordering other graphs would take long."""
 
+MAX_PART = 1 << 15
+"""Vertices of a part on average; those of the largest part and its slices have to fit in shared memory."""
+
 PARTS = ("climb", "top", "parts", "predecessors")
 """The parts of a search whose ends the kernel records."""
 
@@ -41,7 +44,7 @@ class Parameters(variants.Parameters):
     ----------
     tasks : int or "auto"
         Parts besides the top, each swept by one block. "auto": one per multiprocessor, of at least 64
-        vertices.
+        vertices, or a multiple of that with at most 32,768 vertices on average.
     fill : float
         Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
     keep_order : bool
@@ -89,7 +92,7 @@ class Solver:
         self._kernel = module.get_function("phast")
         self._threads = threads_per_block(device)
         max_blocks = _maps.max_blocks(device, self._kernel, self._threads)
-        tasks = _maps.parts_for(n, max_blocks) if parameters.tasks == "auto" else parameters.tasks
+        tasks = _auto_tasks(n, max_blocks) if parameters.tasks == "auto" else parameters.tasks
         max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
         if n > max_vertices:
             raise Skipped(f"{n} vertices; shared memory holds at most {max_vertices}")
@@ -215,6 +218,12 @@ def _members(device: Device, hierarchy: Hierarchy, max_slices: int, max_rows: in
         "max_slices": np.uint32(max_slices),
         "max_rows": np.uint32(max_rows),
     }
+
+
+def _auto_tasks(n_vertices: int, blocks: int) -> int:
+    """Return the number of parts: as many for every block, as few as can be expected to fit."""
+    parts = _maps.parts_for(n_vertices, blocks)
+    return parts * max(1, -(-n_vertices // (parts * MAX_PART)))
 
 
 def _largest_task(hierarchy: Hierarchy) -> tuple[int, int]:
