@@ -1,7 +1,7 @@
 """RoutingKit's customizable contraction hierarchies: a one-to-many query with all vertices as targets.
 
-RoutingKit leaves the order to the user: ours is METIS's nested dissection, as for `phast`. A query climbs
-from the source and sweeps down over all vertices, on one core; it returns a list, the only output there is.
+RoutingKit leaves the order to the user: ours is METIS's nested dissection. A query climbs from the source and
+sweeps down over all vertices, on one core; it returns a list, the only output there is.
 """
 
 import time
@@ -27,8 +27,7 @@ class RoutingKit(Rival):
         self.lists = self.tails.tolist(), self.heads.tolist(), self.weights.tolist()
 
     def prepare(self):
-        (tails, heads, weights), ends = self.lists, [time.perf_counter()]
-        order = self.dissect()
+        (tails, heads, weights), ends, order = self.lists, [time.perf_counter()], self.dissect()
         ends.append(time.perf_counter())
         self.hierarchy = CCH(order, tails, heads, False)
         ends.append(time.perf_counter())
@@ -37,8 +36,7 @@ class RoutingKit(Rival):
         self.query = CCHOneToMany(self.metric, list(range(self.n)))
         ends.append(time.perf_counter())
         names = "order_ms", "contract_ms", "customize_ms", "targets_ms"
-        parts = zip(names, np.diff(ends) * 1e3, strict=True)
-        self.facts = {name: f"{ms:.3f}" for name, ms in parts}
+        self.facts = {name: f"{ms:.3f}" for name, ms in zip(names, np.diff(ends) * 1e3, strict=True)}
 
     def dissect(self):
         pairs = np.stack([self.tails, self.heads]).astype(np.int64)[:, self.tails != self.heads]
