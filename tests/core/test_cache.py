@@ -55,3 +55,23 @@ def test_without_any_folder_the_error_says_what_to_set(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UserError, match=r"cannot write compiled functions to .*; set RELAXOMETER_CACHE"):
         cache.let_numba_write()
+
+
+def test_the_next_process_finds_the_compiled_search(tmp_path):
+    """A function with compiled ones in its closure would be compiled, and kept, by every process."""
+    script = (
+        "import numpy as np\n"
+        "from relaxometer.problems.sssp.dijkstra._heap import search\n"
+        "nothing = np.zeros(0, dtype=np.uint32)\n"
+        "search(np.zeros(2, dtype=np.int64), nothing, nothing, 0)\n"
+    )
+    env = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": str(cache.PACKAGE.parent),
+    }
+    kept = []
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", script], env=env, check=True)
+        kept.append(sorted(tmp_path.rglob("*.nbc")))
+    assert kept[0]
+    assert kept[1] == kept[0]

@@ -208,3 +208,37 @@ def test_a_run_does_not_start_where_it_could_not_write(folder, fault, where, lin
     command = under_faults([sys.executable, "-c", script], **{fault: [folder / where]})
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == (line, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        ("print('collects:', gc.isenabled())", 0, "collects: False\ncollects: True\nthe end\n"),
+        ("raise UserError('a.gr:3: no arc')", 1, "collects: False\nthe end\n"),
+    ],
+    ids=["ends well", "fails"],
+)
+def test_a_process_of_a_job_ends_with_its_frame(folder, body, code, said):
+    """As Snakemake starts it: its own class of the object `snakemake` tells such a process from others."""
+    script = textwrap.dedent(f"""
+        import atexit, gc, sys
+        from snakemake.iocontainers import Snakemake
+        snakemake = Snakemake.__new__(Snakemake)
+        snakemake.rule, snakemake.wildcards, snakemake.log = "make_x", ["town"], ["logs/x.log"]
+        sys.path.insert(0, {str(ROOT / "workflow/scripts")!r})
+        from relaxometer.core.errors import UserError
+        from relaxometer.core.scripting import job
+        print("collects:", gc.isenabled())
+        atexit.register(print, "the end")
+        class Module:
+            def __del__(self):
+                print("taken down")
+        kept = Module()
+        with job(snakemake):
+            {body}
+        print("after the frame")
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.replace("taken down\n", "") == said
+    assert ("taken down" in done.stdout) == bool(code)

@@ -31,6 +31,10 @@ def test_a_wrong_configuration(workflow):
     line_with(failure(workflow), "tiny.yaml", "timming", "'timing'")
 
 
+def test_a_wrong_value_on_the_command_line(workflow):
+    line_with(failure(workflow, "--config", "timing={rounds: 0}", "--", "all"), "--config: timing.rounds: 0")
+
+
 def test_a_missing_file(workflow):
     workflow.path("tiny.gr").unlink()
     line_with(failure(workflow), "tiny.gr")

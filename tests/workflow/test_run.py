@@ -144,3 +144,12 @@ def test_a_wrong_kernel_is_named_and_everything_else_is_built(workflow):
     assert np.isnan(summary.loc["selection", "median_ms"])
     assert summary.loc["selection", "certified"] == 0
     assert workflow.path("results/claims.parquet").is_file()
+
+
+def test_jobs_keep_bytecode_whatever_the_environment_says(workflow, monkeypatch):
+    """Or each would compile all that it imports."""
+    cache = workflow.path("workflow/scripts/relaxometer/graphs/__pycache__")
+    cache.unlink(missing_ok=True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    workflow.run("--", "results/sources/tiny.parquet")
+    assert list(cache.glob("graph.*.pyc"))

@@ -40,6 +40,9 @@ from relaxometer.rivals.installation import installation, retry_absent, state_of
 update_config(config, with_types(workflow.config_settings.config))
 # False for the second start of `session.finish`, which makes what failed jobs have prevented without need.
 IS_FIRST = not config.pop(session.SECOND, False)
+ON_COMMAND_LINE = (
+    ["--config"] if {*workflow.config_settings.config} - {session.SECOND} else []
+)
 IS_REPORT = any(word.partition("=")[0] == "--report" for word in sys.argv)
 IS_QUIET = (
     IS_FIRST
@@ -58,7 +61,7 @@ try:
     PLAN = Plan(
         config,
         ROOT / "resources/datasets.yaml",
-        " + ".join(map(str, workflow.configfiles)),
+        " + ".join([*map(str, workflow.configfiles), *ON_COMMAND_LINE]),
         # Nodes of a cluster may have GPUs that this machine lacks, and a job there sees what the others see.
         gpu=workflow.nodes is not None
         or not workflow.is_main_process

@@ -53,13 +53,13 @@ def reading(path: Path, form: str) -> Iterator[None]:
     Raises
     ------
     UserError
-        If the block raises an error of a reader. Those that no other file would mend are left: of permission,
-        for instance.
+        If the block raises an error of a reader. Lacks of permission and memory stay what they are.
     """
     try:
         yield
     except (OSError, pa.ArrowException, ValueError, RecursionError) as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+        is_a_lack = isinstance(error, OSError) and error.errno not in (None, errno.ENOENT)
+        if is_a_lack or isinstance(error, MemoryError):
             raise
         raise UserError(
             f"{path}: not readable as {form} ({quoted(error)}); delete it and run again, and it is made again"

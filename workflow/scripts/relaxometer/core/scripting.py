@@ -102,8 +102,9 @@ def job(snakemake: Any) -> Iterator[None]:
 def _end() -> None:
     """End the process of a job without taking its modules down, which takes a quarter of a second."""
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in sys.stdout, sys.stderr:
+        with suppress(OSError):
+            stream.flush()
     os._exit(0)
 
 

@@ -21,7 +21,6 @@ import pyarrow as pa
 from relaxometer.core.environment import cpu_model
 from relaxometer.device import Device, stopwatch
 from relaxometer.problems.sssp.dijkstra._extract_min import THREADS, blocks_for
-from relaxometer.problems.sssp.dijkstra._heap import compiled_heap
 
 SIZES = tuple(10**exponent for exponent in range(1, 8))
 """Numbers of values, as in the survey."""
@@ -123,7 +122,8 @@ def _compiled() -> dict[str, Any]:
     """Compile the loop and the heap; Numba is imported only where they run."""
     from numba import njit
 
-    push, pop = compiled_heap()
+    from relaxometer.problems.sssp.dijkstra._heap import pop, push
+
     step = np.uint32(STEP)
     heap_step = np.uint64(STEP << 32)
 
@@ -137,7 +137,7 @@ def _compiled() -> dict[str, Any]:
             order[number] = smallest
             values[smallest] += step
 
-    @njit(cache=True)
+    @njit  # not kept: Numba would not find a function with compiled ones in its closure
     def heap(words, rounds, order):  # type: ignore[no-untyped-def]
         for number in range(rounds):
             smallest = pop(words, len(words))

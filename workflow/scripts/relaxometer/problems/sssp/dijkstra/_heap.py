@@ -1,45 +1,84 @@
-"""A binary heap of 64-bit words, compiled with Numba."""
+"""Dijkstra's algorithm with a binary heap of 64-bit words, compiled with Numba.
+
+All of it is at the top of one module: Numba finds no compiled function again that holds others in a closure,
+and does not see that one of another file has changed.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+UNREACHED = np.uint32(2**32 - 1)
+LOW = np.uint64(32)
 
 
-@cache
-def compiled_heap() -> tuple[Any, Any]:
-    """Compile ``push(heap, size, entry)`` and ``pop(heap, size)``, and import Numba.
+@njit(cache=True)
+def push(heap: npt.NDArray[np.uint64], size: int, entry: np.uint64) -> None:
+    """Add an entry to the first `size` words of `heap`."""
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if heap[parent] <= entry:
+            break
+        heap[child] = heap[parent]
+        child = parent
+    heap[child] = entry
 
-    Both work on the first `size` words of the array `heap`; the caller counts them.
-    """
-    from numba import njit
 
-    @njit(cache=True)
-    def push(heap, size, entry):  # type: ignore[no-untyped-def]
-        child = size
-        while child > 0:
-            parent = (child - 1) >> 1
-            if heap[parent] <= entry:
-                break
-            heap[child] = heap[parent]
-            child = parent
-        heap[child] = entry
+@njit(cache=True)
+def pop(heap: npt.NDArray[np.uint64], size: int) -> np.uint64:
+    """Take the smallest entry out of the first `size` words of `heap`."""
+    top = heap[0]
+    last = heap[size - 1]
+    hole = 0
+    child = 1
+    while child < size - 1:
+        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
+            child += 1
+        if last <= heap[child]:
+            break
+        heap[hole] = heap[child]
+        hole = child
+        child = 2 * hole + 1
+    heap[hole] = last
+    return top
 
-    @njit(cache=True)
-    def pop(heap, size):  # type: ignore[no-untyped-def]
-        top = heap[0]
-        last = heap[size - 1]
-        hole = 0
-        child = 1
-        while child < size - 1:
-            if child + 1 < size - 1 and heap[child + 1] < heap[child]:
-                child += 1
-            if last <= heap[child]:
-                break
-            heap[hole] = heap[child]
-            hole = child
-            child = 2 * hole + 1
-        heap[hole] = last
-        return top
 
-    return push, pop
+@njit(cache=True)
+def search(
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.uint32],
+    source: int,
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], int, bool]:
+    """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long."""
+    n = len(offsets) - 1
+    distance = np.full(n, UNREACHED, dtype=np.uint32)
+    predecessor = np.full(n, UNREACHED, dtype=np.uint32)
+    heap = np.empty(len(targets) + 1, dtype=np.uint64)
+    distance[source] = 0
+    predecessor[source] = source
+    heap[0] = np.uint64(source)
+    size = 1
+    relaxed = 0
+    overflowed = False
+    while size > 0:
+        entry = pop(heap, size)
+        size -= 1
+        v = np.uint32(entry)
+        if np.uint32(entry >> LOW) > distance[v]:
+            continue
+        relaxed += offsets[v + 1] - offsets[v]
+        for i in range(offsets[v], offsets[v + 1]):
+            length = np.uint64(distance[v]) + np.uint64(weights[i])
+            head = targets[i]
+            if length >= np.uint64(UNREACHED):
+                overflowed = True
+            elif length < np.uint64(distance[head]):
+                distance[head] = np.uint32(length)
+                predecessor[head] = v
+                push(heap, size, length << LOW | np.uint64(head))
+                size += 1
+    return distance, predecessor, relaxed, overflowed
