@@ -145,7 +145,7 @@ class Solver:
             if self._balls_in_shared:
                 break
         self._shared_bytes = with_balls if self._balls_in_shared else levels
-        if not self._fits(self._shared_bytes):
+        if not (self._balls_in_shared or self._fits(levels)):
             raise Skipped(f"{self._tiles} tiles of {filler.capacity} vertices; fewer blocks run at once")
         return needs
 
