@@ -16,7 +16,7 @@ from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling
 from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
-from sample_graphs import sample_graphs
+from sample_graphs import sample_graphs, undirected
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
 
@@ -249,3 +249,34 @@ def test_a_tile_with_too_many_balls_is_skipped(host_device):
     graph = Graph.from_arcs("large", 32767 * 2, [0], [1], [1])
     with pytest.raises(Skipped, match="a tile has 32768 balls and 0 arcs that leave it"):
         tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=2))
+
+
+def street_grid(seed=None):
+    rows, columns = 60, 40
+    ids = np.arange(rows * columns)
+    if seed is not None:
+        ids = np.random.default_rng(seed).permutation(ids)
+    ids = ids.reshape(rows, columns)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    edges = np.concatenate([across, down])
+    return undirected("streets", ids.size, edges, np.ones(len(edges), dtype=int))
+
+
+@pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])
+def test_the_order_of_the_ids_decides(device, seed, way):
+    resident = ResidentGraph.upload(device, street_grid(seed))
+    assert tiled.Solver(resident, tiled.Parameters(tiles=4)).resolved["cut"] == way
+
+
+def test_preparation_leaves_the_host_graph_alone(device):
+    """Only the resident arrays are read, so that preparing costs no pass on the host."""
+    resident = ResidentGraph.upload(device, street_grid())
+    object.__setattr__(resident, "host", _CountsOnly(resident.host))
+    for way in ("auto", "ranges", "grow"):
+        tiled.Solver(resident, tiled.Parameters(cut=way)).solve(7)
+
+
+class _CountsOnly:
+    def __init__(self, graph):
+        self.n_vertices, self.n_arcs = graph.n_vertices, graph.n_arcs

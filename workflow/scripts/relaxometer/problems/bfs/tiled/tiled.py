@@ -15,7 +15,7 @@ from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Ball
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp.tiled._device_tiles import FEW_CROSS, Cutter, DeviceTiling, Facts
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
 from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 
@@ -40,6 +40,12 @@ MAX_THREADS = 1024
 SIZES = (16, 8, 4)
 """Entries per ball, as tried by "auto"; without shared memory the last."""
 
+FEW_CROSS = 0.04
+"""Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one.
+
+Less than for shortest paths: a search is mostly crossings of borders, of which ranges of ids have many.
+"""
+
 LARGE, CHAINS = 32, 2.3
 """Entries per ball, tried first on maps up to this mean degree, which are mostly chains."""
 
@@ -50,7 +56,8 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     cut : "auto", "ranges", "grow" or "bisection"
-        As for `tiled` of shortest paths.
+        As for `tiled` of shortest paths. "auto": ranges if at most a 25th of the arcs cross between them,
+        else grow.
     ball : int or "auto"
         Entries of the ball of a vertex: a phase reaches as many hops as fit. "auto": the most of 16, 8 and 4
         with which the balls fit in shared memory, else 4; on maps of mean degree up to 2.3 also 32.
