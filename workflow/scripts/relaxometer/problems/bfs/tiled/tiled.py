@@ -96,7 +96,7 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, self._parameters = graph, parameters
-        device, xp = graph.device, graph.device.xp
+        device = graph.device
         module, self._kernel = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
         if parameters.tiles == "auto":
@@ -110,37 +110,51 @@ class Solver:
         if parameters.threads != "auto":
             self._threads = parameters.threads
         cutter = Cutter(graph, self._tiles, weighted=False)
+        tiling = cutter.survey(self._most_crossing())
+        # While the device is busy:
+        filler = Filler(device, tiling, self._tiles)
+        packed = module.struct(
+            "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
+        )
+        state = module.struct("State", **self._state(tiling.n_slots))
+        tiles = module.struct("Tiling", **_members(tiling))
         facts = cutter.facts()
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
-        tiling = self._cut(cutter, facts)
-        filler = Filler(device, tiling, self._tiles)
+        self._way = self._cut(cutter, facts)
+        if self._way == "bisection":
+            tiling = DeviceTiling.upload(device, cut(graph.host, self._tiles))
+            filler = Filler(device, tiling, self._tiles)
+            tiles.set(**_members(tiling))
         needs = self._allocate_shared(filler)
         wanted = parameters.reach
         balls = filler.fill(self._size, _reach(self._size) if wanted == "auto" else wanted, needs)
         self._reach = balls.reach
-        self._structs = (
-            module.struct(
-                "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
-            ),
-            module.struct("Tiling", **self._members(tiling, balls, needs)),
-            module.struct(
-                "State",
-                mail=xp.empty(max(1, tiling.n_slots), dtype=np.uint32),
-                idle=xp.empty(1, dtype=np.uint64),
-                confirmed=xp.empty(self._tiles, dtype=np.uint32),
-            ),
-        )
+        tiles.set(**self._ball_members(balls, needs))
+        self._structs = packed, tiles, state
 
-    def _cut(self, cutter: Cutter, facts: Facts) -> DeviceTiling:
-        """Cut the graph in the way wanted."""
-        way = self._parameters.cut
-        if way == "auto":
-            way = "ranges" if facts.crossing <= FEW_CROSS * self._graph.n_arcs else "grow"
-        self._way = way
-        if way == "bisection":
-            return DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
-        return cutter.cut(cutter.grow_order() if way == "grow" else None)
+    def _most_crossing(self) -> int:
+        """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
+        n_arcs = self._graph.n_arcs
+        return {"auto": int(FEW_CROSS * n_arcs), "ranges": n_arcs}.get(self._parameters.cut, -1)
+
+    def _cut(self, cutter: Cutter, facts: Facts) -> str:
+        """Cut the graph in the way wanted, unless the survey has or the host is to; return the way."""
+        if facts.crossing <= self._most_crossing():
+            return "ranges"
+        if self._parameters.cut == "bisection":
+            return "bisection"
+        cutter.cut(cutter.grow_order())
+        return "grow"
+
+    def _state(self, n_slots: int) -> dict[str, Any]:
+        """Return the members of the struct ``State`` in ``tiled.cu``."""
+        xp = self._graph.device.xp
+        return {
+            "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
+            "idle": xp.empty(1, dtype=np.uint64),
+            "confirmed": xp.empty(self._tiles, dtype=np.uint32),
+        }
 
     def _allocate_shared(self, filler: Filler) -> Needs:
         """Choose the size of balls, set the shared memory of a block, and return what it has to hold."""
@@ -173,14 +187,9 @@ class Solver:
         blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
         return blocks >= self._tiles
 
-    def _members(self, tiling: DeviceTiling, balls: Balls, needs: Needs) -> dict[str, Any]:
-        """Return the members of the struct ``Tiling`` in ``_tile.cuh``."""
+    def _ball_members(self, balls: Balls, needs: Needs) -> dict[str, Any]:
+        """Return the members of the struct ``Tiling`` in ``_tile.cuh`` that balls decide."""
         return {
-            "begins": tiling.begins,
-            "mail_begins": tiling.mail_begins,
-            "borders": tiling.borders,
-            "order": tiling.order,
-            "place": tiling.place,
             "balls": balls.entries.reshape(-1).view(np.uint32).reshape(-1, 4),
             "slots": balls.slots if needs.outside else None,
             "capacity": np.uint32(balls.capacity),
@@ -232,6 +241,12 @@ def _compiled(device: Device) -> tuple[Module, Kernel]:
         module = device.module(SOURCE.path, cooperative=True)
         _COMPILED[device] = module, module.get_function("tiled")
     return _COMPILED[device]
+
+
+def _members(tiling: DeviceTiling) -> dict[str, Any]:
+    """Return the members of the struct ``Tiling`` in ``_tile.cuh`` that the cut decides."""
+    names = ("begins", "mail_begins", "borders", "order", "place")
+    return {name: getattr(tiling, name) for name in names}
 
 
 def _reach(size: int) -> int:
