@@ -54,6 +54,11 @@ WAYS: dict[str, list[dict[str, float | str]]] = {
         {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
         {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
     ],
+    "bfs/tiled": [
+        {"tiles": 3, "cut": "ranges", "ball": 2},
+        {"tiles": 3, "cut": "grow", "ball": 7},
+        {"tiles": 3, "cut": "bisection", "ball": 32},
+    ],
     "sssp/tiled": [{"tiles": 3, "cut": way} for way in ("ranges", "grow", "bisection")],
 }
 """Parameters that reach code which only large graphs need."""

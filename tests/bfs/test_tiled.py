@@ -1,5 +1,7 @@
 """Maps in tiles: balls of several hops, the search with mail between tiles, and graphs that do not suit."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
@@ -9,16 +11,35 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
-from relaxometer.problems.bfs.tiled._balls import EMPTY, RIM, Heads
+from relaxometer.problems.bfs.tiled._balls import EMPTY, RIM, Filler
 from relaxometer.problems.sssp import _maps
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling
 from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
-from sample_graphs import sample_graphs
+from sample_graphs import sample_graphs, undirected
 
 MANY_TILES = [graph for graph in sample_graphs().values() if graph.n_vertices >= 8]
 
 
-def read_ball(balls, tile, vertex):
+WAYS = ("ranges", "grow", "bisection")
+
+
+def filled(device, graph, way, n_tiles, size, reach):
+    """A tiling, its balls and their needs as arrays of NumPy."""
+    resident = ResidentGraph.upload(device, graph)
+    cutter = Cutter(resident, n_tiles, weighted=False)
+    if way == "bisection":
+        tiling = DeviceTiling.upload(device, cut(graph, n_tiles))
+    else:
+        tiling = cutter.cut(cutter.grow_order() if way == "grow" else None)
+    filler = Filler(device, tiling, n_tiles)
+    needs = filler.needs(size)
+    balls = filler.fill(size, reach, needs)
+    arrays = {name: device.asnumpy(getattr(balls, name)) for name in ("entries", "slots")}
+    return tiling, dataclasses.replace(balls, **arrays), needs
+
+
+def read_ball(balls, needs, tile, vertex):
     """Entries of a vertex as (head, hops, whether on the rim), further balls included."""
     found, ball, mask = [], vertex, (1 << balls.index_bits) - 1
     while ball is not None:
@@ -27,45 +48,55 @@ def read_ball(balls, tile, vertex):
             index = entry & mask
             if entry == EMPTY:
                 continue
-            if index >= balls.capacity + balls.outside:
-                following = index - balls.outside
+            if index >= balls.capacity + needs.outside:
+                following = index - needs.outside
             else:
                 found.append((index, 1 + ((entry & ~RIM) >> balls.index_bits), bool(entry & RIM)))
         ball = following
     return found
 
 
-def arcs_by_tile(graph, tiling):
-    """Arcs within each tile as a matrix of the tile's numbers, and those that leave it as pairs."""
-    tile = np.searchsorted(tiling.begins, tiling.place, side="right") - 1
-    own = tiling.place - tiling.begins[tile]
-    tails, heads = graph.tails, graph.targets
-    for number, size in enumerate(np.diff(tiling.begins)):
-        leaving = (tile[tails] == number) & (tile[heads] != number)
-        inside = (tile[tails] == number) & (tile[heads] == number) & (tails != heads)
-        matrix = np.zeros((size, size))
-        matrix[own[tails[inside]], own[heads[inside]]] = 1
-        yield matrix, set(zip(own[tails[leaving]].tolist(), heads[leaving].tolist(), strict=True))
+class Tiles:
+    """Where a tiling has the vertices of a graph and its mail slots."""
+
+    def __init__(self, device, tiling, n_tiles):
+        self.order, self.place, begins, mail, borders = (
+            device.asnumpy(getattr(tiling, name)).astype(np.int64)
+            for name in ("order", "place", "begins", "mail_begins", "borders")
+        )
+        self.begins, self.sizes = begins, np.diff(begins)
+        self.of_slot = {
+            int(mail[tile]) + i: int(self.order[begins[tile] + i])
+            for tile in range(n_tiles)
+            for i in range(borders[tile])
+        }
+        self.tile = np.searchsorted(begins, self.place, side="right") - 1
+        self.own = self.place - begins[self.tile]
+
+    def arcs(self, graph):
+        """Arcs within each tile as a matrix of the tile's numbers, and those that leave it as pairs."""
+        tile, own, tails, heads = self.tile, self.own, graph.tails, graph.targets
+        for number, size in enumerate(self.sizes):
+            leaving = (tile[tails] == number) & (tile[heads] != number)
+            inside = (tile[tails] == number) & (tile[heads] == number) & (tails != heads)
+            matrix = np.zeros((size, size))
+            matrix[own[tails[inside]], own[heads[inside]]] = 1
+            yield matrix, set(zip(own[tails[leaving]].tolist(), heads[leaving].tolist(), strict=True))
 
 
 class TestBalls:
     """A ball holds what is within some hops, so that only its rim needs to be expanded."""
 
     @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
+    @pytest.mark.parametrize("way", WAYS)
     @pytest.mark.parametrize(("size", "reach"), [(2, 3), (4, 1), (7, 2), (16, 3), (32, 16)])
-    def test_balls_are_all_vertices_within_their_hops(self, graph, size, reach):
-        tiling = cut(graph, 4)
-        balls = Heads(tiling).balls(size, reach)
-        border = np.concatenate(
-            [
-                first + np.arange(n)
-                for first, n in zip(tiling.begins, np.diff(tiling.mail_begins), strict=False)
-            ]
-        )
-        for number, (matrix, leaving) in enumerate(arcs_by_tile(graph, tiling)):
+    def test_balls_are_all_vertices_within_their_hops(self, device, graph, way, size, reach):
+        tiling, balls, needs = filled(device, graph, way, 4, size, reach)
+        tiles = Tiles(device, tiling, 4)
+        for number, (matrix, leaving) in enumerate(tiles.arcs(graph)):
             hops = csgraph.shortest_path(matrix, unweighted=True)
             for vertex in range(len(matrix)):
-                found = read_ball(balls, number, vertex)
+                found = [one for one in read_ball(balls, needs, number, vertex) if one[0] != vertex]
                 here = {head: (at, rim) for head, at, rim in found if head < balls.capacity}
                 assert {head: at for head, (at, _) in here.items()} == {
                     head: hops[vertex, head] for head in here
@@ -79,25 +110,41 @@ class TestBalls:
                 sent = {}
                 for head, at, _ in found:
                     if head >= balls.capacity:
-                        slot = balls.slots[number, head - balls.capacity]
-                        sent[int(tiling.order[int(border[slot])])] = at
+                        target = tiles.of_slot[int(balls.slots[number, head - balls.capacity])]
+                        sent[target] = min(at, sent.get(target, at))
                 for tail, at in inside.items():
                     for head in np.flatnonzero(matrix[tail]).tolist():
                         assert head == vertex or here[head][0] <= at + 1
                     assert all(sent[head] <= at + 1 for own, head in leaving if own == tail)
 
-    def test_many_hops_fit_where_degrees_are_small(self):
+    @pytest.mark.parametrize("size", [2, 5, 16])
+    def test_long_rows_have_further_balls(self, host_device, size):
+        graph = wide(300)
+        tiling, balls, needs = filled(host_device, graph, "ranges", 3, size, 4)
+        tiles = Tiles(host_device, tiling, 3)
+        number, vertex = int(tiles.tile[0]), int(tiles.own[0])
+        found = read_ball(balls, needs, number, vertex)
+        assert len(found) == graph.degrees[0] > 100
+        heads = [
+            int(tiles.order[tiles.begins[number] + head])
+            if head < balls.capacity
+            else tiles.of_slot[int(balls.slots[number, head - balls.capacity])]
+            for head, _, _ in found
+        ]
+        assert sorted(heads) == sorted(graph.targets[: graph.degrees[0]].tolist())
+
+    def test_many_hops_fit_where_degrees_are_small(self, host_device):
         chain = np.arange(99)
         graph = Graph.from_arcs("chain", 100, chain, chain + 1, np.ones(99, dtype=int), undirected=True)
-        balls = Heads(cut(graph, 1)).balls(16, 100)
-        assert max(at for _, at, _ in read_ball(balls, 0, 50)) == 8
+        _, balls, needs = filled(host_device, graph, "ranges", 1, 16, 100)
+        assert max(at for _, at, _ in read_ball(balls, needs, 0, 50)) == 8
 
 
 @pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_any_order_of_threads_finds_the_same(seed, graph):
+@pytest.mark.parametrize(("seed", "way"), list(enumerate(WAYS)))
+def test_any_order_of_threads_and_any_cut_finds_the_same(seed, way, graph):
     resident = ResidentGraph.upload(get_device("host", order_seed=seed), graph)
-    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, ball=8))
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=8, ball=8, cut=way))
     certifier = BfsCertifier(resident)
     for source in (0, graph.n_vertices // 3):
         certificate = certifier.check(source, **solver.solve(source).columns)
@@ -185,7 +232,7 @@ def test_a_graph_with_a_hub_is_skipped(host_device):
 
 
 def test_a_graph_that_is_too_large_is_skipped_before_it_is_cut(host_device, monkeypatch):
-    monkeypatch.delattr(tiled, "cut")
+    monkeypatch.delattr(tiled, "Cutter")
     graph = Graph.from_arcs("large", 32768 * 5, [0], [1], [1])
     with pytest.raises(Skipped, match="163840 vertices; 5 tiles hold at most 163835"):
         tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=5))
@@ -200,5 +247,36 @@ def test_a_tile_that_shared_memory_does_not_hold_is_skipped(host_device, monkeyp
 
 def test_a_tile_with_too_many_balls_is_skipped(host_device):
     graph = Graph.from_arcs("large", 32767 * 2, [0], [1], [1])
-    with pytest.raises(Skipped, match="a tile has 32768 balls and 0 heads outside"):
+    with pytest.raises(Skipped, match="a tile has 32768 balls and 0 arcs that leave it"):
         tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters(tiles=2))
+
+
+def street_grid(seed=None):
+    rows, columns = 60, 40
+    ids = np.arange(rows * columns)
+    if seed is not None:
+        ids = np.random.default_rng(seed).permutation(ids)
+    ids = ids.reshape(rows, columns)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    edges = np.concatenate([across, down])
+    return undirected("streets", ids.size, edges, np.ones(len(edges), dtype=int))
+
+
+@pytest.mark.parametrize(("seed", "way"), [(None, "ranges"), (3, "grow")])
+def test_the_order_of_the_ids_decides(device, seed, way):
+    resident = ResidentGraph.upload(device, street_grid(seed))
+    assert tiled.Solver(resident, tiled.Parameters(tiles=4)).resolved["cut"] == way
+
+
+def test_preparation_leaves_the_host_graph_alone(device):
+    """Only the resident arrays are read, so that preparing costs no pass on the host."""
+    resident = ResidentGraph.upload(device, street_grid())
+    object.__setattr__(resident, "host", _CountsOnly(resident.host))
+    for way in ("auto", "ranges", "grow"):
+        tiled.Solver(resident, tiled.Parameters(cut=way)).solve(7)
+
+
+class _CountsOnly:
+    def __init__(self, graph):
+        self.n_vertices, self.n_arcs = graph.n_vertices, graph.n_arcs

@@ -30,7 +30,10 @@ SETTINGS = [
     *(("hybrid", {**ALWAYS_BOTTOM_UP, "threshold": threshold}) for threshold in (0, 3)),
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
-    *(("tiled", {"tiles": 5, "ball": ball, "reach": reach}) for ball, reach in ((2, 1), (7, 2), (32, 16))),
+    *(
+        ("tiled", {"tiles": 5, "cut": cut, "ball": ball, "reach": reach})
+        for cut, ball, reach in (("ranges", 2, 1), ("grow", 7, 2), ("bisection", 32, 16))
+    ),
 ]
 """Variants, with parameters that cover their branches."""
 

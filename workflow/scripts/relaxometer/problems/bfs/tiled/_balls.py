@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
-from relaxometer.graphs.graph import offsets_of
-from relaxometer.problems.sssp.tiled._tiles import REMOTE, Tiling
+from relaxometer.device.signature import read_source
+from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.variants import Skipped
 
-Entries = npt.NDArray[np.uint16]
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Module
+    from relaxometer.problems.sssp.tiled._device_tiles import DeviceTiling
+
+SOURCE = read_source(Path(__file__).with_name("_balls.cu"))
+RIM, EMPTY = (SOURCE.constants[name] for name in ("RIM", "EMPTY"))
 
 WORD_BITS = 16
-RIM = 1 << WORD_BITS - 1
-"""Marks the heads from which the search goes on; the bits below are hops - 1 and an index."""
+ENTRY_BYTES = 2
 
 MAX_INDICES = RIM - 1
-"""Balls of a tile and heads outside it, together; one index is left for `EMPTY`."""
+"""Balls of a tile and arcs that leave it, together; one index is left for `EMPTY`."""
 
-EMPTY = (1 << WORD_BITS) - 1
-"""Fills a ball up."""
+BLOCK = 256
+"""Threads per block that fill balls, as in the kernel's launch bounds."""
 
 
 @dataclass(frozen=True)
@@ -37,156 +40,111 @@ class Balls:
 
     Parameters
     ----------
-    entries : ndarray of shape (n_tiles, n_balls, size), uint16
+    entries : device array of shape (n_tiles, n_balls, size), uint16
         `RIM` or 0, hops - 1 in the next bits, and an index in the lowest `index_bits`. An index below
-        `capacity` is a vertex of the tile, one of the next `outside` a head in another tile, and a larger
-        one, less `outside`, a ball. `EMPTY` fills up. Ball v is that of the tile's vertex v; further balls
-        begin at `capacity`.
-    slots : ndarray of shape (n_tiles, outside), uint32
-        Mail slots of the heads in other tiles.
+        `capacity` is a vertex of the tile, one of the next `outside` an arc that leaves the tile, and a
+        larger one, less `outside`, a ball. `EMPTY` fills up. Ball v is that of the tile's vertex v; further
+        balls begin at `capacity`.
+    slots : device array of shape (n_tiles, outside), uint32
+        Mail slots of the heads of arcs that leave a tile.
     capacity : int
         Vertices of the largest tile, rounded up to a multiple of four.
     index_bits : int
+    reach : int
+        Largest number of hops.
     """
 
-    entries: Entries
-    slots: npt.NDArray[np.uint32]
+    entries: Any
+    slots: Any
     capacity: int
     index_bits: int
-
-    @property
-    def outside(self) -> int:
-        """Largest number of heads outside a tile."""
-        return self.slots.shape[1]
-
-    @property
-    def max_hops(self) -> int:
-        """Largest number of hops that an entry holds."""
-        return 1 << WORD_BITS - 1 - self.index_bits
+    reach: int
 
 
-class Heads:
-    """The heads of a tiling's arcs by their index in a tile's balls, without self-loops and parallel arcs.
+class Needs(NamedTuple):
+    """What the tiles of a tiling need at most for balls of one size."""
 
-    Attributes
+    outside: int
+    """Arcs that leave a tile."""
+
+    n_balls: int
+    """Balls of a tile, so many that their bytes are a multiple of 16."""
+
+
+class Filler:
+    """Fills the balls of a tiling's vertices on the device.
+
+    Parameters
     ----------
-    offsets : ndarray of shape (n_vertices + 1,), int64
-    index : ndarray of shape (n_heads,), int64
-        A vertex of the same tile, or `capacity` and more for a head in another tile.
-    slots : ndarray of shape (n_tiles, outside), uint32
-    capacity : int
+    device : Device
+    tiling : DeviceTiling
+    n_tiles : int
     """
 
-    def __init__(self, tiling: Tiling) -> None:
-        self.begins, self.capacity = tiling.begins.astype(np.int64), -(-tiling.largest // 4) * 4
-        n_tiles, sizes = len(self.begins) - 1, np.diff(self.begins)
-        tails = np.repeat(np.arange(sizes.sum()), np.diff(tiling.offsets))
-        tiles = np.repeat(np.arange(n_tiles), sizes)[tails]
-        crosses = tiling.targets >= REMOTE
-        slot = tiling.targets.astype(np.int64) - REMOTE
-        pairs, place = np.unique(tiles[crosses] << 32 | slot[crosses], return_inverse=True)
-        firsts = np.searchsorted(pairs >> 32, np.arange(n_tiles + 1))
-        outside = int(np.diff(firsts).max())
-        self.slots = np.zeros((n_tiles, outside), dtype=np.uint32)
-        self.slots[pairs >> 32, np.arange(len(pairs)) - firsts[pairs >> 32]] = pairs & 0xFFFFFFFF
-        index = tiling.targets.astype(np.int64)
-        index[crosses] = self.capacity + place - firsts[tiles[crosses]]
-        keep = index != tails - self.begins[tiles]
-        distinct = np.unique(tails[keep] << 32 | index[keep])
-        self.index = distinct & 0xFFFFFFFF
-        self.offsets = offsets_of(np.bincount(distinct >> 32, minlength=len(tiling.order)))
+    def __init__(self, device: Device, tiling: DeviceTiling, n_tiles: int) -> None:
+        self._device, self._n_tiles, self._n = device, n_tiles, len(tiling.order)
+        self.capacity = -(-tiling.largest // 4) * 4
+        self._module = _module(device)
+        self._map = self._module.struct(
+            "Map", begins=tiling.begins, rows=tiling.rows, first=tiling.first, arcs=tiling.arcs
+        )
+        empty = device.xp.empty
+        self._before, self._totals = (empty((count, 2), dtype=np.uint32) for count in (self._n, n_tiles))
 
-    def further_balls(self, size: int) -> int:
-        """Return how many balls of this size some tile needs besides one per vertex."""
-        balls = np.maximum(0, -((size - np.diff(self.offsets)) // (size - 1)))
-        return int(np.diff(offsets_of(balls)[self.begins]).max())
+    def needs(self, size: int) -> Needs:
+        """Return what balls of `size` entries need; waits for the device."""
+        most = self._device.xp.zeros(2, dtype=np.uint32)
+        arguments = self._map, np.uint32(size), self._before, self._totals, most
+        threads = threads_per_block(self._device, 1024)
+        self._module.get_function("number_needs")(self._n_tiles, threads, arguments)
+        outside, further = self._device.asnumpy(most).tolist()
+        return Needs(outside, -(-(self.capacity + further) // 8) * 8)
 
-    def n_balls(self, size: int) -> int:
-        """Return the balls of this size per tile, so many that their bytes are a multiple of 16."""
-        return -(-(self.capacity + self.further_balls(size)) // 8) * 8
-
-    def balls(self, size: int, reach: int) -> Balls:
-        """Fill balls of `size` entries with heads of at most `reach` hops.
+    def fill(self, size: int, reach: int, needs: Needs) -> Balls:
+        """Fill balls of `size` entries with heads of at most `reach` hops; `needs` is that of the same size.
 
         Raises
         ------
         Skipped
             If the indices of a tile need more than 15 bits.
         """
-        n_balls = self.n_balls(size)
-        bits = int(n_balls + self.slots.shape[1]).bit_length()
-        if n_balls + self.slots.shape[1] > MAX_INDICES:
+        indices = needs.n_balls + needs.outside
+        if indices > MAX_INDICES:
             raise Skipped(
-                f"a tile has {n_balls} balls and {self.slots.shape[1]} heads outside; made for maps"
+                f"a tile has {needs.n_balls} balls and {needs.outside} arcs that leave it; made for maps"
             )
-        hops = min(reach, 1 << WORD_BITS - 1 - bits)
-        entries = np.full((len(self.slots), n_balls, size), EMPTY, dtype=np.uint16)
-        limits = self.capacity, self.slots.shape[1], bits, hops
-        _fill(self.offsets, self.index, self.begins, *limits, entries)
-        return Balls(entries, self.slots, self.capacity, bits)
+        bits = indices.bit_length()
+        reach = min(reach, 1 << WORD_BITS - 1 - bits)
+        xp = self._device.xp
+        entries = xp.empty((self._n_tiles, needs.n_balls, size), dtype=np.uint16)
+        slots = xp.empty((self._n_tiles, max(1, needs.outside)), dtype=np.uint32)
+        threads = threads_per_block(self._device, BLOCK)
+        per_tile = -(-max(needs.n_balls, needs.outside) // threads)
+        balls = self._module.struct(
+            "Balls",
+            before=self._before,
+            totals=self._totals,
+            entries=entries,
+            slots=slots,
+            capacity=np.uint32(self.capacity),
+            outside=np.uint32(needs.outside),
+            n_balls=np.uint32(needs.n_balls),
+            size=np.uint32(size),
+            index_bits=np.uint32(bits),
+            reach=np.uint32(reach),
+            per_tile=np.uint32(per_tile),
+        )
+        shared_bytes = ENTRY_BYTES * size * (threads + 2)
+        kernel = self._module.get_function("fill_balls")
+        kernel(self._n_tiles * per_tile, threads, (self._map, balls), shared_mem=shared_bytes)
+        return Balls(entries, slots[:, : needs.outside], self.capacity, bits, reach)
 
 
-@njit(cache=True)
-def _fill(
-    offsets: Any, index: Any, begins: Any, capacity: int, outside: int, bits: int, reach: int, entries: Any
-) -> None:
-    size = entries.shape[2]
-    heads, hops = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    for tile in range(len(begins) - 1):
-        further = capacity
-        for v in range(begins[tile], begins[tile + 1]):
-            first, last = offsets[v], offsets[v + 1]
-            ball, place = v - begins[tile], 0
-            if last - first > size:
-                for i in range(first, last):
-                    if place == size - 1 and last - i > 1:
-                        entries[tile, ball, place] = outside + further
-                        ball, place = further, 0
-                        further += 1
-                    entries[tile, ball, place] = index[i] | (RIM if index[i] < capacity else 0)
-                    place += 1
-                continue
-            count, radius, closed = _surround(
-                offsets, index, begins[tile], ball, capacity, reach, heads, hops
-            )
-            for i in range(count):
-                rim = RIM if hops[i] == radius and heads[i] < capacity and not closed else 0
-                entries[tile, ball, i] = heads[i] | (hops[i] - 1) << bits | rim
+_MODULES: dict[Any, Module] = {}
 
 
-@njit(cache=True)
-def _surround(
-    offsets: Any, index: Any, begin: int, center: int, capacity: int, reach: int, heads: Any, hops: Any
-) -> tuple[int, int, bool]:
-    """List the heads around a vertex of at most `size` arcs.
-
-    Returns
-    -------
-    count, radius : int
-        Heads listed, and the number of hops up to which all are.
-    closed : bool
-        Whether no path from the vertex leads further within the tile.
-    """
-    count, begin_of_last, radius = 0, 0, 0
-    while radius < reach:
-        found = count
-        # The vertices at `radius` hops: the center, or the last ones found.
-        for k in range(-1 if radius == 0 else begin_of_last, 0 if radius == 0 else count):
-            u = center if k < 0 else heads[k]
-            if u >= capacity:
-                continue
-            for i in range(offsets[begin + u], offsets[begin + u + 1]):
-                head = index[i]
-                known = head == center
-                for j in range(found):
-                    known = known or heads[j] == head
-                if known:
-                    continue
-                if found == len(heads):
-                    return count, radius, False
-                heads[found], hops[found] = head, radius + 1
-                found += 1
-        if found == count:
-            return count, radius, True
-        begin_of_last, count, radius = count, found, radius + 1
-    return count, radius, False
+def _module(device: Device) -> Module:
+    """Return the kernels of a device, which even when compiled take milliseconds to load."""
+    if device not in _MODULES:
+        _MODULES[device] = device.module(SOURCE.path)
+    return _MODULES[device]

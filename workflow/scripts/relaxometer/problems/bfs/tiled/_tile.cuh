@@ -10,16 +10,18 @@ const u32 QUEUE = 2048;     // entries per phase
 const u32 RIM = 0x8000u;    // see Balls in _balls.py, as for the next
 const u32 EMPTY = 0xffffu;  // fills up a ball
 
-// A map cut into tiles and the balls of its vertices; see sssp/tiled/_tiles.py and _balls.py. Vertices are
-// numbered tile by tile.
+// A map cut into tiles and the balls of its vertices; see sssp/tiled/_device_tiles.py and _balls.py. Vertices
+// are numbered tile by tile.
 struct Tiling {
     const u32* begins;       // the first vertex of each tile
     const u32* mail_begins;  // the first mail slot of each tile
+    const u32* borders;      // the number of its mail slots
     const u32* order;        // the graph's number of each vertex
+    const u32* place;        // the new number of each of the graph's vertices
     const uint4* balls;      // of each tile `n_balls` balls
     const u32* slots;        // of each tile `outside` mail slots
     u32 capacity;            // vertices per tile that shared memory holds
-    u32 outside;             // heads in other tiles
+    u32 outside;             // arcs that leave a tile
     u32 n_balls;
     u32 ball_size;        // entries; n_balls balls have a multiple of 16 bytes
     u32 ball_lanes;       // binary logarithm of the lanes that read a ball
@@ -117,7 +119,7 @@ struct Tile {
         : begin(read_only(&tiling.begins[blockIdx.x])),
           size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
           mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
-          border(read_only(&tiling.mail_begins[blockIdx.x + 1]) - mail_begin),
+          border(read_only(&tiling.borders[blockIdx.x])),
           balls(reinterpret_cast<const u16*>(tiling.balls) +
                 blockIdx.x * static_cast<size_t>(entries(tiling))),
           balls_shared(memory),

@@ -2,7 +2,7 @@
 //
 // A search on a map finds few vertices per level, so its time is the latency of a level times their number.
 // Here a level stays on a multiprocessor, and a step covers several: the vertices are cut into one tile per
-// block (sssp/tiled/_tiles.py), and each has a ball of the vertices within a few hops (_balls.py).
+// block (sssp/tiled/_device_tiles.py), and each has a ball of the vertices within a few hops (_balls.cu).
 //
 //   - A phase of a block expands the vertices of its queue: it lowers the level of every vertex in their
 //     balls by an atomic minimum in shared memory. A lowered vertex joins the queue if it is on the rim of
@@ -326,19 +326,18 @@ __device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 s
     log->total_ns = total_ns;
 }
 
-// A cooperative launch with one block per tile. `source_place` is the source's number in the tiling, and
-// `rounds` gets the highest level + 1.
+// A cooperative launch with one block per tile. `rounds` gets the highest level + 1.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
-          const __grid_constant__ State state, u32 source, u32 source_place, u32* level, u32* predecessor,
-          u32* rounds, TileLog* logs)
+          const __grid_constant__ State state, u32 source, u32* level, u32* predecessor, u32* rounds,
+          TileLog* logs)
 {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     cg::grid_group grid = cg::this_grid();
     u64 start_ns = logs == nullptr ? 0 : nanoseconds();
     Search search(tiling, state, memory, shared);
-    search.initialize(source_place);
+    search.initialize(read_only(&tiling.place[source]));
     if (thread_id() == 0) *rounds = 0;
     grid.sync();
     u64 idle_ns = search.run(logs != nullptr);

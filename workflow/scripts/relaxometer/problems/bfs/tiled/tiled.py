@@ -11,14 +11,16 @@ from pydantic import Field, PositiveInt
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
-from relaxometer.problems.bfs.tiled._balls import MAX_INDICES, Balls, Heads
+from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Balls, Filler, Needs
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp._cooperative import threads_per_block
-from relaxometer.problems.sssp.tiled._tiles import Tiling, cut
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter, DeviceTiling, Facts
+from relaxometer.problems.sssp.tiled._tiles import cut
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel, Module
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
@@ -27,7 +29,7 @@ LOG = tuple(SOURCE.layout("TileLog").members)
 """Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
 
 QUEUE_BYTES = 2 * 2 * SOURCE.constants["QUEUE"]
-WORD_BYTES, ENTRY_BYTES = 4, 2
+WORD_BYTES = 4
 
 MAX_ARCS = 4096
 """Skip graphs with more arcs at a vertex: one thread follows nearly all of them."""
@@ -38,15 +40,24 @@ MAX_THREADS = 1024
 SIZES = (16, 8, 4)
 """Entries per ball, as tried by "auto"; without shared memory the last."""
 
+FEW_CROSS = 0.04
+"""Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one.
+
+Less than for shortest paths: a search is mostly crossings of borders, of which ranges of ids have many.
+"""
+
 LARGE, CHAINS = 32, 2.3
 """Entries per ball, tried first on maps up to this mean degree, which are mostly chains."""
 
 
 class Parameters(variants.Parameters):
-    """Number of tiles, and how many levels a phase covers.
+    """Number of tiles and how they are cut, and how many levels a phase covers.
 
     Parameters
     ----------
+    cut : "auto", "ranges", "grow" or "bisection"
+        As for `tiled` of shortest paths. "auto": ranges if at most a 25th of the arcs cross between them,
+        else grow.
     ball : int or "auto"
         Entries of the ball of a vertex: a phase reaches as many hops as fit. "auto": the most of 16, 8 and 4
         with which the balls fit in shared memory, else 4; on maps of mean degree up to 2.3 also 32.
@@ -60,6 +71,7 @@ class Parameters(variants.Parameters):
         another.
     """
 
+    cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
     ball: Annotated[int, Field(ge=2, le=32)] | Literal["auto"] = Field("auto")
     reach: PositiveInt | Literal["auto"] = Field("auto")
     tiles: PositiveInt | Literal["auto"] = Field("auto")
@@ -84,12 +96,8 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, self._parameters = graph, parameters
-        device, host = graph.device, graph.host
-        max_arcs = int(host.degrees.max())
-        if max_arcs > MAX_ARCS:
-            raise Skipped(f"made for maps; a vertex has {max_arcs} arcs, more than {MAX_ARCS}")
-        module = device.module(SOURCE.path, cooperative=True)
-        self._kernel = module.get_function("tiled")
+        device = graph.device
+        module, self._kernel = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
         if parameters.tiles == "auto":
             self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
@@ -101,46 +109,76 @@ class Solver:
         self._threads = threads_per_block(device, MAX_THREADS)
         if parameters.threads != "auto":
             self._threads = parameters.threads
-        tiling = cut(host, self._tiles)
-        self._place = tiling.place
-        balls = self._balls(Heads(tiling))
-        xp = device.xp
-        self._structs = (
-            module.struct(
-                "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
-            ),
-            module.struct("Tiling", **self._members(tiling, balls)),
-            module.struct(
-                "State",
-                mail=xp.empty(max(1, int(tiling.mail_begins[-1])), dtype=np.uint32),
-                idle=xp.empty(1, dtype=np.uint64),
-                confirmed=xp.empty(self._tiles, dtype=np.uint32),
-            ),
+        cutter = Cutter(graph, self._tiles, weighted=False)
+        tiling = cutter.survey(self._most_crossing())
+        # While the device is busy:
+        filler = Filler(device, tiling, self._tiles)
+        packed = module.struct(
+            "Graph", n=np.uint32(graph.n_vertices), offsets=graph.offsets, targets=graph.targets
         )
+        state = module.struct("State", **self._state(tiling.n_slots))
+        tiles = module.struct("Tiling", **_members(tiling))
+        facts = cutter.facts()
+        if facts.max_degree > MAX_ARCS:
+            raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
+        self._way = self._cut(cutter, facts)
+        if self._way == "bisection":
+            tiling = DeviceTiling.upload(device, cut(graph.host, self._tiles))
+            filler = Filler(device, tiling, self._tiles)
+            tiles.set(**_members(tiling))
+        needs = self._allocate_shared(filler)
+        wanted = parameters.reach
+        balls = filler.fill(self._size, _reach(self._size) if wanted == "auto" else wanted, needs)
+        self._reach = balls.reach
+        tiles.set(**self._ball_members(balls, needs))
+        self._structs = packed, tiles, state
 
-    def _balls(self, heads: Heads) -> Balls:
-        """Return balls of the size that suits, and set a block's shared memory."""
-        needed = QUEUE_BYTES + WORD_BYTES * (heads.capacity + heads.slots.shape[1])
+    def _most_crossing(self) -> int:
+        """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
+        n_arcs = self._graph.n_arcs
+        return {"auto": int(FEW_CROSS * n_arcs), "ranges": n_arcs}.get(self._parameters.cut, -1)
+
+    def _cut(self, cutter: Cutter, facts: Facts) -> str:
+        """Cut the graph in the way wanted, unless the survey has or the host is to; return the way."""
+        if facts.crossing <= self._most_crossing():
+            return "ranges"
+        if self._parameters.cut == "bisection":
+            return "bisection"
+        cutter.cut(cutter.grow_order())
+        return "grow"
+
+    def _state(self, n_slots: int) -> dict[str, Any]:
+        """Return the members of the struct ``State`` in ``tiled.cu``."""
+        xp = self._graph.device.xp
+        return {
+            "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
+            "idle": xp.empty(1, dtype=np.uint64),
+            "confirmed": xp.empty(self._tiles, dtype=np.uint32),
+        }
+
+    def _allocate_shared(self, filler: Filler) -> Needs:
+        """Choose the size of balls, set the shared memory of a block, and return what it has to hold."""
         for size in self._sizes():
-            with_balls = needed + ENTRY_BYTES * size * heads.n_balls(size)
-            self._size, self._balls_in_shared = size, self._fits(with_balls)
+            self._size, needs = size, filler.needs(size)
+            levels = QUEUE_BYTES + WORD_BYTES * (filler.capacity + needs.outside)
+            with_balls = levels + ENTRY_BYTES * size * needs.n_balls
+            self._balls_in_shared = self._fits(with_balls)
             if self._balls_in_shared:
                 break
-        self._shared_bytes = with_balls if self._balls_in_shared else needed
-        if not self._fits(self._shared_bytes):
-            raise Skipped(f"{self._tiles} tiles of {heads.capacity} vertices; fewer blocks run at once")
-        wanted = self._parameters.reach
-        reach = _reach(self._size) if wanted == "auto" else wanted
-        balls = heads.balls(self._size, reach)
-        self._reach = min(reach, balls.max_hops)
-        return balls
+        self._shared_bytes = with_balls if self._balls_in_shared else levels
+        if not (self._balls_in_shared or self._fits(levels)):
+            raise Skipped(f"{self._tiles} tiles of {filler.capacity} vertices; fewer blocks run at once")
+        return needs
 
     def _sizes(self) -> tuple[int, ...]:
         """Return the sizes of balls to try."""
         if self._parameters.ball != "auto":
             return (self._parameters.ball,)
-        is_chains = self._graph.n_arcs <= CHAINS * self._graph.n_vertices
-        return (LARGE, *SIZES) if is_chains else SIZES
+        n = self._graph.n_vertices
+        sizes = (LARGE, *SIZES) if self._graph.n_arcs <= CHAINS * n else SIZES
+        # Sizes that do not fit whatever the cut need not be counted.
+        room = (_maps.SHARED_BYTES - QUEUE_BYTES) * self._tiles - WORD_BYTES * n
+        return tuple(size for size in sizes if ENTRY_BYTES * size * n <= room) or SIZES[-1:]
 
     def _fits(self, shared_bytes: int) -> bool:
         """Return whether all tiles run at once with this much shared memory each."""
@@ -149,18 +187,14 @@ class Solver:
         blocks = self._graph.device.max_cooperative_blocks(self._kernel, self._threads, shared_bytes)
         return blocks >= self._tiles
 
-    def _members(self, tiling: Tiling, balls: Balls) -> dict[str, Any]:
-        """Return the members of the struct ``Tiling`` in ``_tile.cuh``."""
-        device = self._graph.device
+    def _ball_members(self, balls: Balls, needs: Needs) -> dict[str, Any]:
+        """Return the members of the struct ``Tiling`` in ``_tile.cuh`` that balls decide."""
         return {
-            "begins": device.asarray(tiling.begins),
-            "mail_begins": device.asarray(tiling.mail_begins),
-            "order": device.asarray(tiling.order),
-            "balls": device.asarray(balls.entries.reshape(-1).view(np.uint32).reshape(-1, 4)),
-            "slots": device.asarray(balls.slots) if balls.outside else None,
+            "balls": balls.entries.reshape(-1).view(np.uint32).reshape(-1, 4),
+            "slots": balls.slots if needs.outside else None,
             "capacity": np.uint32(balls.capacity),
-            "outside": np.uint32(balls.outside),
-            "n_balls": np.uint32(balls.entries.shape[1]),
+            "outside": np.uint32(needs.outside),
+            "n_balls": np.uint32(needs.n_balls),
             "ball_size": np.uint32(self._size),
             "ball_lanes": np.uint32((self._size - 1).bit_length()),
             "index_bits": np.uint32(balls.index_bits),
@@ -169,11 +203,12 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return tiles, entries and hops of balls and where they are, and threads per block."""
+        """Return tiles and their cut, entries and hops of balls and where they are, and threads per block."""
         return {
             "ball": self._size,
             "reach": self._reach,
             "tiles": self._tiles,
+            "cut": self._way,
             "threads": self._threads,
             "balls_in_shared_memory": self._balls_in_shared,
         }
@@ -187,8 +222,7 @@ class Solver:
         level, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
         rounds = xp.empty(1, dtype=xp.uint32)
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        places = np.uint32(source), np.uint32(self._place[source])
-        arguments = (*self._structs, *places, level, predecessor, rounds, log)
+        arguments = (*self._structs, np.uint32(source), level, predecessor, rounds, log)
         self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
@@ -196,6 +230,23 @@ class Solver:
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(examined), float(time_ms)))
         return Answer(level, predecessor, rounds)
+
+
+_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
+
+
+def _compiled(device: Device) -> tuple[Module, Kernel]:
+    """Return the module and its kernel for a device."""
+    if device not in _COMPILED:
+        module = device.module(SOURCE.path, cooperative=True)
+        _COMPILED[device] = module, module.get_function("tiled")
+    return _COMPILED[device]
+
+
+def _members(tiling: DeviceTiling) -> dict[str, Any]:
+    """Return the members of the struct ``Tiling`` in ``_tile.cuh`` that the cut decides."""
+    names = ("begins", "mail_begins", "borders", "order", "place")
+    return {name: getattr(tiling, name) for name in names}
 
 
 def _reach(size: int) -> int:
