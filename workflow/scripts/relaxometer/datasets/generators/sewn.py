@@ -83,6 +83,8 @@ def _rims(base: Graph, roads: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the vertices where roads leave to the west, east, south and north."""
     _, labels = base.component_labels()
     inside = np.flatnonzero(labels == np.bincount(labels).argmax())
+    x: Places
+    y: Places
     if base.lon is not None and base.lat is not None:
         x, y = base.lon[inside], base.lat[inside]
     else:
