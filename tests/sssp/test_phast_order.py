@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
-from relaxometer.problems.sssp.phast import _cch, _cuts, _fill, _hierarchy, _metis_worker, _order
+from relaxometer.problems.sssp.phast import _cch, _cuts, _fill, _hierarchy, _metis_worker, _order, phast
 from relaxometer.problems.sssp.phast._slices import stable_order
 
 
@@ -209,3 +209,20 @@ def test_a_kept_order_serves_any_weights(monkeypatch, tmp_path):
 def test_keys_are_sorted_stably(n, largest):
     keys = np.random.default_rng(n).integers(0, largest, n)
     assert np.array_equal(stable_order(keys), np.argsort(keys, kind="stable"))
+
+
+@pytest.mark.parametrize(
+    ("n", "tasks"),
+    [(1, 1), (640, 10), (1_524_453, 132), (3_696_000, 132), (3_696_001, 264), (24_391_248, 924)],
+)
+def test_large_maps_get_a_multiple_of_the_blocks(n, tasks):
+    assert phast._auto_tasks(n, 132) == tasks
+
+
+def test_a_large_top_takes_fewer_subtrees(monkeypatch):
+    graph = road_like(RoadParameters(rows=60, columns=60), seed=2)
+    top = [int(_hierarchy.build(graph, 6, 16.0).task_begins[1])]
+    for most in (top[0] - 1, 0):
+        monkeypatch.setattr(_hierarchy, "MAX_TOP", most)
+        top.append(int(_hierarchy.build(graph, 6, 16.0).task_begins[1]))
+    assert top[0] > top[1] > top[2] > 0

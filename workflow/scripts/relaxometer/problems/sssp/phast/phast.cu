@@ -56,8 +56,6 @@ struct Hierarchy {
     const uint2* up_arcs;
     const u32* depth;
     const u32* jumps;
-    u32 max_slices;  // of a task
-    u32 max_rows;    // of a task
 };
 
 // Communication between blocks.
@@ -291,8 +289,8 @@ struct Task {
         u32 first_slice = read_only(&inside.bounds[first_step]);
         u32 n_slices = read_only(&inside.bounds[first_step + n_steps]) - first_slice;
         table = reinterpret_cast<uint2*>(memory);
-        distance = memory + 2 * hierarchy.max_slices;
-        step_begin = distance + hierarchy.max_rows;
+        distance = memory + 2 * n_slices;
+        step_begin = distance + size;
         for (u32 k = threadIdx.x; k <= n_steps; k += blockDim.x) {
             step_begin[k] = read_only(&inside.bounds[first_step + k]) - first_slice;
         }

@@ -30,7 +30,7 @@ TRIANGLE_BYTES = 4 * 32 * 32
 MAX_ARCS, MAX_MEAN = 1024, 8.0
 """Maximum and mean arcs per vertex of what is taken for a map; ordering other graphs would take long."""
 
-MAX_PART = 1 << 15
+MAX_PART = 28_000
 """Vertices of a part on average; those of the largest part and its slices have to fit in shared memory."""
 
 PARTS = ("climb", "top", "parts", "predecessors")
@@ -44,7 +44,7 @@ class Parameters(variants.Parameters):
     ----------
     tasks : int or "auto"
         Parts besides the top, each swept by one block. "auto": one per multiprocessor, of at least 64
-        vertices, or a multiple of that with at most 32,768 vertices on average.
+        vertices, or a multiple of that with at most 28,000 vertices on average.
     fill : float
         Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
     keep_order : bool
@@ -100,8 +100,7 @@ class Solver:
         numbered = _cch.number(host, parameters.fill, parameters.keep_order)
         self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks)
         self._blocks = min(tasks, max_blocks)
-        max_slices, max_rows = _largest_task(hierarchy)
-        self._shared_bytes = _shared_bytes(hierarchy, max_slices, max_rows)
+        self._shared_bytes = _shared_bytes(hierarchy)
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
         self._resolved: dict[str, Any] = {
@@ -112,7 +111,7 @@ class Solver:
             "height": int(hierarchy.depth.max(initial=0)),
         }
         self._board = device.xp.empty(BOARD.size // 4, dtype=np.uint32)
-        members = _members(device, hierarchy, max_slices, max_rows)
+        members = _members(device, hierarchy)
         inside, outside = (device.asarray(one.arcs) for one in (hierarchy.inside, hierarchy.outside))
         copies = {"inside": inside, "outside": outside, "up_arcs": members["up_arcs"]}
         self._customizer = _customize.Customizer(graph, numbered, hierarchy, copies)
@@ -203,7 +202,7 @@ class Solver:
         return list(map(Phase, PARTS, updated, relaxed, times_ms.tolist()))
 
 
-def _members(device: Device, hierarchy: Hierarchy, max_slices: int, max_rows: int) -> dict[str, Any]:
+def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
     """Return the members of the struct ``Hierarchy`` in ``phast.cu``."""
 
     def slices(given: Slices) -> dict[str, Any]:
@@ -215,8 +214,6 @@ def _members(device: Device, hierarchy: Hierarchy, max_slices: int, max_rows: in
         "n_tasks": np.uint32(len(hierarchy.task_begins) - 1),
         "inside": slices(hierarchy.inside),
         "outside": slices(hierarchy.outside),
-        "max_slices": np.uint32(max_slices),
-        "max_rows": np.uint32(max_rows),
     }
 
 
@@ -226,20 +223,18 @@ def _auto_tasks(n_vertices: int, blocks: int) -> int:
     return parts * max(1, -(-n_vertices // (parts * MAX_PART)))
 
 
-def _largest_task(hierarchy: Hierarchy) -> tuple[int, int]:
-    """Return the maximum slices and rows of a task."""
-    slices = np.diff(hierarchy.inside.bounds[hierarchy.task_steps])
-    return int(slices.max()), int(np.diff(hierarchy.task_begins.astype(np.int64)).max())
-
-
-def _shared_bytes(hierarchy: Hierarchy, slices: int, rows: int) -> int:
+def _shared_bytes(hierarchy: Hierarchy) -> int:
     """Return the shared memory of a block, for the climb and then for a task; Skipped if it is too much."""
-    steps = int(np.diff(hierarchy.task_steps.astype(np.int64)).max())
+    steps = np.diff(hierarchy.task_steps.astype(np.int64))
+    slices = np.diff(hierarchy.inside.bounds[hierarchy.task_steps])
+    rows = np.diff(hierarchy.task_begins.astype(np.int64))
+    by_task = 8 * slices + 4 * rows + 4 * (steps + 1)
+    largest = int(by_task.argmax())
     height = int(hierarchy.depth.max(initial=0)) + 1
-    needed = max(8 * slices + 4 * rows + 4 * (steps + 1), TRIANGLE_BYTES + 8 * height)
+    needed = max(int(by_task[largest]), TRIANGLE_BYTES + 8 * height)
     if needed > _maps.SHARED_BYTES:
         raise Skipped(
-            f"made for maps; parts of {rows} vertices and {slices} slices of arcs, in a tree of height "
-            f"{height}, take {needed} bytes of shared memory; there are {_maps.SHARED_BYTES}"
+            f"made for maps; parts of {rows[largest]} vertices and {slices[largest]} slices of arcs, in a "
+            f"tree of height {height}, take {needed} bytes of shared memory; there are {_maps.SHARED_BYTES}"
         )
     return -(-needed // 16) * 16
