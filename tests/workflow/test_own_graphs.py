@@ -81,6 +81,13 @@ GRAPHS = {
         "vertices": 308_944,
         "arcs": 852_492,
     },
+    "my-sewn": {
+        "format": "sewn",
+        "extracted_from": "my-dimacs",
+        "vertices": 6 * 108,
+        "arcs": 6 * 390 + 2 * 5 * 7,
+        "parameters": {"rows": 2, "columns": 3, "roads": 5},
+    },
 }
 """Entries by name, ``my-`` and the format, with the counts of the graph."""
 
