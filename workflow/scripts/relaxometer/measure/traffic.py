@@ -147,7 +147,9 @@ def _search(
             answer = solver.solve(source)
         if answer.overflowed:
             raise OverflowError
-        certificate = certifier.check(source, answer.distance, answer.predecessor)
+        # A program on the CPU answers in the host's memory.
+        columns = (device.asarray(column) for column in (answer.distance, answer.predecessor))
+        certificate = certifier.check(source, *columns)
         times_ms.append(timer.ms)
         reasons.append("" if certificate.holds else f"source {source}: {certificate.reason}")
     return times_ms, reasons

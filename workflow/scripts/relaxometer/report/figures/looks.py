@@ -79,6 +79,8 @@ LOOKS = {
     "phast": Look("#7F3C8D", SOLID, "*"),
     "push-pull": Look("#56B4E9", DASHED, "X"),
     "auto": Look("#000000", DASHDOT, "p"),
+    "auto-for-1": Look("#5B5B8A", DASHED, "p", "top"),
+    "auto-for-1000": Look("#8C8CB5", DOTTED, "p", "bottom"),
     "delta-stepping": Look("#A5642A", LONG, "<"),
     "dijkstra": Look("#B2182B", DOUBLE, ">"),
     "dijkstra-cpu": Look("#404040", DASHDOT, "v"),
