@@ -123,6 +123,14 @@ def test_piles_of_a_dense_graph_hold_every_vertex_at_once(host_device, monkeypat
     assert solver._capacity == 2 * resident.n_vertices
 
 
+def test_a_search_whose_piles_overflow_is_repeated_with_larger_ones(host_device):
+    resident = ResidentGraph.upload(host_device, dense_star(3 * QUEUE))
+    solver = near_far.Solver(resident, near_far.Parameters(delta=100))
+    solver._set_capacity(QUEUE)
+    assert_solved(resident, 0, solver.solve(0))
+    assert solver._capacity == 4 * QUEUE
+
+
 def test_first_piles_are_as_large_as_memory_allows(host_device, monkeypatch):
     tried, allocate = [], near_far.allocate_piles
 
