@@ -47,7 +47,7 @@ def initial_capacity(graph: ResidentGraph) -> int:
 
     A pile that overflows costs the whole search again: from n / 16 entries on, the first search of
     usa-ne-topology took three times as long as the second. On R-MAT graphs of mean degree 30 the largest pile
-    holds between one and two entries per vertex; on the maps that were tried, up to one. All piles are equal,
+    holds between one and two entries per vertex; on maps up to one, but for kanto-like. All piles are equal,
     so two entries per vertex take 1,152 bytes per vertex, most of which a search never touches.
     """
     return max(2 * QUEUE, graph.n_vertices * (1 if is_sparse(graph) else 2))
