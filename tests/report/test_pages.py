@@ -235,6 +235,10 @@ class TestPareto:
     def test_the_front_has_what_no_other_beats(self):
         assert pareto.front([1, 5, 5, 10, 0], [9, 3, 4, 3, 20]) == [4, 0, 1]
 
+    def test_long_names_get_fewer_columns(self):
+        assert [pareto.legend_columns([size * "x"] * 6) for size in (20, 40, 60)] == [3, 2, 1]
+        assert pareto.legend_columns(["one"]) == 1
+
     def test_the_figure_names_the_front(self):
         table = pd.concat(
             [

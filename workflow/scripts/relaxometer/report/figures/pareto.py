@@ -34,7 +34,8 @@ PANEL_INCHES = 2.5
 ROW_INCHES = 0.2
 """Height of a row of the legend."""
 
-NAMES_IN_A_ROW = 3
+MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92
+"""The legend has at most so many names in a row, and fewer if their letters would not fit."""
 
 LEAST_MS = LEAST_PREPARATION_MS
 """A program that prepares in less is drawn here: it is ready at once, and the rest is the cost of a call."""
@@ -54,6 +55,15 @@ def front(preparation: Sequence[float], search: Sequence[float]) -> list[int]:
             best = search[place]
             kept.append(place)
     return kept
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """Return the most columns, filled one after the other, in which the names fit below the panels."""
+    for columns in range(min(MOST_IN_A_ROW, len(names)), 1, -1):
+        widths = [max(map(len, part)) for part in np.array_split(np.array(names, dtype=object), columns)]
+        if sum(widths) <= LETTERS_IN_A_ROW:
+            return columns
+    return 1
 
 
 def points(timings: pd.DataFrame) -> pd.DataFrame:
@@ -78,7 +88,8 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
         return empty_figure(title, "No program finished in real time with every answer proven right.")
     graphs = list(shown["graph"].unique())
     names = shown.drop_duplicates("variant").set_index("variant")["name"]
-    rows, entries = -(-len(graphs) // COLUMNS), -(-len(names) // NAMES_IN_A_ROW)
+    names_in_a_row = legend_columns(list(names))
+    rows, entries = -(-len(graphs) // COLUMNS), -(-len(names) // names_in_a_row)
     columns = min(COLUMNS, len(graphs))
     height = PANEL_INCHES * rows + ROW_INCHES * entries + 1.1
     figure, axes = new_figure(height, columns, rows, squeeze=False, sharex=True)
@@ -94,7 +105,7 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
         panel.tick_params(labelbottom=True)
     for panel in axes[:, 0]:
         panel.set_ylabel("Median search [ms]")
-    legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, NAMES_IN_A_ROW)
+    legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, names_in_a_row)
     entitle(figure, title, _finding(shown))
     return figure
 
