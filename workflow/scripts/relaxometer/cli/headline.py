@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parents[4] / "docs/results"
 RACES = {
     ("sssp", "usa-ny"): ["phast", "tiled", "wasp", "near-far", "gap", "adds", "routingkit", "boost"],
     ("sssp", "usa-ne-topology"): ["phast", "tiled", "wasp", "gap", "adds", "near-far"],
-    ("sssp", "rmat-22-d32"): ["push-pull", "near-far", "cugraph", "gswitch", "wasp-hubs"],
+    ("sssp", "rmat-22-d32"): ["push-pull", "near-far", "cugraph", "wasp-hubs", "gap-hubs"],
     ("bfs", "usa-ny"): ["tiled", "blest", "hybrid", "gap", "gswitch", "cugraph"],
     ("bfs", "kron-g500-s22"): ["hybrid", "blest", "cugraph", "gap"],
     ("dominators", "cfg-python-stdlib"): ["batch-warp", "llvm", "semi-nca", "rustworkx", "igraph"],
