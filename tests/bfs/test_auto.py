@@ -54,8 +54,8 @@ def test_a_map_is_searched_in_tiles_and_nothing_else_is_prepared(device, monkeyp
 @pytest.mark.parametrize(
     ("graph", "because"),
     [
-        (star(), "no map (mean degree 1.98, largest 100)"),
-        (dense(), "no map (mean degree 19, largest 19)"),
+        (star(), "not a map (mean degree 1.98, largest 100)"),
+        (dense(), "not a map (mean degree 19, largest 19)"),
     ],
     ids=lambda value: getattr(value, "name", "why"),
 )

@@ -105,7 +105,7 @@ class TestBalls:
                 assert radius <= reach
                 within = (hops[vertex] <= radius) & (hops[vertex] > 0)
                 assert set(here) == set(np.flatnonzero(within).tolist())
-                # What a vertex off the rim leads to is in the ball, one hop further.
+                # The heads of a vertex off the rim are in the ball, one hop further.
                 inside = {vertex: 0, **{head: at for head, (at, rim) in here.items() if not rim}}
                 sent = {}
                 for head, at, _ in found:

@@ -51,7 +51,7 @@ def change(path, **columns):
         ({"vertices": True}, "vertices is 'True', expected a count"),
         ({"arcs": -1}, "arcs is '-1', expected a count"),
         ({"arcs": 10**30}, "expected a count"),
-        ({"name": ["x" * 500]}, "name is \"['xxx"),
+        ({"name": ["n" * 500]}, "name is \"['nnn"),
         ({"content_sha256": None}, "content_sha256 is 'None', expected text"),
         ({"search_keys": 5}, "search_keys is not a list of vertices"),
         ({"search_keys": [4]}, "search_keys is not a list of vertices"),

@@ -27,7 +27,7 @@ def study(device, graph, *, sources="all", table=0, seed=1):
 
 
 def distances_of(graph):
-    """All distances by plain searches; infinite where there is no path."""
+    """Return the distances between all pairs by Dijkstra's algorithm; infinite for unreachable pairs."""
     found = np.array([reference_distances(graph, source) for source in range(graph.n_vertices)])
     return np.where(found == UNREACHED, np.inf, found.astype(float))
 

@@ -1,4 +1,4 @@
-"""Throughput, all pairs, the choice of auto, and preparation, read back from what was drawn and written."""
+"""Figures and tables of throughput, all pairs, the choice of auto, and preparation, read back as drawn."""
 
 import numpy as np
 import pandas as pd

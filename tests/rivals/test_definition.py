@@ -149,7 +149,7 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
         (["good/mine"], "good/mine' holds no folders of rivals; name the folder above it"),
         (["good", "same"], "two are called 'mine': "),
         (["taken"], f"two are called 'scipy': {OURS / 'scipy'}"),
-        (["x" * 300], "xxx...' cannot be read: File name too long"),
+        (["n" * 300], "nnn...' cannot be read: File name too long"),
         (["named"], "named/My_Rival: rename it; a rival's name has the form [a-z0-9][a-z0-9-]*"),
     ):
         with pytest.raises(UserError) as error:

@@ -39,15 +39,15 @@ def dumbbell(side=12, bridges=3):
     return adjacency(2 * side * side, grid + second + joints)
 
 
-def contracted(offsets, adjacent, order):
-    """Higher neighbours of each rank after contraction, by sets."""
+def contracted(offsets, adjacent, order, n_first=None):
+    """Higher neighbours of each rank after contraction of the first ranks, by default of all, by sets."""
     n = len(order)
     rank = np.argsort(order)
     above = [set() for _ in range(n)]
     for v in range(n):
         for u in adjacent[offsets[v] : offsets[v + 1]]:
             above[min(rank[v], rank[u])].add(int(max(rank[v], rank[u])))
-    for r in range(n):
+    for r in range(n if n_first is None else n_first):
         for low in above[r]:
             above[low] |= {high for high in above[r] if high > low}
     return [sorted(row) for row in above]
@@ -97,7 +97,7 @@ def test_reduction_leaves_vertices_of_three_neighbours(graph):
     order = np.concatenate([first, core]).astype(np.int64)
     rows = contracted(offsets, adjacent, order)
     assert all(len(row) <= 2 for row in rows[: len(first)])
-    # What is left is joined by edges and by paths through contracted vertices.
+    # Remaining vertices are joined by edges and by paths through contracted vertices.
     joined = {
         (a, b)
         for k in range(len(core))
@@ -109,16 +109,7 @@ def test_reduction_leaves_vertices_of_three_neighbours(graph):
 
 def plain_rows(offsets, adjacent, order, n_first):
     """Higher neighbours of the ranks from `n_first` on, after contraction of those below only."""
-    n = len(order)
-    rank = np.argsort(order)
-    above = [set() for _ in range(n)]
-    for v in range(n):
-        for u in adjacent[offsets[v] : offsets[v + 1]]:
-            above[min(rank[v], rank[u])].add(int(max(rank[v], rank[u])))
-    for r in range(n_first):
-        for low in above[r]:
-            above[low] |= {high for high in above[r] if high > low}
-    return [sorted(row) for row in above[n_first:]]
+    return contracted(offsets, adjacent, order, n_first)[n_first:]
 
 
 def separates(offsets, adjacent, labels):

@@ -1,4 +1,4 @@
-"""The folder of what is worth keeping between runs: compiled kernels and functions, rivals, parsed files."""
+"""The cache folder: compiled kernels and functions, environments of rivals, parsed files."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 KERNEL_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 
 Reference = tuple[str, ...]
-"""What a file refers to: a kind and names, which :func:`_files_of` resolves."""
+"""A reference of a file: its kind and names, which :func:`_files_of` resolves."""
 
 _THIS = Path(__file__).read_text(encoding="utf-8")
-"""The code that parses files, on which what is kept of them depends."""
+"""The code that parses files; cached results depend on it."""
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 _MODULE_NAME = re.compile(rf"{NAME}(\.\w+)+")

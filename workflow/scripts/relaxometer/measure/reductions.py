@@ -25,7 +25,7 @@ LAUNCHES_AT_ONCE = 4
 
 @dataclass(frozen=True, eq=False)
 class Reductions:
-    """What was asked about the distances from each source.
+    """Statistics of the distances from each source.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         degrees = _maps.degrees_of(graph)
-        self._because = f"a map ({degrees})" if degrees.is_map else f"no map ({degrees})"
+        self._because = f"a map ({degrees})" if degrees.is_map else f"not a map ({degrees})"
         self._solver: Any = None
         if degrees.is_map:
             try:

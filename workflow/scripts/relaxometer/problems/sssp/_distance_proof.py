@@ -38,7 +38,7 @@ MAX_SLICES = 65_535
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What the proof found.
+    """Outcome of the proof.
 
     Parameters
     ----------

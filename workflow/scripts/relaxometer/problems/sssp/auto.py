@@ -95,7 +95,7 @@ class Cost(NamedTuple):
 
 
 class Solver:
-    """SSSP by the variant that is expected to take the least time for so many searches.
+    """SSSP by the variant that is expected to take the least time for the given number of searches.
 
     The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. Only
     the one that is chosen is prepared, unless probes pay: candidates that can be prepared and timed within a
@@ -120,7 +120,7 @@ class Solver:
         self._chosen, self._solver = self._choose(solvers)
 
     def _choose(self, solvers: dict[str, Any]) -> tuple[str, Any]:
-        """Return the name and solver of the least total; what is prepared costs no more preparation."""
+        """Return the name and solver of the least total; a prepared variant costs no further preparation."""
         costs = {name: cost for name, cost in self._expected.items() if solvers.get(name, cost) is not None}
         costs |= {name: Cost(0, ms) for name, ms in self._times.items()}
         for name in by_total(costs, self._searches):

@@ -36,7 +36,7 @@ CLOSE = 0.10
 ROW_INCHES = 0.32
 
 RESOLVED = ("chosen", "because", "expected", "probed", "probe_ms")
-"""What a run of `auto` says about its choice, besides the number of searches."""
+"""Columns of `auto`'s choice, besides the number of searches."""
 
 
 def regrets(timings: pd.DataFrame) -> pd.DataFrame:

@@ -35,7 +35,7 @@ ROW_INCHES = 0.2
 """Height of a row of the legend."""
 
 MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92
-"""The legend has at most so many names in a row, and fewer if their letters would not fit."""
+"""Maximum names per row of the legend; fewer if they do not fit."""
 
 LEAST_MS = LEAST_PREPARATION_MS
 """A program that prepares in less is drawn here: it is ready at once, and the rest is the cost of a call."""

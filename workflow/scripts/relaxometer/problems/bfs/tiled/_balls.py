@@ -31,7 +31,7 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class Balls:
-    """What each vertex of a tiling reaches within a few hops, in balls of one size.
+    """The vertices within a few hops of each vertex of a tiling, in balls of equal size.
 
     A ball holds the vertices within some number of hops of its own vertex: the largest number for which they
     fit. Paths end where they leave the tile. Of the heads in the tile, those of the most hops are the rim:
@@ -62,13 +62,13 @@ class Balls:
 
 
 class Needs(NamedTuple):
-    """What the tiles of a tiling need at most for balls of one size."""
+    """Maximum memory of a tile for balls of one size."""
 
     outside: int
     """Arcs that leave a tile."""
 
     n_balls: int
-    """Balls of a tile, so many that their bytes are a multiple of 16."""
+    """Balls per tile, rounded up so that their bytes are a multiple of 16."""
 
 
 class Filler:

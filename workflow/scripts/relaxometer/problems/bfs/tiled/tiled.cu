@@ -220,7 +220,7 @@ struct Search {
         }
     }
 
-    // Takes what was loaded at the end of a phase; `taken` is what was taken before.
+    // Takes the words loaded at the end of a phase; `taken` holds those taken before.
     __device__ void take_mail(const u32* loaded, u32* taken)
     {
         for (u32 k = 0; k < SLOTS_AHEAD; ++k) {

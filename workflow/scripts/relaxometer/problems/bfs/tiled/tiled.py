@@ -41,7 +41,7 @@ SIZES = (16, 8, 4)
 """Entries per ball, as tried by "auto"; without shared memory the last."""
 
 FEW_CROSS = 0.04
-"""Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one.
+"""Cut by ranges of ids if at most this share of arcs crosses between them, else grow an order.
 
 Less than for shortest paths: a search is mostly crossings of borders, of which ranges of ids have many.
 """

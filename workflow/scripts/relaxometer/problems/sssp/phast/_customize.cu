@@ -1,8 +1,8 @@
 // New weights for a contraction hierarchy: those of all its arcs, and of their copies in the search's order.
 //
-// A vertex v and two of its higher neighbours u < w form a triangle. The arc between u and w is no longer
-// than the way around by v, once the arcs of v are final. These are final when all vertices below v in the
-// elimination tree are done, so the tree's levels follow one another, from the leaves to the roots:
+// A vertex v and two of its higher neighbours u < w form a triangle. The arc between u and w is at most as
+// long as the path by way of v, once the arcs of v are final. These are final when all vertices below v in
+// the elimination tree are done, so the tree's levels follow one another, from the leaves to the roots:
 //
 //     for level: for v of the level: for u < w above v:   up(u, w)   = min(up(u, w),   down(v, u) + up(v, w))
 //                                                         down(u, w) = min(down(u, w), down(v, w) + up(v, u))

@@ -283,7 +283,7 @@ def _find_arcs(graph: ResidentGraph, cch: Contraction, fans: Any, n_triangles: i
 
 
 def _blocks(n_threads: int, per_block: int) -> int:
-    """Return the blocks of a launch whose threads step through what is left."""
+    """Return the blocks of a launch whose threads stride over the remaining items."""
     return max(1, min(-(-n_threads // per_block), MAX_BLOCKS))
 
 

@@ -164,7 +164,7 @@ def _add_arc(ends: Any, heads: Any, capacity: Any, reverse: Any, tail: int, head
 
 @njit(cache=True, nogil=True)
 def _maximize_flow(begins: Any, heads: Any, capacity: Any, reverse: Any) -> None:
-    """Find a maximum flow from the last node but one to the last; `capacity` becomes what is left."""
+    """Find a maximum flow from the last node but one to the last; leave the residual in `capacity`."""
     n_nodes = len(begins) - 1
     origin, goal = n_nodes - 2, n_nodes - 1
     level = np.empty(n_nodes, dtype=np.int32)

@@ -4,7 +4,7 @@ Three steps, of which METIS takes the longest although most of the vertices neve
 
 1. Vertices of at most two neighbours are contracted first, in rounds of vertices that are not adjacent: more
    than half of a road map. This adds no more arcs than any other order would.
-2. What is left is cut in two again and again until there are enough parts for many cores. METIS bisects each
+2. The remaining graph is bisected recursively until there are enough parts for many cores. METIS bisects each
    part several times with different seeds, `improve` turns each cut into a separator, and the best one stays.
 3. METIS orders each part by its own nested dissection.
 

@@ -19,7 +19,7 @@
 //   - Each lane reads and writes its own column of the stack. Blocks do not communicate.
 //   - A warp may begin at any vertex, since it can find the labels of the ancestors of this vertex itself. So
 //     the sweep is cut into segments of equal work, as many as the device needs to be full.
-//   - What is asked about all pairs (the greatest and the sum of the distances from a source) is found in
+//   - The statistics of all pairs (the greatest and the sum of the distances from a source) are reduced in
 //     registers; distances need not be stored for it.
 //
 // The climb takes one warp per source, whose lanes share the arcs of an ancestor.
@@ -314,7 +314,7 @@ struct Descent {
     }
 };
 
-// What is asked about the distances from the lane's sources.
+// Statistics of the distances from the lane's sources.
 template <u32 WIDTH, u32 SUMS>
 struct Results {
     u32 reached[WIDTH];

@@ -88,7 +88,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Sweeps:
-    """What sweeps from many sources left on the device. A place is a source's; idle places follow the last.
+    """Results of sweeps from many sources, on the device. A place is a source's; idle places follow the last.
 
     Parameters
     ----------

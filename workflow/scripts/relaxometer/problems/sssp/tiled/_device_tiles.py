@@ -32,7 +32,7 @@ MIN_CELL = 16
 """Mean number of vertices per cell, at least."""
 
 FEW_CROSS = 0.2
-"""Share of arcs between equal ranges of ids up to which ids are as good an order as a grown one."""
+"""Cut by ranges of ids if at most this share of arcs crosses between them, else grow an order."""
 
 
 class Kernels:
@@ -134,7 +134,7 @@ class DeviceTiling:
 
 @dataclass(frozen=True)
 class Facts:
-    """What one pass over the arcs finds.
+    """Results of one pass over the arcs.
 
     Parameters
     ----------

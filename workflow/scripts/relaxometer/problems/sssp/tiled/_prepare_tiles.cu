@@ -37,7 +37,7 @@ struct Ranges {
     }
 };
 
-// What a pass over the graph finds; all sums but the last are exact.
+// Results of a pass over the graph; all sums but the last are exact.
 struct Facts {
     u64 crossing;   // arcs between two ranges of the vertices as they are numbered
     u64 zero_arcs;  // arcs of weight zero
@@ -46,7 +46,7 @@ struct Facts {
     double squares;  // sum of the squares of the weights
 };
 
-// The order to cut, and memory for what it takes.
+// The order to cut, and memory for the result.
 struct Order {
     const u32* position;  // of each vertex in the order; null: its number
     const u32* vertices;  // in their order; null: as they are numbered
