@@ -227,29 +227,9 @@ class CudaDevice:
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
-        self._modules: LoadedModules[CudaModule] = LoadedModules()
+        self.module = LoadedModules(functools.partial(CudaModule, device=self)).get
         self._pinned = self.xp.cuda.alloc_pinned_memory(PINNED_BYTES)
         _translate_allocations(self.xp)
-
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> CudaModule:
-        """Compile a ``.cu`` file; see `relaxometer.device.Device`."""
-        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
-        make = functools.partial(
-            CudaModule,
-            path,
-            self,
-            options=tuple(options),
-            cooperative=cooperative,
-            name_expressions=tuple(name_expressions),
-        )
-        return self._modules.get(request, make, lambda module: module.files)
 
     @contextmanager
     def timer(self) -> Iterator[Timer]:
