@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -83,6 +84,13 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+    look : callable, optional
+        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
+
     Raises
     ------
     Skipped
@@ -96,7 +104,9 @@ class Solver:
 
     runs_on = "device"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
+    ) -> None:
         self._graph = graph
         device = graph.device
         module, self._kernel = _compiled(device)
@@ -114,6 +124,8 @@ class Solver:
         state = module.struct("State", **self._state(n_slots))
         settings = module.struct("Settings")
         facts = cutter.facts()
+        if look is not None:
+            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         if facts.zero_arcs > 0:
