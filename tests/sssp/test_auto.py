@@ -109,7 +109,7 @@ def test_the_model_chooses_by_the_number_of_searches(host_device, vertices, arcs
 def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):
     names, graph = prepared(monkeypatch), resident(host_device)
     for fastest in ("tiled", "near-far"):
-        expects(monkeypatch, **{"tiled": (1, 2), "near_far": (1, 2), fastest.replace("-", "_"): (1, 1)})
+        expects(monkeypatch, **{"tiled": (1, 4), "near_far": (1, 4), fastest.replace("-", "_"): (1, 1)})
         solver = auto.Solver(graph, auto.Parameters(searches=1))
         assert names == ["tiled", "near-far"][: 1 + (fastest == "near-far")]
         assert solver.resolved["chosen"] == fastest

@@ -103,9 +103,9 @@ class Solver:
 
     The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. On
     what may be a map, the degrees come from the survey that `tiled` begins with. Only the one that is chosen
-    is prepared, unless probes pay: if the model may be wrong about the best, candidates that can be prepared
-    and timed within a tenth of the least expected total are, and their times replace the model's. If a variant
-    is skipped or runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in
+    is prepared, unless probes pay: where the model leaves the best in doubt, candidates that can be prepared
+    and timed within a tenth of the least expected total are, and their times replace the model's. If a
+    variant is skipped or runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in
     `resolved` is the time of the searches.
 
     Raises
@@ -143,13 +143,12 @@ class Solver:
 
     def _choose(self) -> tuple[str, Any]:
         """Return the name and solver of the least total; a prepared variant costs no further preparation."""
-        costs = {
-            name: cost for name, cost in self._expected.items() if self._solvers.get(name, cost) is not None
-        }
-        costs = {
-            name: Cost(0, cost.search) if name in self._solvers else cost for name, cost in costs.items()
-        }
-        costs |= {name: Cost(0, ms) for name, ms in self._times.items()}
+        costs = dict(self._expected)
+        for name, solver in self._solvers.items():
+            if solver is None:
+                costs.pop(name, None)
+            elif name in costs:
+                costs[name] = Cost(0, self._times.get(name, costs[name].search))
         for name in by_total(costs, self._searches):
             solver = self._solvers.get(name) or self._prepare(name)
             if solver is not None:
