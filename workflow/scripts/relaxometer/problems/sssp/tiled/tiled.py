@@ -1,4 +1,4 @@
-"""SSSP on maps with one tile of the map in the shared memory of each block, without phases."""
+"""SSSP on maps with one tile of the map per block, in its shared memory if it fits, without phases."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ LOG = tuple(SOURCE.layout("TileLog").members)
 NO_LEASH = SOURCE.constants["NO_LEASH"]
 
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
+CHUNK = SOURCE.constants["CHUNK"]
 VERTEX_BYTES = 8
 ARC_BYTES = 8 * FIRST
 """Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs."""
@@ -43,6 +44,9 @@ MAX_ARCS = 4096
 
 MAX_THREADS = 1024
 """Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
+
+THREADS_IN_GLOBAL = 512
+"""Threads of a block whose tile is in global memory; a multiprocessor has two."""
 
 AHEAD = 20
 """Mean weights that a tile runs ahead if weights vary little; with a heavy tail that is wasted work."""
@@ -68,10 +72,10 @@ class Parameters(variants.Parameters):
         How far the threshold of a tile may be above the least waiting distance of all tiles, in mean
         weights. "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else none.
     tiles : int or "auto"
-        "auto": one per multiprocessor, of at least 64 vertices.
+        "auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory.
     threads : int or "auto"
-        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices, else 1024; 128 in
-        the emulation, which runs threads one after another.
+        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices or in global memory,
+        else 1024; 128 in the emulation, which runs threads one after another.
     """
 
     cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
@@ -94,7 +98,7 @@ class Solver:
     Raises
     ------
     Skipped
-        If a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+        If a vertex has too many arcs for a map, or not all tiles can be searched at once.
 
     References
     ----------
@@ -109,14 +113,19 @@ class Solver:
     ) -> None:
         self._graph = graph
         device = graph.device
-        module, self._kernel = _compiled(device)
+        module, self._kernel, in_global = _compiled(device)
         max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
-        if parameters.tiles == "auto":
-            self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
-        else:
-            self._tiles = min(parameters.tiles, graph.n_vertices)
+        self._tiles = self._tiles_for(parameters, max_tiles)
         self._threads_wanted = parameters.threads
-        self._allocate_shared(-(-graph.n_vertices // self._tiles))
+        largest = -(-graph.n_vertices // self._tiles)
+        self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
+        if not self._in_shared:
+            self._kernel = in_global
+            most_bytes, threads = _queue_bytes(_capacity(largest)), self._threads_for(THREADS_IN_GLOBAL)
+            max_tiles = device.max_cooperative_blocks(in_global, threads, most_bytes)
+            self._tiles = self._tiles_for(parameters, max_tiles)
+            largest = -(-graph.n_vertices // self._tiles)
+        self._allocate_shared(largest)
         cutter = Cutter(graph, self._tiles)
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
         # While the device is busy:
@@ -159,18 +168,24 @@ class Solver:
         self._allocate_shared(tiling.largest)
         return tiling.packed(_compiled(self._graph.device)[0])
 
+    def _tiles_for(self, parameters: Parameters, max_tiles: int) -> int:
+        """Return the number of tiles, by default as many as run at once."""
+        n = self._graph.n_vertices
+        return _maps.parts_for(n, max_tiles) if parameters.tiles == "auto" else min(parameters.tiles, n)
+
+    def _threads_for(self, fitting: int) -> int:
+        """Return the threads of a block: those wanted, or as many as fit its tile."""
+        wanted = self._threads_wanted
+        return threads_per_block(self._graph.device, fitting) if wanted == "auto" else wanted
+
     def _allocate_shared(self, largest: int) -> None:
         """Set threads and shared memory of a block, with the first arcs of its vertices if they fit."""
-        self._threads = threads_per_block(self._graph.device, 512 if largest <= SMALL else 1024)
-        if self._threads_wanted != "auto":
-            self._threads = self._threads_wanted
-        self._capacity = capacity = -(-largest // 4) * 4
-        needed = QUEUE_BYTES + VERTEX_BYTES * capacity
-        if needed > _maps.SHARED_BYTES:
-            most = (_maps.SHARED_BYTES - QUEUE_BYTES) // VERTEX_BYTES * self._tiles
-            raise Skipped(f"{self._graph.n_vertices} vertices; shared memory holds {most}")
+        self._capacity = capacity = _capacity(largest)
+        few = THREADS_IN_GLOBAL if largest <= SMALL or not self._in_shared else MAX_THREADS
+        self._threads = self._threads_for(few)
+        needed = _bytes_in_shared(largest) if self._in_shared else _queue_bytes(capacity)
         with_arcs = needed + ARC_BYTES * capacity
-        self._arcs_in_shared = self._fits(with_arcs)
+        self._arcs_in_shared = self._in_shared and self._fits(with_arcs)
         self._shared_bytes = with_arcs if self._arcs_in_shared else needed
         if not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {capacity} vertices; fewer blocks run at once")
@@ -193,6 +208,7 @@ class Solver:
             "board": self._board,
             "confirmed": xp.empty(self._tiles, dtype=np.uint32),
             "waiting": xp.empty(self._tiles, dtype=np.uint32),
+            "labels": None if self._in_shared else xp.empty(2 * self._graph.n_vertices, dtype=np.uint32),
         }
 
     def _fits(self, shared_bytes: int) -> bool:
@@ -204,13 +220,14 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return tiles, delta and leash in the graph's unit, threads per block, and where the arcs are."""
+        """Return tiles, delta and leash in the graph's unit, threads per block, where tiles and arcs are."""
         return {
             "tiles": self._tiles,
             "cut": self._way,
             "delta": self._delta,
             "leash": "none" if self._leash == NO_LEASH else self._leash,
             "threads": self._threads,
+            "tiles_in_shared_memory": self._in_shared,
             "arcs_in_shared_memory": self._arcs_in_shared,
         }
 
@@ -233,15 +250,31 @@ class Solver:
         return Answer(distance, predecessor, None, overflowed)
 
 
-_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
+_COMPILED: dict[Any, tuple[Module, Kernel, Kernel]] = {}
 
 
-def _compiled(device: Device) -> tuple[Module, Kernel]:
-    """Return the module and its kernel for a device."""
+def _compiled(device: Device) -> tuple[Module, Kernel, Kernel]:
+    """Return the module and its kernels for a device: for tiles in shared and in global memory."""
     if device not in _COMPILED:
         module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled")
+        _COMPILED[device] = module, module.get_function("tiled"), module.get_function("tiled_in_global")
     return _COMPILED[device]
+
+
+def _capacity(largest: int) -> int:
+    """Return the vertices for which a block has memory."""
+    return -(-largest // 4) * 4
+
+
+def _queue_bytes(capacity: int) -> int:
+    """Return the shared memory for queue and bounds, as laid out by ``Memory`` in ``tiled.cu``."""
+    return QUEUE_BYTES + 4 * (capacity // CHUNK // 4 + 1) * 4
+
+
+def _bytes_in_shared(largest: int) -> int:
+    """Return the shared memory for a tile of this many vertices, without its arcs."""
+    capacity = _capacity(largest)
+    return _queue_bytes(capacity) + VERTEX_BYTES * capacity
 
 
 def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
