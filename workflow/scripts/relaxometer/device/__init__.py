@@ -76,6 +76,31 @@ class Kernel(Protocol):
             synchronization.
         """
 
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch that is to be repeated: all is checked and packed once.
+
+        Parameters and errors are those of a call. Where an argument is a struct packed by `Module.struct`,
+        each launch takes it as it is then.
+        """
+
+
+class Launch(Protocol):
+    """A prepared launch; it keeps its arrays alive."""
+
+    def __call__(self, **changed: Any) -> None:
+        """Launch the kernel, with other values for the arguments named, from now on."""
+
+    def set(self, **changed: Any) -> None:
+        """Change arguments, by the names of the kernel's parameters.
+
+        Raises
+        ------
+        TypeError
+            If one is unknown or its value does not fit.
+        """
+
 
 class Struct(Protocol):
     """A struct that kernels take by value, packed once for many launches; it keeps its arrays alive."""

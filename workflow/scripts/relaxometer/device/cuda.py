@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer
-from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
+from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
@@ -77,14 +77,17 @@ class CudaKernel:
     """A kernel of a `CudaModule`."""
 
     def __init__(
-        self, name: str, raw_kernel: Any, check: ArgumentCheck, device: CudaDevice, *, cooperative: bool
+        self, name: str, raw_kernel: Any, arguments: Arguments, device: CudaDevice, *, cooperative: bool
     ) -> None:
         self.name = name
         self._raw = raw_kernel
-        self._function = raw_kernel.kernel
-        self._check = check
+        self._address = raw_kernel.kernel.ptr
+        self._arguments = arguments
         self._device = device
         self._cooperative = cooperative
+        driver = device.xp.cuda.driver
+        self._launch = driver.launchCooperativeKernel if cooperative else driver.launchKernel
+        self._extra = () if cooperative else (0,)
         self._shared_bytes_granted = DEFAULT_SHARED_BYTES
         self.resident_blocks = functools.cache(self._resident_blocks)
 
@@ -92,23 +95,42 @@ class CudaKernel:
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
     ) -> None:
         """Launch the kernel; see `relaxometer.device.Kernel`."""
-        full_grid, full_block = launch_shape(self.name, grid, block)
-        args = self._check(args)
-        device = self._device
-        device.last_launched = self.name
+        shape = launch_shape(self.name, grid, block)
+        self._arguments.pack(args)
+        self._start(self._checked(shape, shared_mem), self._arguments, args)
+
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch; see `relaxometer.device.Kernel`."""
+        shape = launch_shape(self.name, grid, block)
+        arguments = self._arguments.another()
+        start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
+        return Launch(arguments, args, start)
+
+    def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
+        """Return grid, block and shared memory as the driver takes them; KernelError if they do not fit."""
+        grid, block = shape
         try:
             self._grant(shared_mem)
             if self._cooperative:
-                self._check_residence(full_grid, full_block, shared_mem)
-            self._function(
-                full_grid,
-                full_block,
-                args,
-                shared_mem=shared_mem,
-                enable_cooperative_groups=self._cooperative,
-            )
+                self._check_residence(grid, block, shared_mem)
+        except self._device.errors as error:
+            raise self._failed(error, (*grid, *block)) from error
+        return (*grid, *block, shared_mem)
+
+    def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
+        """Have the driver launch the kernel with what is packed; without checks, which CuPy would repeat."""
+        device = self._device
+        device.last_launched = self.name
+        try:
+            self._launch(self._address, *shape, device.current_stream().ptr, arguments.address, *self._extra)
         except device.errors as error:
-            raise device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads") from error
+            raise self._failed(error, shape) from error
+
+    def _failed(self, error: Exception, shape: tuple[int, ...]) -> Exception:
+        grid, block = shape[:3], shape[3:6]
+        return self._device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads")
 
     def _grant(self, shared_mem: int) -> None:
         """Request dynamic shared memory beyond the default."""
@@ -131,7 +153,7 @@ class CudaKernel:
             self._grant(shared_mem)
         except self._device.errors:
             return 0
-        per_multiprocessor = occupancy(self._function.ptr, threads, shared_mem)
+        per_multiprocessor = occupancy(self._address, threads, shared_mem)
         return int(per_multiprocessor) * self._device.multiprocessors
 
 
@@ -184,8 +206,8 @@ class CudaModule:
         device = self._device
         try:
             raw_kernel = self._raw.get_function(name)
-            check = ArgumentCheck(name, parameters, device.xp.ndarray)
-            return CudaKernel(name, raw_kernel, check, device, cooperative=self._cooperative)
+            arguments = Arguments(name, parameters, device.xp.ndarray)
+            return CudaKernel(name, raw_kernel, arguments, device, cooperative=self._cooperative)
         except device.errors as error:
             raise device.translated(error, f"{self._source.path}: kernel {name!r}") from error
 
@@ -203,6 +225,7 @@ class CudaDevice:
         self._properties = runtime.getDeviceProperties(self._number)
         self.name = self._properties["name"].decode()
         self.multiprocessors = int(self._properties["multiProcessorCount"])
+        self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
         self._modules: LoadedModules[CudaModule] = LoadedModules()
         self._pinned = self.xp.cuda.alloc_pinned_memory(PINNED_BYTES)
@@ -266,7 +289,7 @@ class CudaDevice:
     def _fetched(self, address: int, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
         """Copy a few elements into pinned memory and wait for them; the next call overwrites them."""
         runtime = self.xp.cuda.runtime
-        stream = self.xp.cuda.get_current_stream().ptr
+        stream = self.current_stream().ptr
         size = count * dtype.itemsize
         try:
             runtime.memcpyAsync(self._pinned.ptr, address, size, runtime.memcpyDeviceToHost, stream)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel
+    from relaxometer.device.signature import Layout
     from relaxometer.graphs.resident import ResidentGraph
 
 SHARED_BYTES = 226 * 1024
@@ -88,6 +90,28 @@ def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
 def parts_for(n_vertices: int, blocks: int) -> int:
     """Return the number of parts: one per block, as far as there are enough vertices."""
     return max(1, min(blocks, n_vertices // MIN_VERTICES))
+
+
+class AnswerArrays(NamedTuple):
+    """Device arrays of an answer, uint32, and the board on which the blocks of its search communicate."""
+
+    distance: Any
+    predecessor: Any
+    board: Any
+    overflow: Any
+    """The word of the board that is not 0 if some path was too long."""
+
+
+def answers_ahead(graph: ResidentGraph, board: Layout) -> Ahead[AnswerArrays]:
+    """Return the arrays for answers; `board` is the kernel's struct, with a member ``overflowed``."""
+    n, empty = graph.n_vertices, graph.device.xp.empty
+    place = board.offset("overflowed") // 4
+
+    def allocate() -> AnswerArrays:
+        distance, predecessor, words = (empty(size, dtype=np.uint32) for size in (n, n, board.size // 4))
+        return AnswerArrays(distance, predecessor, words, words[place : place + 1])
+
+    return Ahead(allocate)
 
 
 def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None) -> dict[str, Any]:

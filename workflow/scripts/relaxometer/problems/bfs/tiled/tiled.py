@@ -10,6 +10,7 @@ from pydantic import Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Balls, Filler, Needs
 from relaxometer.problems.phases import Phase
@@ -131,7 +132,10 @@ class Solver:
         balls = filler.fill(self._size, _reach(self._size) if wanted == "auto" else wanted, needs)
         self._reach = balls.reach
         tiles.set(**self._ball_members(balls, needs))
-        self._structs = packed, tiles, state
+        n, empty = graph.n_vertices, device.xp.empty
+        self._arrays = Ahead(lambda: [empty(size, dtype=np.uint32) for size in (n, n, 1)])
+        arguments = packed, tiles, state, np.uint32(0), None, None, None, None
+        self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
 
     def _most_crossing(self) -> int:
         """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
@@ -219,11 +223,10 @@ class Solver:
         Levels are not searched one by one; an instrumented run records the whole search as one phase.
         """
         device, xp = self._graph.device, self._graph.device.xp
-        level, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
-        rounds = xp.empty(1, dtype=xp.uint32)
+        level, predecessor, rounds = self._arrays.take()
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        arguments = (*self._structs, np.uint32(source), level, predecessor, rounds, log)
-        self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
+        self._launch(source=np.uint32(source), level=level, predecessor=predecessor, rounds=rounds, logs=log)
+        self._arrays.prepare()
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
             expanded, examined = self.tile_log["expanded"].sum(), self.tile_log["examined"].sum()

@@ -130,7 +130,7 @@ class Solver:
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
         # While the device is busy:
         packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
-        state = module.struct("State", **self._state(n_slots))
+        state = module.struct("State", **self._state_members(n_slots))
         settings = module.struct("Settings")
         facts = cutter.facts()
         if look is not None:
@@ -142,7 +142,10 @@ class Solver:
         tiling = self._cut(cutter, facts, parameters)
         self._delta, self._leash = _widths(facts, parameters)
         settings.set(**self._settings())
-        self._structs = packed, tiling, settings, state
+        self._state = state
+        self._arrays = _maps.answers_ahead(graph, BOARD)
+        arguments = packed, tiling, settings, state, np.uint32(0), None, None, None
+        self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
 
     def _most_crossing(self, parameters: Parameters) -> int:
         """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
@@ -199,13 +202,12 @@ class Solver:
             "leash": np.uint32(self._leash),
         }
 
-    def _state(self, n_slots: int) -> dict[str, Any]:
-        """Return the members of the struct ``State`` in ``tiled.cu``."""
+    def _state_members(self, n_slots: int) -> dict[str, Any]:
+        """Return the members of the struct ``State`` in ``tiled.cu``; each search has its own board."""
         xp = self._graph.device.xp
-        self._board = xp.empty(BOARD.size // 4, dtype=np.uint32)
         return {
             "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
-            "board": self._board,
+            "board": None,
             "confirmed": xp.empty(self._tiles, dtype=np.uint32),
             "waiting": xp.empty(self._tiles, dtype=np.uint32),
             "labels": None if self._in_shared else xp.empty(2 * self._graph.n_vertices, dtype=np.uint32),
@@ -237,17 +239,19 @@ class Solver:
         There are no phases; an instrumented run records the whole search as one.
         """
         device, xp = self._graph.device, self._graph.device.xp
-        distance, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
+        found = self._arrays.take()
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        arguments = (*self._structs, np.uint32(source), distance, predecessor, log)
-        self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
-        overflowed = bool(device.item(self._board, BOARD.offset("overflowed") // 4))
+        self._state.set(board=found.board)
+        self._launch(
+            source=np.uint32(source), distance=found.distance, predecessor=found.predecessor, logs=log
+        )
+        self._arrays.prepare()
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
             expanded, relaxed = self.tile_log["expanded"].sum(), self.tile_log["relaxed"].sum()
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(relaxed), float(time_ms)))
-        return Answer(distance, predecessor, None, overflowed)
+        return Answer(found.distance, found.predecessor, None, found.overflow)
 
 
 _COMPILED: dict[Any, tuple[Module, Kernel, Kernel]] = {}
