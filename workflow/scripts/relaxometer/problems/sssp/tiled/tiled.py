@@ -112,20 +112,8 @@ class Solver:
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
     ) -> None:
         self._graph = graph
-        device = graph.device
-        module, self._kernel, in_global = _compiled(device)
-        max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
-        self._tiles = self._tiles_for(parameters, max_tiles)
-        self._threads_wanted = parameters.threads
-        largest = -(-graph.n_vertices // self._tiles)
-        self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
-        if not self._in_shared:
-            self._kernel = in_global
-            most_bytes, threads = _queue_bytes(_capacity(largest)), self._threads_for(THREADS_IN_GLOBAL)
-            max_tiles = device.max_cooperative_blocks(in_global, threads, most_bytes)
-            self._tiles = self._tiles_for(parameters, max_tiles)
-            largest = -(-graph.n_vertices // self._tiles)
-        self._allocate_shared(largest)
+        module, in_shared, in_global = _compiled(graph.device)
+        self._plan(parameters, in_shared, in_global)
         cutter = Cutter(graph, self._tiles)
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
         # While the device is busy:
@@ -171,10 +159,23 @@ class Solver:
         self._allocate_shared(tiling.largest)
         return tiling.packed(_compiled(self._graph.device)[0])
 
-    def _tiles_for(self, parameters: Parameters, max_tiles: int) -> int:
-        """Return the number of tiles, by default as many as run at once."""
-        n = self._graph.n_vertices
-        return _maps.parts_for(n, max_tiles) if parameters.tiles == "auto" else min(parameters.tiles, n)
+    def _plan(self, parameters: Parameters, in_shared: Kernel, in_global: Kernel) -> None:
+        """Choose shared or global memory, and the number of tiles, by default as many as run at once."""
+        device, n = self._graph.device, self._graph.n_vertices
+
+        def choose(kernel: Kernel, most: int) -> int:
+            tiles, self._kernel = parameters.tiles, kernel
+            self._tiles = _maps.parts_for(n, most) if tiles == "auto" else min(tiles, n)
+            return -(-n // self._tiles)
+
+        self._threads_wanted = parameters.threads
+        largest = choose(in_shared, _maps.max_blocks(device, in_shared, MAX_THREADS))
+        self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
+        if not self._in_shared:
+            # More tiles than before, so none needs more memory than this.
+            shape = self._threads_for(THREADS_IN_GLOBAL), _queue_bytes(_capacity(largest))
+            largest = choose(in_global, device.max_cooperative_blocks(in_global, *shape))
+        self._allocate_shared(largest)
 
     def _threads_for(self, fitting: int) -> int:
         """Return the threads of a block: those wanted, or as many as fit its tile."""
