@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,10 @@ MAP_DEGREE = 8
 HUB = 64
 """A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
+BLOCK = 256
+MAX_BLOCKS = 8 * 132
+"""Blocks that fill an H200."""
+
 
 class Degrees(NamedTuple):
     """Out-degrees of a graph: vertices with arcs, their mean degree, the largest degree."""
@@ -37,19 +42,41 @@ class Degrees(NamedTuple):
     def __str__(self) -> str:
         return f"mean degree {self.mean:.3g}, largest {self.largest}"
 
+    @classmethod
+    def found(cls, graph: ResidentGraph, with_arcs: int, largest: int) -> Degrees:
+        """Return the degrees of a graph, of which a survey found these."""
+        return cls(with_arcs, graph.n_arcs / max(with_arcs, 1), largest)
+
     @property
     def is_map(self) -> bool:
         """Whether they are those of a map, small and without hubs."""
         return self.largest <= HUB and self.mean <= MAP_DEGREE
 
 
+def may_be_map(graph: ResidentGraph) -> bool:
+    """Whether the degrees may be those of a map, by the numbers of vertices and arcs only."""
+    return graph.n_arcs <= MAP_DEGREE * graph.n_vertices
+
+
 def degrees_of(graph: ResidentGraph) -> Degrees:
-    """Return the degrees of a graph. The device reads them: a pass of the host takes longer than a search."""
-    xp = graph.device.xp
-    degrees = xp.diff(graph.offsets)
-    found = xp.stack([xp.count_nonzero(degrees), degrees.max()])
-    with_arcs, largest = graph.device.asnumpy(found).tolist()
-    return Degrees(with_arcs, graph.n_arcs / max(with_arcs, 1), largest)
+    """Return the degrees of a graph, by one launch: a pass of the host takes longer than a search."""
+    n, device = graph.n_vertices, graph.device
+    found = device.xp.zeros(2, dtype=np.uint64)
+    blocks = min(MAX_BLOCKS, -(-n // BLOCK))
+    _survey_degrees(device)(blocks, BLOCK, (np.uint32(n), graph.offsets, found))
+    with_arcs, largest = device.asnumpy(found).tolist()
+    return Degrees.found(graph, with_arcs, largest)
+
+
+_COMPILED: dict[Any, Kernel] = {}
+
+
+def _survey_degrees(device: Device) -> Kernel:
+    """Return the kernel for a device."""
+    if device not in _COMPILED:
+        module = device.module(Path(__file__).with_name("_degrees.cu"))
+        _COMPILED[device] = module.get_function("survey_degrees")
+    return _COMPILED[device]
 
 
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:

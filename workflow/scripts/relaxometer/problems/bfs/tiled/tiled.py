@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -82,6 +83,13 @@ class Parameters(variants.Parameters):
 class Solver:
     """BFS on maps: each block searches its tile and sends levels across its borders.
 
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+    look : callable, optional
+        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
+
     Raises
     ------
     Skipped
@@ -95,7 +103,9 @@ class Solver:
 
     runs_on = "device"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
+    ) -> None:
         self._graph, self._parameters = graph, parameters
         device = graph.device
         module, self._kernel = _compiled(device)
@@ -120,6 +130,8 @@ class Solver:
         state = module.struct("State", **self._state(tiling.n_slots))
         tiles = module.struct("Tiling", **_members(tiling))
         facts = cutter.facts()
+        if look is not None:
+            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         self._way = self._cut(cutter, facts)

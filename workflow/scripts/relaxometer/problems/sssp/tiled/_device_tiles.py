@@ -143,6 +143,8 @@ class Facts:
     zero_arcs : int
         Arcs of weight zero.
     max_degree : int
+    with_arcs : int
+        Vertices that have arcs.
     mean, deviation : float
         Of the weights; 0 without arcs.
     """
@@ -150,6 +152,7 @@ class Facts:
     crossing: int
     zero_arcs: int
     max_degree: int
+    with_arcs: int
     mean: float
     deviation: float
 
@@ -239,11 +242,11 @@ class Cutter:
         if self._found is None:
             self.survey()
         words = self._graph.device.asnumpy(self._found)
-        crossing, zero_arcs, weights, max_degree, _ = words.tolist()
+        crossing, zero_arcs, weights, max_degree, with_arcs, _ = words.tolist()
         m = max(1, self._graph.n_arcs)
         mean = weights / m
         deviation = math.sqrt(max(0.0, float(words.view(np.float64)[-1]) / m - mean**2))
-        return Facts(crossing, zero_arcs, max_degree, mean, deviation)
+        return Facts(crossing, zero_arcs, max_degree, with_arcs, mean, deviation)
 
     def zero_arcs(self, count: int) -> Any:
         """Return tail and head of the `count` arcs of weight zero, shape (count, 2), uint32; None if 0."""

@@ -1,7 +1,8 @@
-"""SSSP on maps with one tile of the map in the shared memory of each block, without phases."""
+"""SSSP on maps with one tile of the map per block, in its shared memory if it fits, without phases."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -30,6 +31,7 @@ LOG = tuple(SOURCE.layout("TileLog").members)
 NO_LEASH = SOURCE.constants["NO_LEASH"]
 
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
+CHUNK = SOURCE.constants["CHUNK"]
 VERTEX_BYTES = 8
 ARC_BYTES = 8 * FIRST
 """Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs."""
@@ -42,6 +44,9 @@ MAX_ARCS = 4096
 
 MAX_THREADS = 1024
 """Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
+
+THREADS_IN_GLOBAL = 512
+"""Threads of a block whose tile is in global memory; a multiprocessor has two."""
 
 AHEAD = 20
 """Mean weights that a tile runs ahead if weights vary little; with a heavy tail that is wasted work."""
@@ -67,10 +72,10 @@ class Parameters(variants.Parameters):
         How far the threshold of a tile may be above the least waiting distance of all tiles, in mean
         weights. "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else none.
     tiles : int or "auto"
-        "auto": one per multiprocessor, of at least 64 vertices.
+        "auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory.
     threads : int or "auto"
-        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices, else 1024; 128 in
-        the emulation, which runs threads one after another.
+        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices or in global memory,
+        else 1024; 128 in the emulation, which runs threads one after another.
     """
 
     cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
@@ -83,10 +88,17 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+    look : callable, optional
+        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
+
     Raises
     ------
     Skipped
-        If a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+        If a vertex has too many arcs for a map, or not all tiles can be searched at once.
 
     References
     ----------
@@ -96,17 +108,12 @@ class Solver:
 
     runs_on = "device"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
+    ) -> None:
         self._graph = graph
-        device = graph.device
-        module, self._kernel = _compiled(device)
-        max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
-        if parameters.tiles == "auto":
-            self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
-        else:
-            self._tiles = min(parameters.tiles, graph.n_vertices)
-        self._threads_wanted = parameters.threads
-        self._allocate_shared(-(-graph.n_vertices // self._tiles))
+        module, in_shared, in_global = _compiled(graph.device)
+        self._plan(parameters, in_shared, in_global)
         cutter = Cutter(graph, self._tiles)
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
         # While the device is busy:
@@ -114,6 +121,8 @@ class Solver:
         state = module.struct("State", **self._state_members(n_slots))
         settings = module.struct("Settings")
         facts = cutter.facts()
+        if look is not None:
+            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         if facts.zero_arcs > 0:
@@ -150,18 +159,37 @@ class Solver:
         self._allocate_shared(tiling.largest)
         return tiling.packed(_compiled(self._graph.device)[0])
 
+    def _plan(self, parameters: Parameters, in_shared: Kernel, in_global: Kernel) -> None:
+        """Choose shared or global memory, and the number of tiles, by default as many as run at once."""
+        device, n = self._graph.device, self._graph.n_vertices
+
+        def choose(kernel: Kernel, most: int) -> int:
+            tiles, self._kernel = parameters.tiles, kernel
+            self._tiles = _maps.parts_for(n, most) if tiles == "auto" else min(tiles, n)
+            return -(-n // self._tiles)
+
+        self._threads_wanted = parameters.threads
+        largest = choose(in_shared, _maps.max_blocks(device, in_shared, MAX_THREADS))
+        self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
+        if not self._in_shared:
+            # More tiles than before, so none needs more memory than this.
+            shape = self._threads_for(THREADS_IN_GLOBAL), _queue_bytes(_capacity(largest))
+            largest = choose(in_global, device.max_cooperative_blocks(in_global, *shape))
+        self._allocate_shared(largest)
+
+    def _threads_for(self, fitting: int) -> int:
+        """Return the threads of a block: those wanted, or as many as fit its tile."""
+        wanted = self._threads_wanted
+        return threads_per_block(self._graph.device, fitting) if wanted == "auto" else wanted
+
     def _allocate_shared(self, largest: int) -> None:
         """Set threads and shared memory of a block, with the first arcs of its vertices if they fit."""
-        self._threads = threads_per_block(self._graph.device, 512 if largest <= SMALL else 1024)
-        if self._threads_wanted != "auto":
-            self._threads = self._threads_wanted
-        self._capacity = capacity = -(-largest // 4) * 4
-        needed = QUEUE_BYTES + VERTEX_BYTES * capacity
-        if needed > _maps.SHARED_BYTES:
-            most = (_maps.SHARED_BYTES - QUEUE_BYTES) // VERTEX_BYTES * self._tiles
-            raise Skipped(f"{self._graph.n_vertices} vertices; shared memory holds {most}")
+        self._capacity = capacity = _capacity(largest)
+        few = THREADS_IN_GLOBAL if largest <= SMALL or not self._in_shared else MAX_THREADS
+        self._threads = self._threads_for(few)
+        needed = _bytes_in_shared(largest) if self._in_shared else _queue_bytes(capacity)
         with_arcs = needed + ARC_BYTES * capacity
-        self._arcs_in_shared = self._fits(with_arcs)
+        self._arcs_in_shared = self._in_shared and self._fits(with_arcs)
         self._shared_bytes = with_arcs if self._arcs_in_shared else needed
         if not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {capacity} vertices; fewer blocks run at once")
@@ -183,6 +211,7 @@ class Solver:
             "board": None,
             "confirmed": xp.empty(self._tiles, dtype=np.uint32),
             "waiting": xp.empty(self._tiles, dtype=np.uint32),
+            "labels": None if self._in_shared else xp.empty(2 * self._graph.n_vertices, dtype=np.uint32),
         }
 
     def _fits(self, shared_bytes: int) -> bool:
@@ -194,13 +223,14 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return tiles, delta and leash in the graph's unit, threads per block, and where the arcs are."""
+        """Return tiles, delta and leash in the graph's unit, threads per block, where tiles and arcs are."""
         return {
             "tiles": self._tiles,
             "cut": self._way,
             "delta": self._delta,
             "leash": "none" if self._leash == NO_LEASH else self._leash,
             "threads": self._threads,
+            "tiles_in_shared_memory": self._in_shared,
             "arcs_in_shared_memory": self._arcs_in_shared,
         }
 
@@ -225,15 +255,31 @@ class Solver:
         return Answer(found.distance, found.predecessor, None, found.overflow)
 
 
-_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
+_COMPILED: dict[Any, tuple[Module, Kernel, Kernel]] = {}
 
 
-def _compiled(device: Device) -> tuple[Module, Kernel]:
-    """Return the module and its kernel for a device."""
+def _compiled(device: Device) -> tuple[Module, Kernel, Kernel]:
+    """Return the module and its kernels for a device: for tiles in shared and in global memory."""
     if device not in _COMPILED:
         module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled")
+        _COMPILED[device] = module, module.get_function("tiled"), module.get_function("tiled_in_global")
     return _COMPILED[device]
+
+
+def _capacity(largest: int) -> int:
+    """Return the vertices for which a block has memory."""
+    return -(-largest // 4) * 4
+
+
+def _queue_bytes(capacity: int) -> int:
+    """Return the shared memory for queue and bounds, as laid out by ``Memory`` in ``tiled.cu``."""
+    return QUEUE_BYTES + 4 * (capacity // CHUNK // 4 + 1) * 4
+
+
+def _bytes_in_shared(largest: int) -> int:
+    """Return the shared memory for a tile of this many vertices, without its arcs."""
+    capacity = _capacity(largest)
+    return _queue_bytes(capacity) + VERTEX_BYTES * capacity
 
 
 def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
