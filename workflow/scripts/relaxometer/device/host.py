@@ -220,6 +220,10 @@ class HostDevice:
         """Copy the array, as from a GPU."""
         return np.array(array)
 
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays, each with red zones of its own."""
+        return [np.empty(shape, dtype=dtype) for shape, dtype in wanted]
+
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number."""
         return array.item(index)
