@@ -93,8 +93,18 @@ def test_a_search_leaves_the_answer_before_alone(device, variant):
     solver = make_solver(variant, ResidentGraph.upload(device, graph))
     first = solver.solve(0)
     kept = device.asnumpy(device.asarray(first.distance)).copy()
-    solver.solve(5)
+    for source in (5, 6, 7):
+        solver.solve(source)
     np.testing.assert_array_equal(device.asnumpy(device.asarray(first.distance)), kept)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_answer_has_its_own_overflow(device, variant):
+    """The first path from vertex 0 is too long, none from vertex 2 is."""
+    graph = Graph.from_arcs("too-far", 4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT, 1, 1])
+    solver = make_solver(variant, ResidentGraph.upload(device, graph))
+    answers = [solver.solve(source) for source in (0, 2, 0, 2)]
+    assert [answer.overflowed for answer in answers] == [True, False, True, False]
 
 
 @st.composite

@@ -61,11 +61,12 @@ class _Memory:
         elif type(given) is place.type:
             (self._views.get(place.format) or self._view(place.format))[place.index] = given
             return None
+        elif given is None and place.is_pointer:
+            self._words[place.index] = 0
+            return None
         misfit = _misfit(place.parameter, given, self._array_type) or _read_only(place.parameter, given)
         if misfit is None:
-            value = given
-            if place.is_pointer:
-                value = 0 if given is None else self._address_of(given)
+            value = self._address_of(given) if place.is_pointer else given
             self._view(place.format)[place.index] = value
         return misfit
 
@@ -269,7 +270,8 @@ class Launch:
         self, arguments: Arguments, args: Sequence[Any], start: Callable[[Sequence[Any]], None]
     ) -> None:
         arguments.pack(args)
-        self._arguments = arguments
+        self._pack = arguments.pack_one
+        self._kernel = arguments.kernel
         self._positions = {parameter.name: k for k, parameter in enumerate(arguments.parameters)}
         self._given = list(args)
         self._start = start
@@ -280,9 +282,8 @@ class Launch:
             position = self._positions.get(name)
             if position is None:
                 known = ", ".join(self._positions)
-                kernel = self._arguments.kernel
-                raise TypeError(f"kernel {kernel}: unknown argument {name!r}; there are: {known}")
-            self._arguments.pack_one(position, arg)
+                raise TypeError(f"kernel {self._kernel}: unknown argument {name!r}; there are: {known}")
+            self._pack(position, arg)
             self._given[position] = arg
 
     def __call__(self, **changed: Any) -> None:

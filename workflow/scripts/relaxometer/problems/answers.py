@@ -19,21 +19,28 @@ class Ahead(Generic[Arrays]):
     ----------
     allocate : callable
         Returns the arrays of one answer.
+    use : callable
+        Gets them as soon as they are there, to make them arguments of the next launch.
     """
 
-    def __init__(self, allocate: Callable[[], Arrays]) -> None:
-        self._allocate = allocate
+    def __init__(self, allocate: Callable[[], Arrays], use: Callable[[Arrays], None]) -> None:
+        self._allocate, self._use = allocate, use
         self._next: Arrays | None = None
 
     def take(self) -> Arrays:
-        """Return arrays that nobody else has."""
+        """Return the arrays of the search that is launched next."""
         arrays, self._next = self._next, None
-        return self._allocate() if arrays is None else arrays
+        return self._new() if arrays is None else arrays
 
     def prepare(self) -> None:
         """Allocate for the next search, after this one was launched; where memory is short, do not."""
         if self._next is None:
             try:
-                self._next = self._allocate()
+                self._next = self._new()
             except DeviceOutOfMemory:
                 self._next = None
+
+    def _new(self) -> Arrays:
+        arrays = self._allocate()
+        self._use(arrays)
+        return arrays

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel
+    from relaxometer.device import Device, Kernel, Launch
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 256
@@ -55,6 +56,18 @@ class Levels:
         self.predecessor = xp.full(graph.n_vertices, NO_PREDECESSOR, dtype=xp.uint32)
         self.level[source] = 0
         self.predecessor[source] = source
+
+
+def answers_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]:
+    """Return the arrays for the answers of a kernel that takes `level`, `predecessor` and `rounds`."""
+    n = graph.n_vertices
+    wanted = [(size, np.uint32) for size in (n, n, 1)]
+
+    def allocate() -> dict[str, Any]:
+        level, predecessor, rounds = graph.device.empty_arrays(*wanted)
+        return {"level": level, "predecessor": predecessor, "rounds": rounds}
+
+    return Ahead(allocate, lambda arrays: launch.set(**arrays))
 
 
 class LevelLog:

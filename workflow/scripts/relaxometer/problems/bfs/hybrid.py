@@ -9,10 +9,9 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from relaxometer.device.signature import read_source
-from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import GROUP, PIECE, WORD, kernels
+from relaxometer.problems.bfs._levels import GROUP, PIECE, WORD, answers_ahead, kernels
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
@@ -96,8 +95,8 @@ class Solver:
             list_capacity=np.uint64(pieces),
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
-        self._arrays = Ahead(lambda: [xp.empty(size, dtype=xp.uint32) for size in (n, n, 1)])
         self._launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
+        self._arrays = answers_ahead(graph, self._launch)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -121,7 +120,7 @@ class Solver:
 
     def _run(self, source: int, log: Any) -> Answer:
         """Search; `log` is None or has an entry for each level and one more."""
-        level, predecessor, rounds = self._arrays.take()
-        self._launch(source=np.uint32(source), level=level, predecessor=predecessor, rounds=rounds, log=log)
+        arrays = self._arrays.take()
+        self._launch(source=np.uint32(source), log=log)
         self._arrays.prepare()
-        return Answer(level, predecessor, rounds)
+        return Answer(**arrays)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device
+    from relaxometer.device import Device, Launch
+    from relaxometer.graphs.resident import ResidentGraph
 
 LOG_ROWS = 1 << 17
 """Phases that an instrumented run can record separately."""
@@ -18,6 +20,17 @@ LOG_ROWS = 1 << 17
 def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
     """Return fewer threads in the emulation, which runs them one after another."""
     return on_gpu if device.kind == "cuda" else 128
+
+
+def trees_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]:
+    """Return the arrays for the answers of a kernel that takes `distance` and `predecessor`."""
+    wanted = [(graph.n_vertices, np.uint32)] * 2
+
+    def allocate() -> dict[str, Any]:
+        distance, predecessor = graph.device.empty_arrays(*wanted)
+        return {"distance": distance, "predecessor": predecessor}
+
+    return Ahead(allocate, lambda arrays: launch.set(**arrays))
 
 
 def logged_phases(rows: np.ndarray[Any, np.dtype[np.uint64]], modes: tuple[str, ...]) -> list[Phase]:

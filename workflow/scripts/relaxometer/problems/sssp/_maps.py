@@ -12,7 +12,7 @@ from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel
+    from relaxometer.device import Device, Kernel, Launch, Struct
     from relaxometer.device.signature import Layout
     from relaxometer.graphs.resident import ResidentGraph
 
@@ -98,16 +98,24 @@ class AnswerArrays(NamedTuple):
     """The word of the board that is not 0 if some path was too long."""
 
 
-def answers_ahead(graph: ResidentGraph, board: Layout) -> Ahead[AnswerArrays]:
-    """Return the arrays for answers; `board` is the kernel's struct, with a member ``overflowed``."""
-    n, empty = graph.n_vertices, graph.device.xp.empty
-    place = board.offset("overflowed") // 4
+def answers_ahead(graph: ResidentGraph, launch: Launch, state: Struct, board: Layout) -> Ahead[AnswerArrays]:
+    """Return the arrays for the answers of a kernel that takes `distance` and `predecessor`.
+
+    It also takes the struct `state`, with a pointer to a struct of the layout `board`, in which a member
+    ``overflowed`` tells whether some path was too long.
+    """
+    n, place = graph.n_vertices, board.offset("overflowed") // 4
+    wanted = [(size, np.uint32) for size in (n, n, board.size // 4)]
 
     def allocate() -> AnswerArrays:
-        distance, predecessor, words = (empty(size, dtype=np.uint32) for size in (n, n, board.size // 4))
+        distance, predecessor, words = graph.device.empty_arrays(*wanted)
         return AnswerArrays(distance, predecessor, words, words[place : place + 1])
 
-    return Ahead(allocate)
+    def use(arrays: AnswerArrays) -> None:
+        launch.set(distance=arrays.distance, predecessor=arrays.predecessor)
+        state.set(board=arrays.board)
+
+    return Ahead(allocate, use)
 
 
 def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None) -> dict[str, Any]:

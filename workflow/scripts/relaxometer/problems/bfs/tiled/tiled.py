@@ -12,8 +12,8 @@ from pydantic import Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
-from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import Answer
+from relaxometer.problems.bfs._levels import answers_ahead
 from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Balls, Filler, Needs
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
@@ -145,11 +145,10 @@ class Solver:
         balls = filler.fill(self._size, _reach(self._size) if wanted == "auto" else wanted, needs)
         self._reach = balls.reach
         tiles.set(**self._ball_members(balls, needs))
-        n, empty = graph.n_vertices, device.xp.empty
-        self._arrays = Ahead(lambda: [empty(size, dtype=np.uint32) for size in (n, n, 1)])
-        self._arrays.prepare()
         arguments = packed, tiles, state, np.uint32(0), None, None, None, None
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
+        self._arrays = answers_ahead(graph, self._launch)
+        self._arrays.prepare()
 
     def _most_crossing(self) -> int:
         """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
@@ -235,16 +234,16 @@ class Solver:
         Levels are not searched one by one; an instrumented run records the whole search as one phase.
         """
         device, xp = self._graph.device, self._graph.device.xp
-        level, predecessor, rounds = self._arrays.take()
+        arrays = self._arrays.take()
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        self._launch(source=np.uint32(source), level=level, predecessor=predecessor, rounds=rounds, logs=log)
+        self._launch(source=np.uint32(source), logs=log)
         self._arrays.prepare()
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
             expanded, examined = self.tile_log["expanded"].sum(), self.tile_log["examined"].sum()
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(examined), float(time_ms)))
-        return Answer(level, predecessor, rounds)
+        return Answer(**arrays)
 
 
 @functools.cache

@@ -9,10 +9,9 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
-from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block, trees_ahead
 from relaxometer.problems.sssp.near_far._near_far import (
     MODES,
     QUEUE,
@@ -98,11 +97,10 @@ class Solver:
         # Last, since it waits for the weights to be summed up.
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._allocate_first(initial_capacity(graph))
-        n = graph.n_vertices
-        self._arrays = Ahead(lambda: [xp.empty(n, dtype=xp.uint32) for _ in range(2)])
         answer, log = (np.uint32(0), None, None), (None, np.uint32(LOG_ROWS))
         arguments = (self._problem, packed_widths, *answer, shared, *log, self._result)
         self._launch = kernel.bind(blocks, threads, arguments, shared_mem=QUEUE_BYTES)
+        self._arrays = trees_ahead(graph, self._launch)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -137,15 +135,15 @@ class Solver:
     def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
         """Run the kernel; return the answer, and whether it is void because a pile was too small."""
         device, xp = self._graph.device, self._graph.device.xp
-        distance, predecessor = self._arrays.take()
+        tree = self._arrays.take()
         log = None if phases is None else xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
-        self._launch(source=np.uint32(source), distance=distance, predecessor=predecessor, records=log)
+        self._launch(source=np.uint32(source), records=log)
         self._arrays.prepare()
         result = device.item(self._result)
         count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
         if phases is not None and not full:
             phases += logged_phases(device.asnumpy(log)[: count + 1], MODES)
-        return Answer(distance, predecessor, count, overflowed), full
+        return Answer(**tree, phases=count, overflow=overflowed), full
 
 
 def _widths(parameters: Parameters, n_vertices: int, *, sparse: bool) -> dict[str, int]:

@@ -116,20 +116,20 @@ class Solver:
         self._tails: Any = None
         self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
         self._customizer.customize(graph.weights)
-        self._state = module.struct(
+        state = module.struct(
             "State",
             path=device.xp.empty((self._resolved["height"] + 1, 2), dtype=np.uint32),
             top_distance=device.xp.empty(max(1, self._resolved["top"]), dtype=np.uint32),
             board=None,  # each search has its own
         )
-        structs = self._graph_members, module.struct("Hierarchy", **members), self._state
-        self._arrays = _maps.answers_ahead(graph, BOARD)
+        structs = self._graph_members, module.struct("Hierarchy", **members), state
         self._launch = kernel.bind(
             blocks,
             threads,
             (*structs, inside, outside, np.uint32(0), None, None, None),
             shared_mem=shared_bytes,
         )
+        self._arrays = _maps.answers_ahead(graph, self._launch, state, BOARD)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -177,10 +177,7 @@ class Solver:
         device, found = self._graph.device, self._arrays.take()
         position = self._position[source]
         log = None if phases is None else device.xp.zeros(len(PARTS) + 1, dtype=np.uint64)
-        self._state.set(board=found.board)
-        self._launch(
-            source_position=position, distance=found.distance, predecessor=found.predecessor, log=log
-        )
+        self._launch(source_position=position, log=log)
         self._arrays.prepare()
         if phases is not None:
             ended = device.asnumpy(log).astype(np.int64)

@@ -10,10 +10,9 @@ from pydantic import PositiveFloat, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
-from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block, trees_ahead
 from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Solver:
         self._search = search.bind(blocks, block, start)
         labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, source
         self._unpack = unpack.bind(blocks, block, (*labels, None, None))
-        self._arrays = Ahead(lambda: [xp.empty(n, dtype=xp.uint32) for _ in range(2)])
+        self._arrays = trees_ahead(graph, self._unpack)
 
     def _members(self, prepared: Prepared) -> dict[str, Any]:
         """Return the members of the kernel's `Problem`."""
@@ -115,13 +114,13 @@ class Solver:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         from_source = np.uint32(source)
         self._search(source=from_source, log_size=np.uint32(LOG_ROWS if phases is not None else 0))
-        distance, predecessor = self._arrays.take()
-        self._unpack(source=from_source, distance=distance, predecessor=predecessor)
+        tree = self._arrays.take()
+        self._unpack(source=from_source)
         self._arrays.prepare()
         _, overflowed, logged = self._graph.device.asnumpy(self._outcome).view(np.uint32).tolist()
         if phases is not None:
             phases += logged_phases(self._graph.device.asnumpy(self._log[:logged]), ("push", "pull"))
-        return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
+        return Answer(**tree, phases=max(logged - 1, 0), overflow=bool(overflowed))
 
 
 def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> int:

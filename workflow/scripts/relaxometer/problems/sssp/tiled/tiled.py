@@ -124,8 +124,6 @@ class Solver:
         self._state = module.struct("State", **self._state_members(n_slots))
         settings = module.struct("Settings", **self._settings(), delta=NONE, leash=NONE)
         self._bind(packed, cutter.packed, settings)
-        self._arrays = _maps.answers_ahead(graph, BOARD)
-        self._arrays.prepare()
         facts = cutter.facts()
         if look is not None:
             look(facts)
@@ -145,6 +143,8 @@ class Solver:
         """Prepare the launch of a search; the structs may change later."""
         arguments = graph, tiling, settings, self._state, NONE, None, None, None
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
+        self._arrays = _maps.answers_ahead(self._graph, self._launch, self._state, BOARD)
+        self._arrays.prepare()
 
     def _most_crossing(self, parameters: Parameters) -> int:
         """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
@@ -254,10 +254,7 @@ class Solver:
         device, xp = self._graph.device, self._graph.device.xp
         found = self._arrays.take()
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        self._state.set(board=found.board)
-        self._launch(
-            source=np.uint32(source), distance=found.distance, predecessor=found.predecessor, logs=log
-        )
+        self._launch(source=np.uint32(source), logs=log)
         self._arrays.prepare()
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
