@@ -31,9 +31,12 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
-        self._kernel = kernels(graph.device, "level_array.cu").get_function("level_array")
         self._tally_kernel = kernels(graph.device, "_tally.cu").get_function("tally")
         self._last_depth = graph.device.xp.zeros(1, dtype=np.uint32)
+        csr = np.uint32(graph.n_vertices), graph.offsets, graph.targets
+        arguments = (*csr, np.uint32(0), None, None, self._last_depth)
+        kernel = kernels(graph.device, "level_array.cu").get_function("level_array")
+        self._run_level = kernel.bind(*over(graph.n_vertices), arguments)
         self._tally = graph.device.xp.zeros(2, dtype=np.uint64)
 
     @property
@@ -44,14 +47,13 @@ class Solver:
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`."""
         graph, answer = self._graph, Levels(self._graph, source)
-        csr = np.uint32(graph.n_vertices), graph.offsets, graph.targets
+        self._run_level.set(level=answer.level, predecessor=answer.predecessor)
         self._last_depth.fill(0)
         log = LevelLog(graph.device, phases)
         depth = 0
         found = True
         while found:
-            arguments = (*csr, np.uint32(depth), answer.level, answer.predecessor, self._last_depth)
-            self._kernel(*over(graph.n_vertices), arguments)
+            self._run_level(depth=np.uint32(depth))
             depth += 1
             found = graph.device.item(self._last_depth) == depth
             if log.wanted:

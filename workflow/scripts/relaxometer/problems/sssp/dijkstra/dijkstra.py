@@ -56,13 +56,15 @@ class Solver:
             )
         self._graph, self._parameters, device = graph, parameters, graph.device
         module = device.module(Path(__file__).with_name("dijkstra.cu"), cooperative=True)
-        self._dijkstra = module.get_function("dijkstra")
-        most = device.max_cooperative_blocks(self._dijkstra, parameters.threads)
+        kernel = module.get_function("dijkstra")
+        most = device.max_cooperative_blocks(kernel, parameters.threads)
         self._blocks = min(blocks_for(n, parameters.threads), most)
         xp = device.xp
         self._queue, self._distance, self._predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(3))
-        self._minima = xp.empty(self._blocks, dtype=xp.uint64)
+        minima = xp.empty(self._blocks, dtype=xp.uint64)
         self._overflow, self._steps = (xp.zeros(1, dtype=xp.uint32) for _ in range(2))
+        state = (self._queue, self._distance, self._predecessor, minima, self._overflow, self._steps)
+        self._launch = kernel.bind(self._blocks, parameters.threads, (*graph.csr, *state))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -82,8 +84,7 @@ class Solver:
         self._overflow.fill(0)
         self._queue[source] = self._distance[source] = 0
         self._predecessor[source] = source
-        state = (self._queue, self._distance, self._predecessor, self._minima, self._overflow, self._steps)
-        self._dijkstra(self._blocks, self._parameters.threads, (*self._graph.csr, *state))
+        self._launch()
         device = self._graph.device
         steps = device.item(self._steps)
         if phases is not None:

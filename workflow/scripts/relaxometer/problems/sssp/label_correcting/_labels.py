@@ -39,9 +39,11 @@ class Labels:
             raise variants.Skipped(f"{graph.n_vertices:,} vertices; labels hold 31 bits of a predecessor")
         self._graph = graph
         module = graph.device.module(Path(__file__).with_name("_labels.cu"))
-        self._split = module.get_function("split_labels")
-        xp = graph.device.xp
-        self.words = xp.empty(graph.n_vertices, dtype=xp.uint64)
+        xp, n = graph.device.xp, graph.n_vertices
+        self.words = xp.empty(n, dtype=xp.uint64)
+        self._split = module.get_function("split_labels").bind(
+            (n + BLOCK - 1) // BLOCK, BLOCK, (np.uint32(n), self.words, None, None)
+        )
         self.overflow = xp.zeros(1, dtype=xp.uint32)
 
     def start(self, source: int) -> None:
@@ -54,6 +56,5 @@ class Labels:
         """Return distances and predecessors in new arrays."""
         n, xp = self._graph.n_vertices, self._graph.device.xp
         distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
-        grid = (n + BLOCK - 1) // BLOCK
-        self._split(grid, BLOCK, (np.uint32(n), self.words, distance, predecessor))
+        self._split(distances=distance, predecessors=predecessor)
         return Answer(distance, predecessor, phases, bool(self._graph.device.item(self.overflow)))

@@ -73,13 +73,18 @@ class Solver:
         device = graph.device
         module = device.module(SOURCE.path, cooperative=True)
         self._labels = Labels(graph)
-        self._search = module.get_function("search")
-        self._shared_bytes = parameters.capacity * SOURCE.layout("Entry").dtype.itemsize
-        most = device.max_cooperative_blocks(self._search, BLOCK, self._shared_bytes)
+        search = module.get_function("search")
+        shared_bytes = parameters.capacity * SOURCE.layout("Entry").dtype.itemsize
+        most = device.max_cooperative_blocks(search, BLOCK, shared_bytes)
         self._blocks = most if parameters.blocks == "auto" else min(parameters.blocks, most)
         slots = 1 << max(graph.n_vertices - 1, 1).bit_length()
-        self._slots = device.xp.full(slots, EMPTY, dtype=np.uint32)
         self._control = device.xp.zeros(_CONSTANTS["CONTROL_WORDS"], dtype=np.uint64)
+        _, Va, Ea, Wa = graph.csr
+        pool = device.xp.full(slots, EMPTY, dtype=np.uint32), np.uint32(slots - 1), self._control
+        order = map(np.uint32, (parameters.capacity, parameters.keep, OPTIONS[parameters.order]))
+        labels = self._labels
+        arguments = (np.uint32(0), Va, Ea, Wa, labels.words, *pool, *order, labels.overflow)
+        self._search = search.bind(self._blocks, BLOCK, arguments, shared_mem=shared_bytes)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -96,15 +101,10 @@ class Solver:
         self._labels.start(source)
         self._control[WORK:] = 0
         self._control[WORK] = 1
-        _, Va, Ea, Wa = self._graph.csr
-        pool = (self._slots, np.uint32(len(self._slots) - 1), self._control)
-        given, labels = self._parameters, self._labels
-        order = map(np.uint32, (given.capacity, given.keep, OPTIONS[given.order]))
-        arguments = (np.uint32(source), Va, Ea, Wa, labels.words, *pool, *order, labels.overflow)
-        self._search(self._blocks, BLOCK, arguments, shared_mem=self._shared_bytes)
+        self._search(source=np.uint32(source))
         answer = self._labels.answer(None)
         if phases is not None:
             elapsed_ms = (time.perf_counter() - start) * 1e3
             taken, relaxed = (self._graph.device.item(self._control, place) for place in (TAKEN, RELAXED))
-            phases.append(Phase(given.order, taken, relaxed, elapsed_ms))
+            phases.append(Phase(self._parameters.order, taken, relaxed, elapsed_ms))
         return answer

@@ -68,12 +68,11 @@ class Solver:
         device, xp, n = graph.device, graph.device.xp, graph.n_vertices
         self._labels = Labels(graph)
         module = device.module(SOURCE.path, cooperative=True)
-        self._delta_stepping = module.get_function("delta_stepping")
-        most = device.max_cooperative_blocks(self._delta_stepping, BLOCK)
+        kernel = module.get_function("delta_stepping")
+        most = device.max_cooperative_blocks(kernel, BLOCK)
         self._blocks = min(-(-n // (BLOCK * VERTICES_PER_THREAD)), most)
         self._rule = parameters.delta
         self._delta = np.uint32(_width(graph, parameters.delta))
-        self._arcs = graph.offsets, *self._split()
         self._buckets = xp.empty(n, dtype=xp.uint32)
         self._last_bucket = xp.empty(n, dtype=xp.uint32)
         self._control = xp.zeros(CONTROL_WORDS, dtype=xp.uint64)
@@ -81,7 +80,7 @@ class Solver:
             {"vertices": xp.empty(n, dtype=xp.uint32), "arcs_before": xp.empty(n, dtype=xp.uint64)}
             for _ in range(2)
         )
-        self._problem = module.struct(
+        problem = module.struct(
             "Problem",
             n=np.uint32(n),
             delta=self._delta,
@@ -93,6 +92,8 @@ class Solver:
             control=self._control,
             overflow=self._labels.overflow,
         )
+        arguments = (problem, graph.offsets, *self._split(), NO_LIMIT)
+        self._delta_stepping = kernel.bind(self._blocks, BLOCK, arguments)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -112,7 +113,7 @@ class Solver:
         self._control.fill(0)
         self._control[CURRENT : NEXT + 1] = NONE
         if phases is None:
-            self._delta_stepping(self._blocks, BLOCK, (self._problem, *self._arcs, NO_LIMIT))
+            self._delta_stepping(phases=NO_LIMIT)
         else:
             self._run_phase_by_phase(phases)
         return self._labels.answer(self._graph.device.item(self._control, PHASES))
@@ -125,7 +126,7 @@ class Solver:
             distances = self._labels.words >> np.uint64(32)
             device.synchronize()
             start = time.perf_counter()
-            self._delta_stepping(self._blocks, BLOCK, (self._problem, *self._arcs, np.uint32(1)))
+            self._delta_stepping(phases=np.uint32(1))
             device.synchronize()
             elapsed_ms = (time.perf_counter() - start) * 1e3
             before, control = control, device.asnumpy(self._control)

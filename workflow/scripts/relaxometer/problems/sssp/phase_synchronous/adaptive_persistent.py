@@ -40,11 +40,13 @@ class Solver(adaptive.Adaptive):
         self._state = xp.zeros(SOURCE.layout("State").size, dtype=xp.uint8)
         self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
         module = graph.device.module(SOURCE.path, cooperative=True)
-        self._work = (xp.empty(n, dtype=xp.uint8), *(xp.empty(n, dtype=xp.uint32) for _ in range(2)))
-        self._proposals = xp.empty(n, dtype=xp.uint64)
-        self._search = module.get_function("search")
-        self._block = threads_per_block(graph.device, BLOCK)
-        self._blocks = graph.device.max_cooperative_blocks(self._search, self._block)
+        work = (xp.empty(n, dtype=xp.uint8), *(xp.empty(n, dtype=xp.uint32) for _ in range(2)))
+        search, block = module.get_function("search"), threads_per_block(graph.device, BLOCK)
+        blocks = graph.device.max_cooperative_blocks(search, block)
+        rule = np.uint32(0), np.float32(0), np.float32(0)
+        results = None, None, xp.empty(n, dtype=xp.uint64), self._state, self._log, np.uint32(0)
+        arguments = (*graph.csr, np.uint32(0), *rule, *work, *results)
+        self._search = search.bind(blocks, block, arguments)
         self._first_mode = 1
         self._set_thresholds(parameters)
 
@@ -52,11 +54,15 @@ class Solver(adaptive.Adaptive):
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         device, n = self._graph.device, self._graph.n_vertices
         Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
-        rule = np.uint32(self._first_mode), np.float32(self._to_all_us), np.float32(self._to_selected_us)
-        log_rows = np.uint32(LOG_ROWS if phases is not None else 0)
-        results = Ca, Pa, self._proposals, self._state, self._log, log_rows
-        arguments = (*self._graph.csr, np.uint32(source), *rule, *self._work, *results)
-        self._search(self._blocks, self._block, arguments)
+        self._search(
+            source=np.uint32(source),
+            first_mode=np.uint32(self._first_mode),
+            to_all_us=np.float32(self._to_all_us),
+            to_selected_us=np.float32(self._to_selected_us),
+            Ca=Ca,
+            Pa=Pa,
+            log_rows=np.uint32(LOG_ROWS if phases is not None else 0),
+        )
         overflow, count = device.asnumpy(self._state[:8]).view(np.uint32).tolist()
         if phases is not None:
             rows = device.asnumpy(self._log[:count])

@@ -23,11 +23,13 @@ class AllVertices:
     name = "all"
 
     def __init__(self, arrays: Arrays, module: Any) -> None:
-        self._arrays = arrays
-        self._relax = module.get_function("relax")
-        self._update = module.get_function("update")
-        self._last_phase = arrays.device.xp.zeros(1, dtype=np.uint32)
-        self._relax_arguments = (*arrays.graph.csr, arrays.Ma, arrays.Ca, arrays.Ua, arrays.overflow)
+        self._device, a = arrays.device, arrays
+        self._last_phase = a.device.xp.zeros(1, dtype=np.uint32)
+        relax = (*a.graph.csr, a.Ma, a.Ca, a.Ua, a.overflow)
+        update = (a.n, a.Ma, a.Ca, a.Pa, a.Ua, np.uint32(0), self._last_phase)
+        shape = over(a.graph.n_vertices)
+        self._relax = module.get_function("relax").bind(*shape, relax)
+        self._update = module.get_function("update").bind(*shape, update)
 
     def start(self, source: int) -> None:
         """Forget the previous search."""
@@ -35,12 +37,9 @@ class AllVertices:
 
     def run(self, phase: int) -> bool:
         """Run one phase, numbered from 1; return whether any distance changed."""
-        a = self._arrays
-        grid, block = over(a.graph.n_vertices)
-        self._relax(grid, block, self._relax_arguments)
-        update = (a.n, a.Ma, a.Ca, a.Pa, a.Ua, np.uint32(phase), self._last_phase)
-        self._update(grid, block, update)
-        return a.device.item(self._last_phase) == phase
+        self._relax()
+        self._update(phase=np.uint32(phase))
+        return bool(self._device.item(self._last_phase) == phase)
 
 
 class Solver(OneMode):
