@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -29,6 +28,7 @@ MAX_THREADS = 1024
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
 """Blocks of the grid and threads of a block, in three dimensions each."""
 
+_ADDRESS = "L"
 _WORD = 8
 """Bytes of an address, and of the largest scalar."""
 
@@ -38,35 +38,38 @@ class _Memory:
 
     def __init__(self, size: int, array_type: type) -> None:
         self.bytes = bytearray(max(1, -(-size // _WORD)) * _WORD)
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
-        self._plain = memoryview(self.bytes)
-        self._views: dict[str, memoryview[Any]] = {}
-        self._words = self._view("L")
-        self._array_type: Any = array_type
-        self._is_contiguous = _is_contiguous(array_type)
-        self._address_of = _address_of(array_type)
-        self._may_be_read_only = issubclass(array_type, np.ndarray)
+        self._words: memoryview[Any] = memoryview(self.bytes).cast(_ADDRESS)  # type: ignore[call-overload]
+        self._views = {_ADDRESS: self._words}
+        self._arrays = _arrays_of(array_type)
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Where the bytes lie."""
+        return ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
 
     def write(self, place: Place, given: Any) -> str | None:
         """Check a value and write it; return what is wrong with it, None if it fits."""
-        if type(given) is self._array_type:
-            if (
-                place.is_pointer
-                and (place.dtype is None or given.dtype is place.dtype)
-                and self._is_contiguous(given)
-                and not (self._may_be_read_only and place.is_written and not given.flags.writeable)
-            ):
-                self._words[place.index] = self._address_of(given)
-                return None
-        elif type(given) is place.type:
-            (self._views.get(place.format) or self._view(place.format))[place.index] = given
+        given_type, arrays = type(given), self._arrays
+        if given_type is place.type:
+            self._view(place.format)[place.index] = given
             return None
+        if given_type is arrays.type:
+            if place.is_pointer and (place.dtype is None or given.dtype is place.dtype):
+                address = arrays.address(given, place.is_written)
+                if address is not None:
+                    self._words[place.index] = address
+                    return None
         elif given is None and place.is_pointer:
             self._words[place.index] = 0
             return None
-        misfit = _misfit(place.parameter, given, self._array_type) or _read_only(place.parameter, given)
+        return self._write_unusual(place, given)
+
+    def _write_unusual(self, place: Place, given: Any) -> str | None:
+        """Check a value of a type that is equal to the usual one, or of none that fits, and write it."""
+        array_type = self._arrays.type
+        misfit = _misfit(place.parameter, given, array_type) or _read_only(place.parameter, given)
         if misfit is None:
-            value = self._address_of(given) if place.is_pointer else given
+            value = self._arrays.address(given, False) if place.is_pointer else given
             self._view(place.format)[place.index] = value
         return misfit
 
@@ -75,7 +78,11 @@ class _Memory:
         self.bytes[offset : offset + value.itemsize] = value.tobytes()
 
     def _view(self, letter: str) -> memoryview[Any]:
-        view = self._views[letter] = self._plain.cast(letter)  # type: ignore[call-overload]
+        """Return the bytes as values of a format."""
+        view = self._views.get(letter)
+        if view is None:
+            plain = memoryview(self.bytes)
+            view = self._views[letter] = plain.cast(letter)  # type: ignore[call-overload]
         return view
 
 
@@ -278,6 +285,9 @@ class Launch:
 
     def set(self, **changed: Any) -> None:
         """Change arguments for the next launches."""
+        self._change(changed)
+
+    def _change(self, changed: Mapping[str, Any]) -> None:
         for name, arg in changed.items():
             position = self._positions.get(name)
             if position is None:
@@ -289,7 +299,7 @@ class Launch:
     def __call__(self, **changed: Any) -> None:
         """Launch the kernel."""
         if changed:
-            self.set(**changed)
+            self._change(changed)
         self._start(self._given)
 
 
@@ -320,7 +330,7 @@ def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
             return _describe(arg)
         if parameter.dtype is not None and arg.dtype != parameter.dtype:
             return f"an array of {arg.dtype}"
-        if not _is_contiguous(array_type)(arg):
+        if not _arrays_of(array_type).is_contiguous(arg):
             return f"an array of {arg.dtype} that is not contiguous"
         return None
     if parameter.layout is not None:
@@ -341,19 +351,45 @@ def _read_only(parameter: Parameter, arg: Any) -> str | None:
     return "a read-only array" if is_written and is_read_only else None
 
 
-@functools.cache
-def _is_contiguous(array_type: type) -> Callable[[Any], bool]:
-    # CuPy creates the object `flags` at every access; the private attribute is faster.
-    return operator.attrgetter(
-        "_c_contiguous" if hasattr(array_type, "_c_contiguous") else "flags.c_contiguous"
-    )
+class _NumPyArrays:
+    """How to use the arrays of the host device."""
+
+    type: Any = np.ndarray
+
+    @staticmethod
+    def is_contiguous(array: Any) -> bool:
+        return bool(array.flags.c_contiguous)
+
+    @staticmethod
+    def address(array: Any, written: bool) -> int | None:
+        """Return the address of a contiguous array, unless it is read-only but to be written."""
+        flags = array.flags
+        if not flags.c_contiguous or (written and not flags.writeable):
+            return None
+        address: int = array.__array_interface__["data"][0]  # faster than `ctypes.data`
+        return address
+
+
+class _CuPyArrays:
+    """How to use the arrays of the CUDA device, which are never read-only."""
+
+    def __init__(self, array_type: Any) -> None:
+        self.type = array_type
+
+    @staticmethod
+    def is_contiguous(array: Any) -> bool:
+        return bool(array._c_contiguous)  # CuPy creates the object `flags` at every access
+
+    @staticmethod
+    def address(array: Any, written: bool) -> int | None:
+        """Return the address of a contiguous array."""
+        address: int = array.data.ptr
+        return address if array._c_contiguous else None
 
 
 @functools.cache
-def _address_of(array_type: type) -> Callable[[Any], int]:
-    if issubclass(array_type, np.ndarray):  # faster than `ctypes.data`
-        return lambda array: array.__array_interface__["data"][0]
-    return operator.attrgetter("data.ptr")
+def _arrays_of(array_type: type) -> _NumPyArrays | _CuPyArrays:
+    return _NumPyArrays() if issubclass(array_type, np.ndarray) else _CuPyArrays(array_type)
 
 
 def _describe(arg: Any) -> str:
