@@ -8,6 +8,8 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import auto, hybrid
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
+from relaxometer.problems.sssp import _maps
+from relaxometer.problems.sssp.tiled._device_tiles import Cutter
 from relaxometer.problems.variants import Skipped
 from sample_graphs import sample_graphs, undirected
 
@@ -35,7 +37,7 @@ def proven(solver, graph, device):
 
 
 def fail(monkeypatch, module, error):
-    def fails(self, graph, parameters):
+    def fails(self, *_):
         raise error
 
     monkeypatch.setattr(module.Solver, "__init__", fails)
@@ -60,7 +62,7 @@ def test_a_map_is_searched_in_tiles_and_nothing_else_is_prepared(device, monkeyp
     ids=lambda value: getattr(value, "name", "why"),
 )
 def test_other_graphs_are_searched_by_levels_and_never_cut(device, monkeypatch, graph, because):
-    fail(monkeypatch, tiled, AssertionError("prepared"))
+    monkeypatch.setattr(Cutter, "cut", None)
     solver = solver_of(graph, device)
     assert solver.resolved["chosen"] == "hybrid"
     assert solver.resolved["because"] == because
@@ -76,6 +78,11 @@ def test_a_map_that_does_not_fit_is_searched_by_levels(device, monkeypatch, reas
     assert solver.resolved["chosen"] == "hybrid"
     assert solver.resolved["because"].endswith("largest 4), but not for tiled: too large")
     proven(solver, graph, device)
+
+
+def test_a_map_is_surveyed_once(device, monkeypatch):
+    monkeypatch.setattr(_maps, "degrees_of", None)
+    assert solver_of(sample_graphs()["grid"], device).resolved["chosen"] == "tiled"
 
 
 def test_hybrid_running_out_of_memory_is_not_hidden(host_device, monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relaxometer.device import KernelError
-from relaxometer.device.arguments import ArgumentCheck, launch_shape
+from relaxometer.device.arguments import Arguments, launch_shape
 from relaxometer.device.signature import read_source
 
 
@@ -180,7 +180,7 @@ def check(tmp_path):
         struct Arc { int target; float weight; };
         extern "C" __global__ void k(unsigned n, const int* in, float* out, bool yes, Arc arc) {}
     """
-    return ArgumentCheck("k", parameters(tmp_path, text), np.ndarray)
+    return Arguments("k", parameters(tmp_path, text), np.ndarray).pack
 
 
 ARC = np.array((1, 2.0), np.dtype([("target", "i4"), ("weight", "f4")]))[()]
@@ -235,17 +235,16 @@ def test_wrong_number_of_arguments(check):
 def test_read_only_arrays(check):
     arguments = good()
     arguments[1].setflags(write=False)
-    check.check_writable(arguments)
+    check(arguments)
     arguments[2].setflags(write=False)
     with pytest.raises(TypeError, match=r"argument 3 \(float\* out\).*given a read-only array"):
-        check.check_writable(arguments)
+        check(arguments)
 
 
 def test_checking_is_cheap(tmp_path):
     listed = ", ".join([f"const int* a{i}" for i in range(8)] + ["unsigned n", "float x"])
-    check = ArgumentCheck(
-        "k", parameters(tmp_path, f'extern "C" __global__ void k({listed}) {{}}'), np.ndarray
-    )
+    text = f'extern "C" __global__ void k({listed}) {{}}'
+    check = Arguments("k", parameters(tmp_path, text), np.ndarray).pack
     arguments = (*(np.zeros(3, np.int32) for _ in range(8)), np.uint32(1), np.float32(1))
     seconds = min(timeit.repeat(lambda: check(arguments), number=1000, repeat=5)) / 1000
     assert seconds < 20e-6

@@ -5,7 +5,7 @@ import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp import auto
+from relaxometer.problems.sssp import _maps, auto
 from relaxometer.problems.sssp.auto import Cost
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs, undirected
@@ -16,9 +16,9 @@ def resident(device, name="grid"):
 
 
 def expects(monkeypatch, **costs):
-    """Replace the model."""
+    """Replace the model: preparation, search and doubt of each candidate."""
     costs = {name.replace("_", "-"): Cost(*cost) for name, cost in costs.items()}
-    monkeypatch.setattr(auto, "expected_costs", lambda graph: ("a map", costs))
+    monkeypatch.setattr(auto, "expected_costs", lambda graph, degrees: ("a map", costs))
 
 
 def prepared(monkeypatch):
@@ -26,23 +26,62 @@ def prepared(monkeypatch):
     names = []
     for name, module in auto.CANDIDATES.items():
 
-        def begin(self, graph, parameters, *, name=name, begin=module.Solver.__init__):
+        def begin(self, *args, name=name, begin=module.Solver.__init__):
+            begin(self, *args)
             names.append(name)
-            begin(self, graph, parameters)
 
         monkeypatch.setattr(module.Solver, "__init__", begin)
     return names
 
 
+def expected(graph):
+    return auto.expected_costs(graph, _maps.degrees_of(graph))
+
+
+def star(device):
+    edges = np.array([[0, leaf] for leaf in range(1, 101)])
+    return ResidentGraph.upload(device, undirected("star", 200, edges, np.ones(100, dtype=int)))
+
+
 def test_features_give_the_kind_and_the_candidates(host_device):
-    kind, costs = auto.expected_costs(resident(host_device))
+    kind, costs = expected(resident(host_device))
     assert kind.startswith("a map (mean degree")
     assert set(costs) >= {"tiled", "near-far"}
-    edges = np.array([[0, leaf] for leaf in range(1, 101)])
-    star = undirected("star", 200, edges, np.ones(100, dtype=int))
-    kind, costs = auto.expected_costs(ResidentGraph.upload(host_device, star))
+    kind, costs = expected(star(host_device))
     assert kind == "hubs (mean degree 1.98, largest 100)"
     assert list(costs) == ["near-far", "push-pull"]
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+def test_degrees_are_those_of_numpy(device, graph):
+    degrees = _maps.degrees_of(ResidentGraph.upload(device, graph))
+    assert degrees.with_arcs == np.count_nonzero(graph.degrees)
+    assert degrees.largest == graph.degrees.max()
+    assert degrees.mean == graph.n_arcs / max(1, degrees.with_arcs)
+
+
+def test_what_is_no_map_is_not_cut_into_tiles(device, monkeypatch):
+    """Tiles begin a preparation, and the survey, which they share with the choice, ends it."""
+    names, graph = prepared(monkeypatch), star(device)
+    solver = auto.Solver(graph, auto.Parameters(searches=1))
+    assert names == [solver.resolved["chosen"]] == ["near-far"]
+    assert solver.resolved["because"] == "hubs (mean degree 1.98, largest 100)"
+
+
+def test_a_map_is_surveyed_once(device, monkeypatch):
+    monkeypatch.setattr(_maps, "degrees_of", None)
+    solver = auto.Solver(resident(device), auto.Parameters(searches=1))
+    assert solver.resolved["chosen"] == "tiled"
+    assert solver.resolved["because"] == "a map (mean degree 3.85, largest 4)"
+
+
+def test_a_graph_of_many_arcs_is_not_begun_as_a_map(device, monkeypatch):
+    edges = np.array([[tail, head] for tail in range(20) for head in range(tail)])
+    graph = undirected("dense", 20, edges, np.ones(190, dtype=int))
+    monkeypatch.setattr(auto.tiled, "Solver", None)
+    solver = auto.Solver(ResidentGraph.upload(device, graph), auto.Parameters(searches=1))
+    assert solver.resolved["because"] == "even degrees (mean degree 19, largest 19)"
+    np.testing.assert_array_equal(device.asnumpy(solver.solve(3).distance), reference_distances(graph, 3))
 
 
 @pytest.mark.parametrize(
@@ -63,16 +102,16 @@ def test_the_model_chooses_by_the_number_of_searches(host_device, vertices, arcs
 
     Described.offsets[1:] = np.arange(1, vertices + 1)
     Described.offsets[-1] += largest - 1
-    _, costs = auto.expected_costs(Described)
+    _, costs = expected(Described)
     assert [auto.by_total(costs, searches)[0] for searches in (1, 100, 1000)] == best
 
 
-def test_only_the_chosen_variant_is_prepared_for_one_search(host_device, monkeypatch):
+def test_no_other_variant_is_prepared_for_one_search(host_device, monkeypatch):
     names, graph = prepared(monkeypatch), resident(host_device)
     for fastest in ("tiled", "near-far"):
-        expects(monkeypatch, **{"tiled": (1, 2), "near_far": (1, 2), fastest.replace("-", "_"): (1, 1)})
+        expects(monkeypatch, **{"tiled": (1, 4), "near_far": (1, 4), fastest.replace("-", "_"): (1, 1)})
         solver = auto.Solver(graph, auto.Parameters(searches=1))
-        assert names == [fastest]
+        assert names == ["tiled", "near-far"][: 1 + (fastest == "near-far")]
         assert solver.resolved["chosen"] == fastest
         assert solver.resolved["probed"] == ""
         assert solver.resolved["expected"].startswith("tiled ")
@@ -83,7 +122,7 @@ def test_only_the_chosen_variant_is_prepared_for_one_search(host_device, monkeyp
 @pytest.mark.parametrize("fastest", ["tiled", "near-far"])
 def test_probes_correct_the_model_where_they_are_cheap(device, monkeypatch, fastest):
     names, module = prepared(monkeypatch), auto.CANDIDATES[fastest].__name__
-    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5), phast=(200, 0.1))
+    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5, 2), phast=(200, 0.1, 2))
     monkeypatch.setattr(
         auto.Solver, "_time", lambda self, solver, source: 0.5 if type(solver).__module__ == module else 2.0
     )
@@ -95,9 +134,16 @@ def test_probes_correct_the_model_where_they_are_cheap(device, monkeypatch, fast
     assert resolved["probe_ms"] >= 0
 
 
+@pytest.mark.parametrize(("doubt", "probed"), [(1.4, False), (1.6, True)])
+def test_nothing_is_probed_without_doubt(host_device, monkeypatch, doubt, probed):
+    expects(monkeypatch, tiled=(1, 1), near_far=(1, 1.5, doubt))
+    resolved = auto.Solver(resident(host_device), auto.Parameters(searches=100)).resolved
+    assert bool(resolved["probed"]) == probed == (resolved["probe_ms"] > 0)
+
+
 def test_a_long_preparation_is_begun_only_if_the_probes_are_worse(host_device, monkeypatch):
     names = prepared(monkeypatch)
-    expects(monkeypatch, tiled=(1, 1), phast=(400, 0.1))
+    expects(monkeypatch, tiled=(1, 1, 5), phast=(400, 0.1))
     for probed, chosen in ((0.1, "tiled"), (1.0, "phast")):
         monkeypatch.setattr(auto.Solver, "_time", lambda *_, probed=probed: probed)
         resolved = auto.Solver(resident(host_device), auto.Parameters(searches=1000)).resolved
@@ -108,7 +154,7 @@ def test_a_long_preparation_is_begun_only_if_the_probes_are_worse(host_device, m
 
 @pytest.mark.parametrize("searches", [1, 1000])
 def test_the_next_variant_is_taken_if_one_fails(host_device, monkeypatch, searches):
-    def fails(self, graph, parameters):
+    def fails(self, *_):
         raise DeviceOutOfMemory("no room")
 
     monkeypatch.setattr(auto.CANDIDATES["tiled"].Solver, "__init__", fails)
@@ -119,7 +165,7 @@ def test_the_next_variant_is_taken_if_one_fails(host_device, monkeypatch, search
 
 @pytest.mark.parametrize("searches", [1, 1000])
 def test_a_graph_that_suits_no_candidate_is_skipped(host_device, monkeypatch, searches):
-    def fails(self, graph, parameters):
+    def fails(self, *_):
         raise DeviceOutOfMemory("no room")
 
     for module in auto.CANDIDATES.values():

@@ -90,7 +90,8 @@ def test_a_queue_that_overflows_loses_nothing(device):
 def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):
     graph = sample_graphs()["grid"]
     resident = ResidentGraph.upload(device, graph)
-    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled.QUEUE_BYTES + 10 * tiled.VERTEX_BYTES * 18)
+    largest = -(-graph.n_vertices // 4)
+    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled._bytes_in_shared(largest) + 100)
     solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
     assert not solver.resolved["arcs_in_shared_memory"]
     np.testing.assert_array_equal(device.asnumpy(solver.solve(0).distance), reference_distances(graph, 0))
@@ -116,7 +117,28 @@ def test_a_graph_with_a_hub_is_skipped(host_device):
         tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters())
 
 
-def test_a_graph_that_shared_memory_does_not_hold_is_skipped(host_device):
-    graph = Graph.from_arcs("large", 300_000, [0], [1], [1])
-    with pytest.raises(Skipped, match="300000 vertices; shared memory holds"):
-        tiled.Solver(ResidentGraph.upload(host_device, graph), tiled.Parameters())
+@pytest.mark.parametrize("graph", MANY_TILES, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("cut", ["auto", "bisection"])
+def test_tiles_that_shared_memory_does_not_hold_stay_in_global_memory(device, monkeypatch, graph, cut):
+    resident = ResidentGraph.upload(device, graph)
+    certifier = SsspCertifier(resident)
+    monkeypatch.setattr(tiled, "_bytes_in_shared", lambda largest: _maps.SHARED_BYTES + 1)
+    for parameters in ({"tiles": 3}, {"tiles": 5, "delta": 0.5, "leash": 0.5}, {}):
+        solver = tiled.Solver(resident, tiled.Parameters(cut=cut, **parameters))
+        assert not solver.resolved["tiles_in_shared_memory"]
+        assert not solver.resolved["arcs_in_shared_memory"]
+        for source in (0, graph.n_vertices // 3):
+            answer = solver.solve(source)
+            certificate = certifier.check(source, answer.distance, answer.predecessor)
+            assert certificate.holds, certificate.reason
+
+
+def test_a_map_too_large_for_shared_memory_is_searched(device):
+    n = 60_000
+    graph = Graph.from_arcs("large", n, [0, n - 1], [n - 1, 0], [1, 2])
+    solver = tiled.Solver(ResidentGraph.upload(device, graph), tiled.Parameters(tiles=2))
+    assert not solver.resolved["tiles_in_shared_memory"]
+    answer = solver.solve(n - 1)
+    distance = device.asnumpy(answer.distance)
+    assert distance[[0, n - 1]].tolist() == [2, 0]
+    assert (distance[1:-1] == 2**32 - 1).all()

@@ -76,6 +76,31 @@ class Kernel(Protocol):
             synchronization.
         """
 
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch that is to be repeated: all is checked and packed once.
+
+        Parameters and errors are those of a call. Where an argument is a struct packed by `Module.struct`,
+        each launch takes it as it is then.
+        """
+
+
+class Launch(Protocol):
+    """A prepared launch; it keeps its arrays alive."""
+
+    def __call__(self, **changed: Any) -> None:
+        """Launch the kernel, with other values for the arguments named, from now on."""
+
+    def set(self, **changed: Any) -> None:
+        """Change arguments, by the names of the kernel's parameters.
+
+        Raises
+        ------
+        TypeError
+            If one is unknown or its value does not fit.
+        """
+
 
 class Struct(Protocol):
     """A struct that kernels take by value, packed once for many launches; it keeps its arrays alive."""
@@ -121,6 +146,9 @@ class Device(Protocol):
     order_seed: int
     """Permutes the order in which the emulation starts blocks and threads; 0 keeps it ascending."""
 
+    def __hash__(self) -> int:
+        """Hash the object: each device is its own."""
+
     def module(
         self,
         path: Path,
@@ -160,6 +188,9 @@ class Device(Protocol):
 
     def asnumpy(self, array: Any) -> Any:
         """Copy a device array to NumPy, unless it is a NumPy array already."""
+
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays of these shapes and dtypes by one allocation, which is freed with the last of them."""
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element of an array as a Python number, after waiting for the kernels that write it."""

@@ -1,12 +1,16 @@
-"""Checks the arguments of launches and packs structs, for both devices.
+"""Checks the arguments of launches and packs them and their structs, for both devices.
 
 CuPy checks neither count nor type nor layout of arguments: a Python int travels as eight bytes, a one-element
 NumPy array by value, a strided array by the address of its first element. So both devices check every launch
 here, against the parameter lists read from the source, and complain in the same words.
+
+Arguments are packed into memory as the driver of CUDA takes them. A kernel packs those of one launch over
+those of the one before, since the driver copies them; a `Launch` has memory of its own.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 import operator
@@ -16,95 +20,143 @@ from typing import Any, NoReturn
 import numpy as np
 
 from relaxometer.device import Dimensions, KernelError
-from relaxometer.device.signature import Layout, Parameter
+from relaxometer.device.signature import Layout, Parameter, Place
 
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_THREADS = 1024
 
+Shape = tuple[tuple[int, ...], tuple[int, ...]]
+"""Blocks of the grid and threads of a block, in three dimensions each."""
 
-class Struct:
-    """A struct passed by value: members are checked like arguments, packed, and their arrays kept alive.
+_WORD = 8
+"""Bytes of an address, and of the largest scalar."""
 
-    `array_type` is the class of the device's arrays, `subject` the struct's name in messages, and `value` a
-    zero-dimensional array of the layout's dtype to pack into.
-    """
 
-    def __init__(
-        self, layout: Layout, array_type: type, subject: str, value: np.ndarray[Any, Any] | None = None
-    ) -> None:
-        self.layout = layout
-        self.value = np.zeros((), layout.dtype) if value is None else value
-        # CuPy asks an argument for its array interface, which takes NumPy 15 us for a struct of 20 members.
-        self.packed = self.value.view(f"V{layout.dtype.itemsize}")
+class _Memory:
+    """Bytes into which scalars and addresses are written by their places."""
+
+    def __init__(self, size: int, array_type: type) -> None:
+        self.bytes = bytearray(max(1, -(-size // _WORD)) * _WORD)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
+        self._plain = memoryview(self.bytes)
+        self._views: dict[str, memoryview[Any]] = {}
+        self._words = self._view("L")
         self._array_type: Any = array_type
         self._is_contiguous = _is_contiguous(array_type)
         self._address_of = _address_of(array_type)
         self._may_be_read_only = issubclass(array_type, np.ndarray)
+
+    def write(self, place: Place, given: Any) -> str | None:
+        """Check a value and write it; return what is wrong with it, None if it fits."""
+        if type(given) is self._array_type:
+            if (
+                place.is_pointer
+                and (place.dtype is None or given.dtype is place.dtype)
+                and self._is_contiguous(given)
+                and not (self._may_be_read_only and place.is_written and not given.flags.writeable)
+            ):
+                self._words[place.index] = self._address_of(given)
+                return None
+        elif type(given) is place.type:
+            (self._views.get(place.format) or self._view(place.format))[place.index] = given
+            return None
+        misfit = _misfit(place.parameter, given, self._array_type) or _read_only(place.parameter, given)
+        if misfit is None:
+            value = given
+            if place.is_pointer:
+                value = 0 if given is None else self._address_of(given)
+            self._view(place.format)[place.index] = value
+        return misfit
+
+    def write_bytes(self, offset: int, value: np.void) -> None:
+        """Copy a structured scalar."""
+        self.bytes[offset : offset + value.itemsize] = value.tobytes()
+
+    def _view(self, letter: str) -> memoryview[Any]:
+        view = self._views[letter] = self._plain.cast(letter)  # type: ignore[call-overload]
+        return view
+
+
+class Struct:
+    """A struct passed by value: members are checked like arguments, packed, and their arrays kept alive.
+
+    `array_type` is the class of the device's arrays, and `subject` the struct's name in messages. A struct
+    within another lies in its `memory`, from `offset` on.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        array_type: type,
+        subject: str,
+        memory: _Memory | None = None,
+        offset: int = 0,
+    ) -> None:
+        self.layout = layout
+        self.memory = _Memory(layout.size, array_type) if memory is None else memory
+        self._offset = offset
+        self._array_type = array_type
         self._subject = subject
-        self._fields = {name: self.value[name] for name in layout.members}
         self.given: dict[str, Any] = {}
         self._nested: dict[str, Struct] = {}
 
     def set(self, **members: Any) -> None:
         """Set members; see `relaxometer.device.Struct`."""
-        known_members = self.layout.members
+        usual = self.layout.usual if self._offset == 0 else {}
+        write = self.memory.write
         for name, given in members.items():
-            member = known_members.get(name)
-            if member is None:
-                known = ", ".join(known_members)
-                raise TypeError(f"{self._subject}: unknown member {name!r}; there are: {known}")
-            field = self._fields[name]
-            if member.count is None:
-                if not self._store_usual(member, field, given):
-                    self._store(member, field, given, name)
-            elif isinstance(given, Sequence | np.ndarray) and len(given) == member.count:
-                for k, item in enumerate(given):
-                    self._store(member, field[k : k + 1].reshape(()), item, f"{name}[{k}]")
-            else:
-                self._refuse(member, name, _describe(given), f"{member.count} values, each ")
+            place = usual.get(name)
+            if place is None:
+                self._set_other(name, given)
+            elif (misfit := write(place, given)) is not None:
+                self._refuse(place.parameter, name, misfit)
             self.given[name] = given
 
     def check_complete(self) -> None:
         """Raise TypeError unless every member has been set."""
-        if len(self.given) < len(self._fields):
-            missing = ", ".join(name for name in self._fields if name not in self.given)
+        if len(self.given) < len(self.layout.members):
+            missing = ", ".join(name for name in self.layout.members if name not in self.given)
             raise TypeError(f"{self._subject}: missing members: {missing}")
         for nested in self._nested.values():
             nested.check_complete()
 
-    def _store_usual(self, member: Parameter, field: np.ndarray[Any, Any], given: Any) -> bool:
-        """Write an array or NumPy scalar of exactly the type wanted, quickly; return whether it was one."""
-        if type(given) is self._array_type:
-            dtype = member.dtype
-            if not member.is_pointer or not (dtype is None or given.dtype is dtype):
-                return False
-            if not self._is_contiguous(given) or (self._may_be_read_only and _read_only(member, given)):
-                return False
-            field[...] = self._address_of(given)
-            return True
-        if member.is_pointer or member.dtype is None or type(given) is not member.dtype.type:
-            return False
-        field[...] = given
-        return True
+    def _set_other(self, name: str, given: Any) -> None:
+        """Set an array member, a struct, or a member of a struct within another."""
+        member = self.layout.members.get(name)
+        if member is None:
+            known = ", ".join(self.layout.members)
+            raise TypeError(f"{self._subject}: unknown member {name!r}; there are: {known}")
+        offset = self._offset + self.layout.offset(name)
+        if member.count is None:
+            self._store(member, offset, given, name)
+        elif isinstance(given, Sequence | np.ndarray) and len(given) == member.count:
+            assert member.passed is not None
+            for k, item in enumerate(given):
+                self._store(member, offset + k * member.passed.itemsize, item, f"{name}[{k}]")
+        else:
+            self._refuse(member, name, _describe(given), f"{member.count} values, each ")
 
-    def _store(self, member: Parameter, field: np.ndarray[Any, Any], given: Any, path: str) -> None:
+    def _store(self, member: Parameter, offset: int, given: Any, path: str) -> None:
         """Check one value and write it to its place."""
-        if member.layout is not None and isinstance(given, Mapping):
+        if member.layout is None:
+            misfit = self.memory.write(Place.of(member, offset), given)
+        elif isinstance(given, Mapping):
             nested = self._nested.get(path)
             if nested is None:
                 subject = f"{self._subject}, member {path}"
-                nested = self._nested[path] = Struct(member.layout, self._array_type, subject, field)
+                nested = Struct(member.layout, self._array_type, subject, self.memory, offset)
+                self._nested[path] = nested
             nested.set(**given)
             return
-        if isinstance(given, Struct):  # would be copied, and later changes lost
-            self._refuse(member, path, _describe(given))
-        misfit = _misfit(member, given, self._array_type) or _read_only(member, given)
+        elif isinstance(given, Struct):  # would be copied, and later changes lost
+            misfit = _describe(given)
+        else:
+            misfit = _misfit(member, given, self._array_type)
+            if misfit is None:
+                self.memory.write_bytes(offset, given)
         if misfit is not None:
             self._refuse(member, path, misfit)
-        if member.is_pointer:
-            given = 0 if given is None else self._address_of(given)
-        field[...] = given
 
     def _refuse(self, member: Parameter, path: str, given: str, count: str = "") -> NoReturn:
         raise TypeError(
@@ -113,40 +165,58 @@ class Struct:
         )
 
 
-class ArgumentCheck:
-    """Checks the arguments of one kernel's launches, quickly if they fit."""
+class Arguments:
+    """The arguments of a kernel, checked and packed.
 
-    def __init__(self, kernel: str, parameters: Sequence[Parameter], array_type: type) -> None:
+    `address` is where the driver finds the addresses of all arguments. Arrays are not kept alive.
+    """
+
+    def __init__(
+        self,
+        kernel: str,
+        parameters: Sequence[Parameter],
+        array_type: type,
+        places: Sequence[Place | None] | None = None,
+    ) -> None:
         self.kernel = kernel
         self.parameters = parameters
-        self._array_type: Any = array_type
-        self._is_contiguous = _is_contiguous(array_type)
-        self._expected = [_expected(parameter, array_type) for parameter in parameters]
-        self._structs = [k for k, p in enumerate(parameters) if not p.is_pointer and p.dtype is None]
+        self._array_type = array_type
+        self._places = _places(parameters) if places is None else places
+        count = len(parameters)
+        self._values = _Memory(_WORD * count, array_type)
+        self._addresses = (ctypes.c_void_p * max(1, count))(
+            *range(self._values.address, self._values.address + _WORD * count, _WORD)
+        )
+        self._structs: dict[int, _Memory] = {}
+        self.address = ctypes.addressof(self._addresses)
 
-    def __call__(self, args: Sequence[Any]) -> Sequence[Any]:
-        """Return the arguments with every struct as a zero-dimensional array; TypeError unless they fit."""
-        if len(args) != len(self._expected):
+    def pack(self, args: Sequence[Any]) -> None:
+        """Check and pack all arguments; TypeError unless they fit."""
+        places = self._places
+        if len(args) != len(places):
             names = ", ".join(parameter.name for parameter in self.parameters)
-            wanted = f"{len(self.parameters)} arguments ({names})"
+            wanted = f"{len(places)} arguments ({names})"
             raise TypeError(f"kernel {self.kernel}: wanted {wanted}, given {len(args)}")
+        write = self._values.write
         position = 0
-        for arg, (expected_type, dtype) in zip(args, self._expected):  # noqa: B905 - strict costs time
-            if type(arg) is not expected_type or (
-                dtype is not None and (arg.dtype is not dtype or not self._is_contiguous(arg))
-            ):
-                misfit = _misfit(self.parameters[position], arg, self._array_type)
-                if misfit is not None:
-                    self._refuse(position, misfit)
-            position += 1  # noqa: SIM113 - enumerate costs time
-        return self._packed(args) if self._structs else args
-
-    def check_writable(self, args: Sequence[Any]) -> None:
-        """Raise TypeError if an array is read-only whose pointer is not const."""
-        for position, (arg, parameter) in enumerate(zip(args, self.parameters, strict=True)):
-            misfit = _read_only(parameter, arg)
-            if misfit is not None:
+        for place, arg in zip(places, args):  # noqa: B905 - strict costs time
+            if place is None:
+                self._pack_struct(position, arg)
+            elif (misfit := write(place, arg)) is not None:
                 self._refuse(position, misfit)
+            position += 1  # noqa: SIM113 - enumerate costs time
+
+    def pack_one(self, position: int, arg: Any) -> None:
+        """Check and pack one argument; TypeError unless it fits."""
+        place = self._places[position]
+        if place is None:
+            self._pack_struct(position, arg)
+        elif (misfit := self._values.write(place, arg)) is not None:
+            self._refuse(position, misfit)
+
+    def another(self) -> Arguments:
+        """Return memory for other arguments of the same kernel."""
+        return Arguments(self.kernel, self.parameters, self._array_type, self._places)
 
     def arrays(self, args: Sequence[Any]) -> dict[str, Any]:
         """Return the arrays of a launch by the names that the kernel's source gives them."""
@@ -156,24 +226,29 @@ class ArgumentCheck:
             _collect_arrays(given, self._array_type, found)
         return found
 
-    def _packed(self, args: Sequence[Any]) -> Sequence[Any]:
-        """Replace the structs among the arguments by zero-dimensional arrays."""
-        packed = list(args)
-        for position in self._structs:
-            arg, layout = args[position], self.parameters[position].layout
-            if layout is None or isinstance(arg, np.void):
-                packed[position] = np.asarray(arg)
-                continue
-            if isinstance(arg, Mapping):
-                struct = Struct(layout, self._array_type, self._subject(position))
-                struct.set(**arg)
-            else:
-                struct = arg
-                if struct.layout is not layout and struct.layout != layout:
-                    self._refuse(position, f"a struct {struct.layout.name}")
-            struct.check_complete()
-            packed[position] = struct.packed
-        return packed
+    def _pack_struct(self, position: int, arg: Any) -> None:
+        layout = self.parameters[position].layout
+        if layout is not None and isinstance(arg, Mapping):
+            struct = Struct(layout, self._array_type, self._subject(position))
+            struct.set(**arg)
+        elif layout is not None and isinstance(arg, Struct):
+            struct = arg
+            if struct.layout is not layout and struct.layout != layout:
+                self._refuse(position, f"a struct {struct.layout.name}")
+        else:
+            misfit = _misfit(self.parameters[position], arg, self._array_type)
+            if misfit is not None:
+                self._refuse(position, misfit)
+            self._point(position, _Memory(arg.itemsize, self._array_type))
+            self._structs[position].write_bytes(0, arg)
+            return
+        struct.check_complete()
+        self._point(position, struct.memory)
+
+    def _point(self, position: int, memory: _Memory) -> None:
+        """Let an argument be what lies in this memory."""
+        self._structs[position] = memory
+        self._addresses[position] = memory.address
 
     def _subject(self, position: int) -> str:
         return f"kernel {self.kernel}, argument {position + 1} ({self.parameters[position].declaration})"
@@ -184,6 +259,47 @@ class ArgumentCheck:
         )
 
 
+class Launch:
+    """A launch with its arguments packed once; see `relaxometer.device.Launch`.
+
+    `arguments` are its own, and `start` launches the kernel with what is packed there.
+    """
+
+    def __init__(
+        self, arguments: Arguments, args: Sequence[Any], start: Callable[[Sequence[Any]], None]
+    ) -> None:
+        arguments.pack(args)
+        self._arguments = arguments
+        self._positions = {parameter.name: k for k, parameter in enumerate(arguments.parameters)}
+        self._given = list(args)
+        self._start = start
+
+    def set(self, **changed: Any) -> None:
+        """Change arguments for the next launches."""
+        for name, arg in changed.items():
+            position = self._positions.get(name)
+            if position is None:
+                known = ", ".join(self._positions)
+                kernel = self._arguments.kernel
+                raise TypeError(f"kernel {kernel}: unknown argument {name!r}; there are: {known}")
+            self._arguments.pack_one(position, arg)
+            self._given[position] = arg
+
+    def __call__(self, **changed: Any) -> None:
+        """Launch the kernel."""
+        if changed:
+            self.set(**changed)
+        self._start(self._given)
+
+
+def _places(parameters: Sequence[Parameter]) -> list[Place | None]:
+    """Return a word for each scalar and pointer, and None for each struct."""
+    return [
+        None if parameter.layout is not None or parameter.passed is None else Place.of(parameter, _WORD * k)
+        for k, parameter in enumerate(parameters)
+    ]
+
+
 def _collect_arrays(given: Mapping[str, Any], array_type: type, found: dict[str, Any]) -> None:
     for name, value in given.items():
         if isinstance(value, array_type):
@@ -192,15 +308,6 @@ def _collect_arrays(given: Mapping[str, Any], array_type: type, found: dict[str,
             _collect_arrays(value, array_type, found)
         elif isinstance(value, list | tuple):
             _collect_arrays({f"{name}[{k}]": item for k, item in enumerate(value)}, array_type, found)
-
-
-def _expected(parameter: Parameter, array_type: type) -> tuple[Any, np.dtype[Any] | None]:
-    """Return the type of a usual argument, and for an array its dtype."""
-    if parameter.is_pointer:
-        return array_type, parameter.dtype
-    if parameter.layout is not None:
-        return Struct, None
-    return np.void if parameter.dtype is None else parameter.dtype.type, None
 
 
 def _misfit(parameter: Parameter, arg: Any, array_type: Any) -> str | None:
@@ -243,7 +350,9 @@ def _is_contiguous(array_type: type) -> Callable[[Any], bool]:
 
 @functools.cache
 def _address_of(array_type: type) -> Callable[[Any], int]:
-    return operator.attrgetter("ctypes.data" if issubclass(array_type, np.ndarray) else "data.ptr")
+    if issubclass(array_type, np.ndarray):  # faster than `ctypes.data`
+        return lambda array: array.__array_interface__["data"][0]
+    return operator.attrgetter("data.ptr")
 
 
 def _describe(arg: Any) -> str:
@@ -257,7 +366,7 @@ def _describe(arg: Any) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def launch_shape(kernel: str, grid: Dimensions, block: Dimensions) -> Shape:
     """Complete a launch's dimensions to three each; KernelError if CUDA does not allow them."""
     shape = _three(grid), _three(block)
     fits = _within(shape[0], MAX_GRID) and _within(shape[1], MAX_BLOCK)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import math
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from relaxometer.device import DeviceOutOfMemory, Dimensions, Kernel, KernelError, Timer
-from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
+from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
@@ -32,6 +33,9 @@ from relaxometer.device.signature import PACKAGE, Source, read_source
 DEFAULT_SHARED_BYTES = 48 * 1024
 
 PINNED_BYTES = 256
+
+ALIGNMENT = 512
+"""Of arrays within one allocation, as of allocations."""
 
 _SMI_FIELDS = {
     "driver_version": "driver",
@@ -77,14 +81,17 @@ class CudaKernel:
     """A kernel of a `CudaModule`."""
 
     def __init__(
-        self, name: str, raw_kernel: Any, check: ArgumentCheck, device: CudaDevice, *, cooperative: bool
+        self, name: str, raw_kernel: Any, arguments: Arguments, device: CudaDevice, *, cooperative: bool
     ) -> None:
         self.name = name
         self._raw = raw_kernel
-        self._function = raw_kernel.kernel
-        self._check = check
+        self._address = raw_kernel.kernel.ptr
+        self._arguments = arguments
         self._device = device
         self._cooperative = cooperative
+        driver = device.xp.cuda.driver
+        self._launch = driver.launchCooperativeKernel if cooperative else driver.launchKernel
+        self._extra = () if cooperative else (0,)
         self._shared_bytes_granted = DEFAULT_SHARED_BYTES
         self.resident_blocks = functools.cache(self._resident_blocks)
 
@@ -92,23 +99,42 @@ class CudaKernel:
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
     ) -> None:
         """Launch the kernel; see `relaxometer.device.Kernel`."""
-        full_grid, full_block = launch_shape(self.name, grid, block)
-        args = self._check(args)
-        device = self._device
-        device.last_launched = self.name
+        shape = launch_shape(self.name, grid, block)
+        self._arguments.pack(args)
+        self._start(self._checked(shape, shared_mem), self._arguments, args)
+
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch; see `relaxometer.device.Kernel`."""
+        shape = launch_shape(self.name, grid, block)
+        arguments = self._arguments.another()
+        start = functools.partial(self._start, self._checked(shape, shared_mem), arguments)
+        return Launch(arguments, args, start)
+
+    def _checked(self, shape: Shape, shared_mem: int) -> tuple[int, ...]:
+        """Return grid, block and shared memory as the driver takes them; KernelError if they do not fit."""
+        grid, block = shape
         try:
             self._grant(shared_mem)
             if self._cooperative:
-                self._check_residence(full_grid, full_block, shared_mem)
-            self._function(
-                full_grid,
-                full_block,
-                args,
-                shared_mem=shared_mem,
-                enable_cooperative_groups=self._cooperative,
-            )
+                self._check_residence(grid, block, shared_mem)
+        except self._device.errors as error:
+            raise self._failed(error, (*grid, *block)) from error
+        return (*grid, *block, shared_mem)
+
+    def _start(self, shape: tuple[int, ...], arguments: Arguments, args: Sequence[Any]) -> None:
+        """Have the driver launch the kernel with what is packed; without checks, which CuPy would repeat."""
+        device = self._device
+        device.last_launched = self.name
+        try:
+            self._launch(self._address, *shape, device.current_stream().ptr, arguments.address, *self._extra)
         except device.errors as error:
-            raise device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads") from error
+            raise self._failed(error, shape) from error
+
+    def _failed(self, error: Exception, shape: tuple[int, ...]) -> Exception:
+        grid, block = shape[:3], shape[3:6]
+        return self._device.translated(error, f"kernel {self.name}, {grid} blocks of {block} threads")
 
     def _grant(self, shared_mem: int) -> None:
         """Request dynamic shared memory beyond the default."""
@@ -131,7 +157,7 @@ class CudaKernel:
             self._grant(shared_mem)
         except self._device.errors:
             return 0
-        per_multiprocessor = occupancy(self._function.ptr, threads, shared_mem)
+        per_multiprocessor = occupancy(self._address, threads, shared_mem)
         return int(per_multiprocessor) * self._device.multiprocessors
 
 
@@ -184,8 +210,8 @@ class CudaModule:
         device = self._device
         try:
             raw_kernel = self._raw.get_function(name)
-            check = ArgumentCheck(name, parameters, device.xp.ndarray)
-            return CudaKernel(name, raw_kernel, check, device, cooperative=self._cooperative)
+            arguments = Arguments(name, parameters, device.xp.ndarray)
+            return CudaKernel(name, raw_kernel, arguments, device, cooperative=self._cooperative)
         except device.errors as error:
             raise device.translated(error, f"{self._source.path}: kernel {name!r}") from error
 
@@ -203,30 +229,11 @@ class CudaDevice:
         self._properties = runtime.getDeviceProperties(self._number)
         self.name = self._properties["name"].decode()
         self.multiprocessors = int(self._properties["multiProcessorCount"])
+        self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
-        self._modules: LoadedModules[CudaModule] = LoadedModules()
+        self.module = LoadedModules(functools.partial(CudaModule, device=self)).get
         self._pinned = self.xp.cuda.alloc_pinned_memory(PINNED_BYTES)
         _translate_allocations(self.xp)
-
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> CudaModule:
-        """Compile a ``.cu`` file; see `relaxometer.device.Device`."""
-        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
-        make = functools.partial(
-            CudaModule,
-            path,
-            self,
-            options=tuple(options),
-            cooperative=cooperative,
-            name_expressions=tuple(name_expressions),
-        )
-        return self._modules.get(request, make, lambda module: module.files)
 
     @contextmanager
     def timer(self) -> Iterator[Timer]:
@@ -259,6 +266,18 @@ class CudaDevice:
         with self._late_errors():
             return self.xp.asnumpy(array)
 
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays by one allocation; see `relaxometer.device.Device`."""
+        begins, end = [], 0
+        for shape, dtype in wanted:
+            begins.append(end)
+            count = shape if isinstance(shape, int) else math.prod(shape)
+            end += -(-count * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        memory, new = self.xp.cuda.alloc(end), self.xp.ndarray
+        return [
+            new(shape, dtype, memory + begin) for begin, (shape, dtype) in zip(begins, wanted, strict=True)
+        ]
+
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number, by the fastest way: a copy into pinned memory."""
         return self._fetched(array.data.ptr + index * array.dtype.itemsize, array.dtype, 1).item()
@@ -266,7 +285,7 @@ class CudaDevice:
     def _fetched(self, address: int, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
         """Copy a few elements into pinned memory and wait for them; the next call overwrites them."""
         runtime = self.xp.cuda.runtime
-        stream = self.xp.cuda.get_current_stream().ptr
+        stream = self.current_stream().ptr
         size = count * dtype.itemsize
         try:
             runtime.memcpyAsync(self._pinned.ptr, address, size, runtime.memcpyDeviceToHost, stream)

@@ -32,11 +32,11 @@ import numpy as np
 from relaxometer.core.environment import cpu_model
 from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
-from relaxometer.device.arguments import ArgumentCheck, Struct, launch_shape
+from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
 from relaxometer.device.guards import element_name, install_guards
 from relaxometer.device.host_build import EMULATOR, SANITIZERS, build_library, find_compiler
 from relaxometer.device.loaded import LoadedModules
-from relaxometer.device.signature import PACKAGE, Parameter, read_source
+from relaxometer.device.signature import PACKAGE, read_source
 
 # Enough to test synchronization between blocks; each thread of a cooperative launch needs its own stack.
 MAX_COOPERATIVE_BLOCKS = 8
@@ -67,11 +67,11 @@ class _Configuration(ctypes.Structure):
 class HostKernel:
     """A kernel in a library built by `relaxometer.device.host_build`."""
 
-    def __init__(self, name: str, module: HostModule, number: int, check: ArgumentCheck) -> None:
+    def __init__(self, name: str, module: HostModule, number: int, arguments: Arguments) -> None:
         self.name = name
         self._module = module
         self._function = module.library[f"emulator_launch_{number}"]
-        self._check = check
+        self._arguments = arguments
         self._cooperative = module.cooperative
         self._message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         self._configuration = _Configuration(
@@ -86,26 +86,34 @@ class HostKernel:
         self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
     ) -> None:
         """Run the kernel; see `relaxometer.device.Kernel`."""
-        full_grid, full_block = launch_shape(self.name, grid, block)
-        packed = self._check(args)
-        self._check.check_writable(packed)
-        self._check_limits(full_grid, shared_mem)
-        values = [_value(*pair) for pair in zip(packed, self._check.parameters, strict=True)]
-        addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        shape = launch_shape(self.name, grid, block)
+        self._arguments.pack(args)
+        self._check_limits(shape[0], shared_mem)
+        self._run(shape, shared_mem, self._arguments, args)
+
+    def bind(
+        self, grid: Dimensions, block: Dimensions, args: Sequence[Any], *, shared_mem: int = 0
+    ) -> Launch:
+        """Prepare a launch; see `relaxometer.device.Kernel`."""
+        shape = launch_shape(self.name, grid, block)
+        arguments = self._arguments.another()
+        launch = Launch(arguments, args, functools.partial(self._run, shape, shared_mem, arguments))
+        self._check_limits(shape[0], shared_mem)
+        return launch
+
+    def _run(self, shape: Shape, shared_mem: int, arguments: Arguments, args: Sequence[Any]) -> None:
+        """Run the kernel with what is packed of `args`."""
         configuration = self._configuration
-        configuration.grid = full_grid
-        configuration.block = full_block
+        configuration.grid, configuration.block = shape
         configuration.shared_bytes = shared_mem
-        outcome = self._function(ctypes.byref(configuration), addresses)
+        outcome = self._function(ctypes.byref(configuration), ctypes.c_void_p(arguments.address))
         if outcome == _DONE:
             return
         message = self._message.value.decode(errors="replace")
-        arrays = self._check.arrays(args)
+        arrays = arguments.arrays(args)
         if outcome == _DAMAGED and self._module.sanitize != "address":
             # The same launch again, under checks that know line and thread.
-            self._module.sanitized("address").get_function(self.name)(
-                grid, block, args, shared_mem=shared_mem
-            )
+            self._module.sanitized("address").get_function(self.name)(*shape, args, shared_mem=shared_mem)
         raise KernelError(f"kernel {self.name}: {_readable(message, self._module.library_path, arrays)}")
 
     def _check_limits(self, grid: tuple[int, ...], shared_mem: int) -> None:
@@ -173,8 +181,8 @@ class HostModule:
         parameters = self._source.parameters(name)
         if name not in self._expressions:
             raise KernelError(f"{self._source.path}: {name!r} is a template; list it in name_expressions")
-        check = ArgumentCheck(name, parameters, np.ndarray)
-        return HostKernel(name, self, self._expressions.index(name), check)
+        arguments = Arguments(name, parameters, np.ndarray)
+        return HostKernel(name, self, self._expressions.index(name), arguments)
 
 
 class HostDevice:
@@ -189,34 +197,13 @@ class HostDevice:
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
-        self._modules: LoadedModules[HostModule] = LoadedModules()
+        self.module = LoadedModules(functools.partial(HostModule, device=self, sanitize=sanitize)).get
         self.guards = install_guards()
         if self.guards is None and sanitize in ("address", "thread"):
             raise UserError(
                 f"sanitize: {sanitize!r} needs 256 GiB of address space, which `ulimit -v` does not allow"
             )
         self.name = f"host emulation on {cpu_model()}"
-
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> HostModule:
-        """Build a ``.cu`` file; see `relaxometer.device.Device`."""
-        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
-        make = functools.partial(
-            HostModule,
-            path,
-            self,
-            options=tuple(options),
-            cooperative=cooperative,
-            name_expressions=tuple(name_expressions),
-            sanitize=self.sanitize,
-        )
-        return self._modules.get(request, make, lambda module: module.files)
 
     def timer(self) -> AbstractContextManager[Timer]:
         """Time a ``with`` block."""
@@ -232,6 +219,10 @@ class HostDevice:
     def asnumpy(self, array: Any) -> Any:
         """Copy the array, as from a GPU."""
         return np.array(array)
+
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays, each with red zones of its own."""
+        return [np.empty(shape, dtype=dtype) for shape, dtype in wanted]
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number."""
@@ -253,13 +244,6 @@ class HostDevice:
             "sanitize": self.sanitize,
             "red_zones": self.guards is not None,
         }
-
-
-def _value(arg: Any, parameter: Parameter) -> Any:
-    """Return a ctypes object that holds the argument as the kernel takes it."""
-    if parameter.is_pointer:
-        return ctypes.c_void_p(0 if arg is None else arg.ctypes.data)
-    return ctypes.create_string_buffer(arg.tobytes(), arg.dtype.itemsize)
 
 
 def _readable(message: str, library: Path, arrays: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ The host build compares the size of every parameter list with the compiler's.
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -104,6 +105,34 @@ class Parameter:
         return self.dtype if self.layout is None else self.layout.dtype
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a scalar or pointer lies in packed memory.
+
+    `format` is that of Python's module ``struct``, and `index` counts values of this format. `type` is that
+    of a scalar as it is usually given, None for a pointer; `dtype` is that of a pointer's target, if known.
+    `is_written`: through a pointer, the kernel may write.
+    """
+
+    parameter: Parameter
+    format: str
+    index: int
+    type: type[np.generic] | None
+    dtype: np.dtype[Any] | None
+    is_pointer: bool
+    is_written: bool
+
+    @classmethod
+    def of(cls, parameter: Parameter, offset: int) -> Place:
+        """Return the place of a parameter or member at an offset in bytes, a multiple of its size."""
+        passed = parameter.passed
+        assert passed is not None
+        scalar = None if parameter.is_pointer else passed.type
+        index = offset // passed.itemsize
+        is_written = parameter.is_pointer and not parameter.is_const
+        return cls(parameter, passed.char, index, scalar, parameter.dtype, parameter.is_pointer, is_written)
+
+
 @dataclass(frozen=True)
 class Layout:
     """A plain struct as a compiler lays it out; pointers are addresses in `dtype`."""
@@ -111,6 +140,15 @@ class Layout:
     name: str
     members: Mapping[str, Parameter]
     dtype: np.dtype[Any]
+
+    @functools.cached_property
+    def usual(self) -> Mapping[str, Place]:
+        """Places of the members that are scalars or pointers, from the beginning of the struct."""
+        return {
+            name: Place.of(member, self.offset(name))
+            for name, member in self.members.items()
+            if member.count is None and member.layout is None
+        }
 
     @property
     def size(self) -> int:

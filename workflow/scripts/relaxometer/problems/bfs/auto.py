@@ -13,6 +13,7 @@ from relaxometer.problems.sssp import _maps
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.sssp.tiled._device_tiles import Facts
 
 
 class Parameters(variants.Parameters):
@@ -22,24 +23,40 @@ class Parameters(variants.Parameters):
 class Solver:
     """BFS by `tiled` on maps, where degrees are small and there are no hubs, and by `hybrid` on other graphs.
 
-    Only the chosen variant is prepared, and none is tried: no search is made before the first one. A map that
-    `tiled` refuses goes to `hybrid`; a map that is too large is refused before it is cut. The features do not
-    tell how deep a graph is, and on a shallow graph of small even degrees `hybrid` may be faster.
+    Only the chosen variant is prepared, and none is tried: no search is made before the first one. On what
+    may be a map, the degrees come from the survey that `tiled` begins with. A map that `tiled` refuses goes
+    to `hybrid`; a map that is too large is refused before it is cut. The features do not tell how deep a
+    graph is, and on a shallow graph of small even degrees `hybrid` may be faster.
     """
 
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        degrees = _maps.degrees_of(graph)
-        self._because = f"a map ({degrees})" if degrees.is_map else f"not a map ({degrees})"
+        self._graph = graph
+        self._because = ""
         self._solver: Any = None
-        if degrees.is_map:
+        if _maps.may_be_map(graph):
             try:
-                self._chosen, self._solver = "tiled", _prepared(tiled, graph)
+                self._chosen, self._solver = "tiled", _prepared(tiled, graph, self._look)
             except (variants.Skipped, DeviceOutOfMemory) as reason:
-                self._because += f", but not for tiled: {reason}"
+                if not self._because:
+                    self._see(_maps.degrees_of(graph))
+                if self._because.startswith("a map"):
+                    self._because += f", but not for tiled: {reason}"
+        else:
+            self._see(_maps.degrees_of(graph))
         if self._solver is None:
             self._chosen, self._solver = "hybrid", _prepared(hybrid, graph)
+
+    def _look(self, facts: Facts) -> None:
+        """Stop the preparation of `tiled` unless the graph is a map."""
+        if not self._see(_maps.Degrees.found(self._graph, facts.with_arcs, facts.max_degree)):
+            raise variants.Skipped("not a map")
+
+    def _see(self, degrees: _maps.Degrees) -> bool:
+        """Note and return whether the graph is a map."""
+        self._because = f"{'a map' if degrees.is_map else 'not a map'} ({degrees})"
+        return degrees.is_map
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -52,5 +69,5 @@ class Solver:
         return answer
 
 
-def _prepared(variant: Any, graph: ResidentGraph) -> Any:
-    return variant.Solver(graph, variant.Parameters())
+def _prepared(variant: Any, graph: ResidentGraph, *more: Any) -> Any:
+    return variant.Solver(graph, variant.Parameters(), *more)

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from relaxometer.device.signature import read_source
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import GROUP, PIECE, WORD, kernels
@@ -58,9 +59,9 @@ class Solver:
         self._graph, self._parameters = graph, parameters
         n, xp, device = graph.n_vertices, graph.device.xp, graph.device
         module = kernels(device, "hybrid.cu", cooperative=True)
-        self._kernel = module.get_function("hybrid")
-        self._blocks = min(device.max_cooperative_blocks(self._kernel, BLOCK), -(-n // BLOCK))
-        groups, warps = -(-n // GROUP), self._blocks * BLOCK // WORD
+        kernel = module.get_function("hybrid")
+        blocks = min(device.max_cooperative_blocks(kernel, BLOCK), -(-n // BLOCK))
+        groups, warps = -(-n // GROUP), blocks * BLOCK // WORD
         n_words, capacity = groups * GROUP // WORD, -(-groups // warps) * GROUP
         pieces = n + graph.n_arcs // PIECE
         rows = incoming(graph)
@@ -74,7 +75,7 @@ class Solver:
             largest=parameters.first_probe == "largest",
         )
         many_arcs, few_vertices = parameters.limits(n, graph.n_arcs)
-        self._search = module.struct(
+        search = module.struct(
             "Search",
             n=np.uint32(n),
             n_words=np.uint32(n_words),
@@ -95,6 +96,8 @@ class Solver:
             list_capacity=np.uint64(pieces),
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
+        self._arrays = Ahead(lambda: [xp.empty(size, dtype=xp.uint32) for size in (n, n, 1)])
+        self._launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -118,9 +121,7 @@ class Solver:
 
     def _run(self, source: int, log: Any) -> Answer:
         """Search; `log` is None or has an entry for each level and one more."""
-        n, xp = self._graph.n_vertices, self._graph.device.xp
-        level, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
-        rounds = xp.empty(1, dtype=xp.uint32)
-        arguments = self._search, np.uint32(source), level, predecessor, rounds, log
-        self._kernel(self._blocks, BLOCK, arguments)
+        level, predecessor, rounds = self._arrays.take()
+        self._launch(source=np.uint32(source), level=level, predecessor=predecessor, rounds=rounds, log=log)
+        self._arrays.prepare()
         return Answer(level, predecessor, rounds)

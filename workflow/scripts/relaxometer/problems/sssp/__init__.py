@@ -41,14 +41,20 @@ class Answer:
         The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
     phases : int or None
         Rounds of a phase-synchronous kernel; None where the variant has none.
-    overflowed : bool
-        Whether some path's length passed 2**32 - 2, so that it was not followed.
+    overflow : bool or device array of shape (1,), uint32
+        Whether some path's length passed 2**32 - 2, so that it was not followed. An array is read only by
+        `overflowed`, so a search need not wait for it.
     """
 
     distance: Any
     predecessor: Any
     phases: int | None
-    overflowed: bool
+    overflow: Any
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether some path's length passed 2**32 - 2, so that it was not followed."""
+        return self.overflow if isinstance(self.overflow, bool) else bool(self.overflow[0])
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel
+    from relaxometer.device.signature import Layout
     from relaxometer.graphs.resident import ResidentGraph
 
 SHARED_BYTES = 226 * 1024
@@ -24,6 +28,10 @@ MAP_DEGREE = 8
 HUB = 64
 """A vertex of higher degree is a hub: a warp needs more than two steps to read it."""
 
+BLOCK = 256
+MAX_BLOCKS = 8 * 132
+"""Blocks that fill an H200."""
+
 
 class Degrees(NamedTuple):
     """Out-degrees of a graph: vertices with arcs, their mean degree, the largest degree."""
@@ -35,19 +43,36 @@ class Degrees(NamedTuple):
     def __str__(self) -> str:
         return f"mean degree {self.mean:.3g}, largest {self.largest}"
 
+    @classmethod
+    def found(cls, graph: ResidentGraph, with_arcs: int, largest: int) -> Degrees:
+        """Return the degrees of a graph, of which a survey found these."""
+        return cls(with_arcs, graph.n_arcs / max(with_arcs, 1), largest)
+
     @property
     def is_map(self) -> bool:
         """Whether they are those of a map, small and without hubs."""
         return self.largest <= HUB and self.mean <= MAP_DEGREE
 
 
+def may_be_map(graph: ResidentGraph) -> bool:
+    """Whether the degrees may be those of a map, by the numbers of vertices and arcs only."""
+    return graph.n_arcs <= MAP_DEGREE * graph.n_vertices
+
+
 def degrees_of(graph: ResidentGraph) -> Degrees:
-    """Return the degrees of a graph. The device reads them: a pass of the host takes longer than a search."""
-    xp = graph.device.xp
-    degrees = xp.diff(graph.offsets)
-    found = xp.stack([xp.count_nonzero(degrees), degrees.max()])
-    with_arcs, largest = graph.device.asnumpy(found).tolist()
-    return Degrees(with_arcs, graph.n_arcs / max(with_arcs, 1), largest)
+    """Return the degrees of a graph, by one launch: a pass of the host takes longer than a search."""
+    n, device = graph.n_vertices, graph.device
+    found = device.xp.zeros(2, dtype=np.uint64)
+    blocks = min(MAX_BLOCKS, -(-n // BLOCK))
+    _survey_degrees(device)(blocks, BLOCK, (np.uint32(n), graph.offsets, found))
+    with_arcs, largest = device.asnumpy(found).tolist()
+    return Degrees.found(graph, with_arcs, largest)
+
+
+@functools.cache
+def _survey_degrees(device: Device) -> Kernel:
+    """Return the kernel for a device."""
+    return device.module(Path(__file__).with_name("_degrees.cu")).get_function("survey_degrees")
 
 
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
@@ -61,6 +86,28 @@ def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:
 def parts_for(n_vertices: int, blocks: int) -> int:
     """Return the number of parts: one per block, as far as there are enough vertices."""
     return max(1, min(blocks, n_vertices // MIN_VERTICES))
+
+
+class AnswerArrays(NamedTuple):
+    """Device arrays of an answer, uint32, and the board on which the blocks of its search communicate."""
+
+    distance: Any
+    predecessor: Any
+    board: Any
+    overflow: Any
+    """The word of the board that is not 0 if some path was too long."""
+
+
+def answers_ahead(graph: ResidentGraph, board: Layout) -> Ahead[AnswerArrays]:
+    """Return the arrays for answers; `board` is the kernel's struct, with a member ``overflowed``."""
+    n, empty = graph.n_vertices, graph.device.xp.empty
+    place = board.offset("overflowed") // 4
+
+    def allocate() -> AnswerArrays:
+        distance, predecessor, words = (empty(size, dtype=np.uint32) for size in (n, n, board.size // 4))
+        return AnswerArrays(distance, predecessor, words, words[place : place + 1])
+
+    return Ahead(allocate)
 
 
 def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None) -> dict[str, Any]:

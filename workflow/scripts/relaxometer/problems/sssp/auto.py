@@ -1,4 +1,4 @@
-"""The variant that suits the graph and the number of searches, by a model of cost and a few probes."""
+"""The variant that suits the graph and the number of searches, by a model of cost and, in doubt, probes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from relaxometer.problems.sssp.tiled import tiled
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.sssp.tiled._device_tiles import Facts
 
 CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull": push_pull, "phast": phast}
 """Variants by name. `adaptive-persistent` was not the fastest on any of 17 graphs and takes long to tune."""
@@ -37,6 +38,7 @@ class Model(NamedTuple):
 
     Preparation is `fixed` + `per_vertex` * vertices + `per_arc` * arcs. A search takes `search` * size **
     `exponent`; the size is the number of vertices with arcs on maps, and the number of arcs on other graphs.
+    A search may be faster by the factor `doubt`.
     """
 
     fixed: float
@@ -44,21 +46,22 @@ class Model(NamedTuple):
     per_arc: float
     search: float
     exponent: float
+    doubt: float
 
 
 MODELS: dict[str, dict[str, Model]] = {
     "a map": {
-        "tiled": Model(0.58, 0.11, 0, 5.54, 0.81),
-        "near-far": Model(0.46, 0, 0.004, 17.1, 0.75),
-        "phast": Model(0, 2950, 0, 0.268, 0.36),
+        "tiled": Model(0.58, 0.11, 0, 5.54, 0.81, 2.4),
+        "near-far": Model(0.46, 0, 0.004, 17.1, 0.75, 10),
+        "phast": Model(0, 2950, 0, 0.268, 0.36, 1.5),
     },
     "hubs": {
-        "near-far": Model(0.46, 0, 0.004, 0.076, 0.92),
-        "push-pull": Model(0.75, 0, 0.084, 0.149, 0.52),
+        "near-far": Model(0.46, 0, 0.004, 0.076, 0.92, 1.4),
+        "push-pull": Model(0.75, 0, 0.084, 0.149, 0.52, 1.4),
     },
     "even degrees": {
-        "near-far": Model(0.46, 0, 0.004, 0.022, 1),
-        "push-pull": Model(0.75, 0, 0.084, 0.067, 1),
+        "near-far": Model(0.46, 0, 0.004, 0.022, 1, 2),
+        "push-pull": Model(0.75, 0, 0.084, 0.067, 1, 2),
     },
 }
 """Models by kind of graph and variant, for one NVIDIA H200; docs/performance/fast-sssp.md has the fit.
@@ -76,7 +79,7 @@ class Parameters(variants.Parameters):
     searches : int
         Choose the variant that prepares and finds this many trees in the least time.
     probes : int
-        Sources for timing a candidate that is probed.
+        Searches that time a candidate that is probed.
     """
 
     searches: PositiveInt = 100
@@ -84,10 +87,11 @@ class Parameters(variants.Parameters):
 
 
 class Cost(NamedTuple):
-    """Milliseconds of preparation and of a search."""
+    """Milliseconds of preparation and of a search, which may be faster by the factor `doubt`."""
 
     prepare: float
     search: float
+    doubt: float = 1
 
     def total(self, searches: int) -> float:
         """Return the milliseconds of preparation and this many searches."""
@@ -97,11 +101,12 @@ class Cost(NamedTuple):
 class Solver:
     """SSSP by the variant that is expected to take the least time for the given number of searches.
 
-    The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. Only
-    the one that is chosen is prepared, unless probes pay: candidates that can be prepared and timed within a
-    tenth of the least expected total are, and their times replace the model's. If a variant is skipped or
-    runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in `resolved` is the
-    time of the searches.
+    The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. On
+    what may be a map, the degrees come from the survey that `tiled` begins with. Only the one that is chosen
+    is prepared, unless probes pay: where the model leaves the best in doubt, candidates that can be prepared
+    and timed within a tenth of the least expected total are, and their times replace the model's. If a
+    variant is skipped or runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in
+    `resolved` is the time of the searches.
 
     Raises
     ------
@@ -113,50 +118,67 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, self._searches = graph, parameters.searches
-        self._kind, self._expected = expected_costs(graph)
+        self._solvers: dict[str, Any] = {}
         self._times: dict[str, float] = {}
         self._probe_ms = 0.0
-        solvers = self._probe(worth_a_probe(self._expected, self._searches, parameters.probes), parameters)
-        self._chosen, self._solver = self._choose(solvers)
+        self._kind, self._expected = self._survey()
+        self._probe(worth_a_probe(self._expected, self._searches, parameters.probes), parameters.probes)
+        self._chosen, self._solver = self._choose()
 
-    def _choose(self, solvers: dict[str, Any]) -> tuple[str, Any]:
+    def _survey(self) -> tuple[str, dict[str, Cost]]:
+        """Return what :func:`expected_costs` does; on a map `tiled` is prepared then, if it can be."""
+        found = []
+
+        def look(facts: Facts) -> None:
+            degrees = _maps.Degrees.found(self._graph, facts.with_arcs, facts.max_degree)
+            found.append(expected_costs(self._graph, degrees))
+            if "tiled" not in found[0][1]:
+                raise variants.Skipped("not a map")
+
+        if _maps.may_be_map(self._graph):
+            solver = self._prepare("tiled", look)
+            if solver is not None or found:
+                self._solvers["tiled"] = solver
+        return found[0] if found else expected_costs(self._graph, _maps.degrees_of(self._graph))
+
+    def _choose(self) -> tuple[str, Any]:
         """Return the name and solver of the least total; a prepared variant costs no further preparation."""
-        costs = {name: cost for name, cost in self._expected.items() if solvers.get(name, cost) is not None}
-        costs |= {name: Cost(0, ms) for name, ms in self._times.items()}
+        costs = dict(self._expected)
+        for name, solver in self._solvers.items():
+            if solver is None:
+                costs.pop(name, None)
+            elif name in costs:
+                costs[name] = Cost(0, self._times.get(name, costs[name].search))
         for name in by_total(costs, self._searches):
-            solver = solvers.get(name) or self._prepare(name)
+            solver = self._solvers.get(name) or self._prepare(name)
             if solver is not None:
                 return name, solver
         raise variants.Skipped(f"none of {' and '.join(self._expected)} can be prepared")
 
-    def _prepare(self, name: str) -> Any:
+    def _prepare(self, name: str, *more: Any) -> Any:
         """Return the solver of a candidate, or None if it does not suit the graph or the device."""
         module = CANDIDATES[name]
         try:
-            return module.Solver(self._graph, module.Parameters())
+            return module.Solver(self._graph, module.Parameters(), *more)
         except (variants.Skipped, DeviceOutOfMemory):
             return None
 
-    def _probe(self, names: list[str], parameters: Parameters) -> dict[str, Any]:
-        """Prepare these candidates and time a few searches; return the solvers, None for those that fail."""
-        if not names:
-            return {}
-        with_arcs = np.flatnonzero(self._graph.host.degrees)
-        if not len(with_arcs):
-            with_arcs = np.zeros(1, dtype=np.int64)
-        places = np.linspace(0, len(with_arcs) - 1, parameters.probes + 2)[1:-1]
-        sources = with_arcs[places.astype(np.int64)].tolist()
-        solvers = {name: self._prepare(name) for name in names}
-        start = time.perf_counter()
-        for name, solver in solvers.items():
-            if solver is not None:
-                self._times[name] = float(np.median([self._time(solver, source) for source in sources]))
-        self._probe_ms = (time.perf_counter() - start) * 1e3
-        return solvers
+    def _probe(self, names: list[str], probes: int) -> None:
+        """Prepare these candidates unless they are, and time a few searches."""
+        arcs = np.linspace(0, max(0, self._graph.n_arcs - 1), probes + 2)[1:-1].astype(np.int64)
+        # Tails of these arcs: a vertex without arcs would tell nothing.
+        sources = (np.searchsorted(self._graph.host.offsets, arcs, side="right") - 1).tolist()
+        for name in names:
+            if name not in self._solvers:
+                self._solvers[name] = self._prepare(name)
+            if self._solvers[name] is None:
+                continue
+            start = time.perf_counter()
+            self._times[name] = float(np.median([self._time(self._solvers[name], s) for s in sources]))
+            self._probe_ms += (time.perf_counter() - start) * 1e3
 
     def _time(self, solver: Any, source: int) -> float:
-        """Return the milliseconds of the second of two searches."""
-        solver.solve(source)
+        """Return the milliseconds of a search."""
         with self._graph.device.timer() as search:
             solver.solve(source)
         return float(search.ms)
@@ -190,12 +212,19 @@ def by_total(costs: dict[str, Cost], searches: int) -> list[str]:
 
 
 def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list[str]:
-    """Return the candidates that can be prepared and probed within `BUDGET`, none if that decides nothing."""
+    """Return the candidates to probe, none if probes decide nothing or nothing is in doubt.
+
+    They are those that may be the best, as far as the model is in doubt, and that can be prepared and probed,
+    one after the other, within `BUDGET`.
+    """
     order = by_total(expected, searches)
-    left, names = BUDGET * expected[order[0]].total(searches), []
+    best = expected[order[0]]
+    left, names = BUDGET * best.total(searches), []
     for name in order:
-        cost = expected[name].total(2 * probes)
-        if cost <= left:
+        one = expected[name]
+        may_be_best = one._replace(search=one.search / one.doubt).total(searches) <= best.total(searches)
+        cost = one.total(probes)
+        if may_be_best and cost <= left:
             left -= cost
             names.append(name)
     return [] if names == order[:1] else names
@@ -208,9 +237,8 @@ def kind_of(degrees: _maps.Degrees) -> Literal["a map", "hubs", "even degrees"]:
     return "a map" if degrees.is_map else "even degrees"
 
 
-def expected_costs(graph: ResidentGraph) -> tuple[str, dict[str, Cost]]:
+def expected_costs(graph: ResidentGraph, degrees: _maps.Degrees) -> tuple[str, dict[str, Cost]]:
     """Return the kind of graph, in words, and the expected cost of each candidate."""
-    degrees = _maps.degrees_of(graph)
     kind = kind_of(degrees)
     models = dict(MODELS[kind])
     if degrees.mean > PHAST_DEGREE:
@@ -221,6 +249,7 @@ def expected_costs(graph: ResidentGraph) -> tuple[str, dict[str, Cost]]:
         name: Cost(
             model.fixed + model.per_vertex * graph.n_vertices / MILLION + model.per_arc * arcs,
             model.search * size**model.exponent,
+            model.doubt,
         )
         for name, model in models.items()
     }

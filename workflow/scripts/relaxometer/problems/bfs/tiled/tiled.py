@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,6 +12,7 @@ from pydantic import Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs.tiled._balls import ENTRY_BYTES, MAX_INDICES, Balls, Filler, Needs
 from relaxometer.problems.phases import Phase
@@ -81,6 +84,13 @@ class Parameters(variants.Parameters):
 class Solver:
     """BFS on maps: each block searches its tile and sends levels across its borders.
 
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+    look : callable, optional
+        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
+
     Raises
     ------
     Skipped
@@ -94,7 +104,9 @@ class Solver:
 
     runs_on = "device"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
+    ) -> None:
         self._graph, self._parameters = graph, parameters
         device = graph.device
         module, self._kernel = _compiled(device)
@@ -119,6 +131,8 @@ class Solver:
         state = module.struct("State", **self._state(tiling.n_slots))
         tiles = module.struct("Tiling", **_members(tiling))
         facts = cutter.facts()
+        if look is not None:
+            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         self._way = self._cut(cutter, facts)
@@ -131,7 +145,11 @@ class Solver:
         balls = filler.fill(self._size, _reach(self._size) if wanted == "auto" else wanted, needs)
         self._reach = balls.reach
         tiles.set(**self._ball_members(balls, needs))
-        self._structs = packed, tiles, state
+        n, empty = graph.n_vertices, device.xp.empty
+        self._arrays = Ahead(lambda: [empty(size, dtype=np.uint32) for size in (n, n, 1)])
+        self._arrays.prepare()
+        arguments = packed, tiles, state, np.uint32(0), None, None, None, None
+        self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
 
     def _most_crossing(self) -> int:
         """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
@@ -149,12 +167,10 @@ class Solver:
 
     def _state(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``."""
-        xp = self._graph.device.xp
-        return {
-            "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
-            "idle": xp.empty(1, dtype=np.uint64),
-            "confirmed": xp.empty(self._tiles, dtype=np.uint32),
-        }
+        arrays = self._graph.device.empty_arrays(
+            (max(1, n_slots), np.uint32), (1, np.uint64), (self._tiles, np.uint32)
+        )
+        return dict(zip(("mail", "idle", "confirmed"), arrays, strict=True))
 
     def _allocate_shared(self, filler: Filler) -> Needs:
         """Choose the size of balls, set the shared memory of a block, and return what it has to hold."""
@@ -219,11 +235,10 @@ class Solver:
         Levels are not searched one by one; an instrumented run records the whole search as one phase.
         """
         device, xp = self._graph.device, self._graph.device.xp
-        level, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
-        rounds = xp.empty(1, dtype=xp.uint32)
+        level, predecessor, rounds = self._arrays.take()
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        arguments = (*self._structs, np.uint32(source), level, predecessor, rounds, log)
-        self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
+        self._launch(source=np.uint32(source), level=level, predecessor=predecessor, rounds=rounds, logs=log)
+        self._arrays.prepare()
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
             expanded, examined = self.tile_log["expanded"].sum(), self.tile_log["examined"].sum()
@@ -232,15 +247,11 @@ class Solver:
         return Answer(level, predecessor, rounds)
 
 
-_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
-
-
+@functools.cache
 def _compiled(device: Device) -> tuple[Module, Kernel]:
     """Return the module and its kernel for a device."""
-    if device not in _COMPILED:
-        module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled")
-    return _COMPILED[device]
+    module = device.module(SOURCE.path, cooperative=True)
+    return module, module.get_function("tiled")
 
 
 def _members(tiling: DeviceTiling) -> dict[str, Any]:

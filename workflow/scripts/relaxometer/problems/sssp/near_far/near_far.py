@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
@@ -89,15 +90,19 @@ class Solver:
             "Problem", graph=graph_members(packed, first=self._widths["narrow"] > 0)
         )
         widths = {name: np.uint32(width) for name, width in self._widths.items()}
-        self._packed_widths = module.struct("Widths", **widths)
-        self._shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
+        packed_widths = module.struct("Widths", **widths)
+        shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
         self._result = xp.zeros(1, dtype=xp.uint64)
-        self._kernel = module.get_function("near_far")
-        self._threads = threads_per_block(device)
-        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
+        kernel, threads = module.get_function("near_far"), threads_per_block(device)
+        blocks = device.max_cooperative_blocks(kernel, threads, QUEUE_BYTES)
         # Last, since it waits for the weights to be summed up.
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._allocate_first(initial_capacity(graph))
+        n = graph.n_vertices
+        self._arrays = Ahead(lambda: [xp.empty(n, dtype=xp.uint32) for _ in range(2)])
+        answer, log = (np.uint32(0), None, None), (None, np.uint32(LOG_ROWS))
+        arguments = (self._problem, packed_widths, *answer, shared, *log, self._result)
+        self._launch = kernel.bind(blocks, threads, arguments, shared_mem=QUEUE_BYTES)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -132,20 +137,10 @@ class Solver:
     def _search(self, source: int, phases: list[Phase] | None) -> tuple[Answer, bool]:
         """Run the kernel; return the answer, and whether it is void because a pile was too small."""
         device, xp = self._graph.device, self._graph.device.xp
-        distance, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
+        distance, predecessor = self._arrays.take()
         log = None if phases is None else xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
-        arguments = (
-            self._problem,
-            self._packed_widths,
-            np.uint32(source),
-            distance,
-            predecessor,
-            self._shared,
-            log,
-            np.uint32(LOG_ROWS),
-            self._result,
-        )
-        self._kernel(self._blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
+        self._launch(source=np.uint32(source), distance=distance, predecessor=predecessor, records=log)
+        self._arrays.prepare()
         result = device.item(self._result)
         count, full, overflowed = result >> 2, bool(result & 2), bool(result & 1)
         if phases is not None and not full:

@@ -89,9 +89,9 @@ class Solver:
             limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
             raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
         module = device.module(SOURCE.path, cooperative=True)
-        self._kernel = module.get_function("phast")
-        self._threads = threads_per_block(device)
-        max_blocks = _maps.max_blocks(device, self._kernel, self._threads)
+        kernel = module.get_function("phast")
+        threads = threads_per_block(device)
+        max_blocks = _maps.max_blocks(device, kernel, threads)
         tasks = _auto_tasks(n, max_blocks) if parameters.tasks == "auto" else parameters.tasks
         max_vertices = (tasks + 1) * (_maps.SHARED_BYTES // 4)
         if n > max_vertices:
@@ -99,8 +99,7 @@ class Solver:
         # Lengths are numbers of arcs until the first customization.
         numbered = _cch.number(host, parameters.fill, parameters.keep_order)
         self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks)
-        self._blocks = min(tasks, max_blocks)
-        self._shared_bytes = _shared_bytes(hierarchy)
+        blocks, shared_bytes = min(tasks, max_blocks), _shared_bytes(hierarchy)
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
         self._resolved: dict[str, Any] = {
@@ -110,7 +109,6 @@ class Solver:
             "levels": int(np.diff(hierarchy.task_steps).max()) // 2,
             "height": int(hierarchy.depth.max(initial=0)),
         }
-        self._board = device.xp.empty(BOARD.size // 4, dtype=np.uint32)
         members = _members(device, hierarchy)
         inside, outside = (device.asarray(one.arcs) for one in (hierarchy.inside, hierarchy.outside))
         copies = {"inside": inside, "outside": outside, "up_arcs": members["up_arcs"]}
@@ -118,17 +116,19 @@ class Solver:
         self._tails: Any = None
         self._graph_members = module.struct("Graph", **_maps.graph_members(graph))
         self._customizer.customize(graph.weights)
-        self._constants = (
-            self._graph_members,
-            module.struct("Hierarchy", **members),
-            module.struct(
-                "State",
-                path=device.xp.empty((self._resolved["height"] + 1, 2), dtype=np.uint32),
-                top_distance=device.xp.empty(max(1, self._resolved["top"]), dtype=np.uint32),
-                board=self._board,
-            ),
-            inside,
-            outside,
+        self._state = module.struct(
+            "State",
+            path=device.xp.empty((self._resolved["height"] + 1, 2), dtype=np.uint32),
+            top_distance=device.xp.empty(max(1, self._resolved["top"]), dtype=np.uint32),
+            board=None,  # each search has its own
+        )
+        structs = self._graph_members, module.struct("Hierarchy", **members), self._state
+        self._arrays = _maps.answers_ahead(graph, BOARD)
+        self._launch = kernel.bind(
+            blocks,
+            threads,
+            (*structs, inside, outside, np.uint32(0), None, None, None),
+            shared_mem=shared_bytes,
         )
 
     @property
@@ -174,19 +174,19 @@ class Solver:
         the hierarchy downward once, and those of the climb upward. Arcs of the graph that are read for the
         predecessors are not counted.
         """
-        device, n = self._graph.device, self._graph.n_vertices
-        xp = device.xp
-        distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
-        position = np.uint32(self._position[source])
-        log = None if phases is None else xp.zeros(len(PARTS) + 1, dtype=xp.uint64)
-        arguments = (*self._constants, position, distance, predecessor, log)
-        self._kernel(self._blocks, self._threads, arguments, shared_mem=self._shared_bytes)
-        overflowed = bool(device.item(self._board, BOARD.offset("overflowed") // 4))
+        device, found = self._graph.device, self._arrays.take()
+        position = self._position[source]
+        log = None if phases is None else device.xp.zeros(len(PARTS) + 1, dtype=np.uint64)
+        self._state.set(board=found.board)
+        self._launch(
+            source_position=position, distance=found.distance, predecessor=found.predecessor, log=log
+        )
+        self._arrays.prepare()
         if phases is not None:
             ended = device.asnumpy(log).astype(np.int64)
-            reached = device.asnumpy(distance) != UNREACHED
+            reached = device.asnumpy(found.distance) != UNREACHED
             phases += self._parts(int(position), reached, np.diff(ended) / 1e6)
-        return Answer(distance, predecessor, None, overflowed)
+        return Answer(found.distance, found.predecessor, None, found.overflow)
 
     def _parts(self, position: int, reached: Any, times_ms: Any) -> list[Phase]:
         """Return the parts of a search from a position; `reached` is a mask of vertices."""

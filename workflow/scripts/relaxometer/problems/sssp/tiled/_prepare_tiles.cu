@@ -43,6 +43,7 @@ struct Facts {
     u64 zero_arcs;  // arcs of weight zero
     u64 weights;    // their sum
     u64 max_degree;
+    u64 with_arcs;   // vertices
     double squares;  // sum of the squares of the weights
 };
 
@@ -74,13 +75,14 @@ __device__ void survey(const Csr& graph, const Ranges& ranges, Facts* found)
 {
     u64 crossing = 0, zero_arcs = 0, weights = 0;
     double squares = 0;
-    u32 max_degree = 0;
+    u32 max_degree = 0, with_arcs = 0;
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         u32 tile = ranges.tile_of(v);
         u32 begin = ranges.begin(tile);
         u32 size = ranges.length(tile);
         i64 first = read_only(&graph.offsets[v]);
         i64 end = read_only(&graph.offsets[v + 1]);
+        with_arcs += first != end;
         max_degree = max(max_degree, static_cast<u32>(min(end - first, static_cast<i64>(UNREACHED))));
         for (i64 i = first; i < end; ++i) {
             crossing += read_only(&graph.targets[i]) - begin >= size;
@@ -93,6 +95,7 @@ __device__ void survey(const Csr& graph, const Ranges& ranges, Facts* found)
     crossing = block_sum(crossing);
     zero_arcs = block_sum(zero_arcs);
     weights = block_sum(weights);
+    with_arcs = block_sum(with_arcs);
     squares = block_sum(squares);
     max_degree = __reduce_max_sync(ALL_LANES, max_degree);
     if (threadIdx.x % WARP == 0 && max_degree > load_relaxed(&found->max_degree)) {
@@ -102,6 +105,7 @@ __device__ void survey(const Csr& graph, const Ranges& ranges, Facts* found)
     if (crossing != 0) atomicAdd(&found->crossing, crossing);
     if (zero_arcs != 0) atomicAdd(&found->zero_arcs, zero_arcs);
     atomicAdd(&found->weights, weights);
+    atomicAdd(&found->with_arcs, static_cast<u64>(with_arcs));
     atomicAdd(&found->squares, squares);
 }
 

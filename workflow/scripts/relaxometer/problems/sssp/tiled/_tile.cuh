@@ -1,4 +1,5 @@
-// One tile of a map in the shared memory of a block, and the block's queue of near vertices.
+// One tile of a map and the near vertices of its block. The tile's distances are in the block's shared
+// memory, if they fit, else in global memory, of which the search touches only the part that it is passing.
 
 #pragma once
 
@@ -19,8 +20,10 @@ struct Tiling {
     uint2* arcs;
 };
 
+const u32 CHUNK = 128;  // vertices that share a lower bound of their waiting distances
+
 struct Settings {
-    u32 capacity;        // vertices per tile that shared memory holds
+    u32 capacity;        // vertices of the largest tile
     u32 arcs_in_shared;  // whether it also holds their first arcs
     u32 delta;
     u32 leash;
@@ -43,32 +46,35 @@ struct NearQueue {
         return entries[(phase & 1) * QUEUE + i];
     }
 
-    __device__ void put(u32 place, u32 vertex, u32 length, u32 for_phase)
+    // Functions that push return whether there was room.
+    __device__ bool put(u32 place, u32 vertex, u32 length, u32 for_phase)
     {
-        if (place < QUEUE) entries[(for_phase & 1) * QUEUE + place] = make_uint2(vertex, length);
+        if (place >= QUEUE) return false;
+        entries[(for_phase & 1) * QUEUE + place] = make_uint2(vertex, length);
+        return true;
     }
 
-    __device__ void push(u32 vertex, u32 length)
+    __device__ bool push(u32 vertex, u32 length)
     {
-        put(atomicAdd(&counts[next()], 1u), vertex, length, phase + 1);
+        return put(atomicAdd(&counts[next()], 1u), vertex, length, phase + 1);
     }
 
     // Pushes for the phase that is about to start.
-    __device__ void push_now(u32 vertex, u32 length)
+    __device__ bool push_now(u32 vertex, u32 length)
     {
-        put(atomicAdd(&counts[now], 1u), vertex, length, phase);
+        return put(atomicAdd(&counts[now], 1u), vertex, length, phase);
     }
 
     // Pushes the entries of those lanes of a warp that have one, with one atomic. For whole warps.
-    __device__ void push_together(bool has_one, u32 vertex, u32 length)
+    __device__ bool push_together(bool has_one, u32 vertex, u32 length)
     {
         u32 lane = threadIdx.x % WARP;
         u32 having = __ballot_sync(ALL_LANES, has_one);
-        if (having == 0) return;
+        if (having == 0) return true;
         u32 place = 0;
         if (lane == 0) place = atomicAdd(&counts[next()], __popc(having));
         place = __shfl_sync(ALL_LANES, place, 0) + __popc(having & ((1u << lane) - 1));
-        if (has_one) put(place, vertex, length, phase + 1);
+        return !has_one || put(place, vertex, length, phase + 1);
     }
 
     // Clears the count of the phase after the next; by one thread.
@@ -84,6 +90,24 @@ struct NearQueue {
     }
 };
 
+// The memory of a block, all of it shared; distances and `expanded_at` may be moved to global memory.
+struct Memory {
+    uint2* queue;
+    u32* bounds;
+    u32* distance;
+    u32* expanded_at;
+    uint2* first_arcs;
+
+    __device__ Memory(uint4* shared, const Settings& settings)
+        : queue(reinterpret_cast<uint2*>(shared)),
+          bounds(reinterpret_cast<u32*>(queue + 2 * QUEUE)),
+          distance(bounds + (settings.capacity / CHUNK / 4 + 1) * 4),
+          expanded_at(distance + settings.capacity),
+          first_arcs(reinterpret_cast<uint2*>(expanded_at + settings.capacity))
+    {
+    }
+};
+
 // The block's own tile. Vertices 0 to border - 1 have a mail slot.
 struct Tile {
     u32 begin;
@@ -92,23 +116,30 @@ struct Tile {
     u32 border;
     const uint2* rows;
     const uint2* first;
-    u32* distance;        // in shared memory, as the next two
-    u32* expanded_at;     // the distance at which a vertex was last expanded
-    uint2* first_shared;  // a copy of `first`, if `arcs_in_shared`
+    u32* distance;
+    u32* expanded_at;  // the distance at which a vertex was last expanded
+    u32* bounds;       // in shared memory; of the distances that wait in each chunk, if they are not queued
+    uint2* first_shared;  // a copy of `first` in shared memory, if `arcs_in_shared`
     bool arcs_in_shared;
 
-    __device__ Tile(const Tiling& tiling, const Settings& settings, u32* memory)
+    __device__ Tile(const Tiling& tiling, const Settings& settings, const Memory& memory)
         : begin(read_only(&tiling.begins[blockIdx.x])),
           size(read_only(&tiling.begins[blockIdx.x + 1]) - begin),
           mail_begin(read_only(&tiling.mail_begins[blockIdx.x])),
           border(read_only(&tiling.borders[blockIdx.x])),
           rows(tiling.rows + begin),
           first(tiling.first + FIRST * static_cast<size_t>(begin)),
-          distance(memory),
-          expanded_at(memory + settings.capacity),
-          first_shared(reinterpret_cast<uint2*>(memory + 2 * settings.capacity)),
+          distance(memory.distance),
+          expanded_at(memory.expanded_at),
+          bounds(memory.bounds),
+          first_shared(memory.first_arcs),
           arcs_in_shared(settings.arcs_in_shared != 0)
     {
+    }
+
+    __device__ u32 chunks() const
+    {
+        return (size + CHUNK - 1) / CHUNK;
     }
 
     __device__ void initialize(u32 source_place)
@@ -120,6 +151,8 @@ struct Tile {
             distance[v] = begin + v == source_place ? 0 : UNREACHED;
             expanded_at[v] = UNREACHED;
         }
+        u32 of_source = source_place - begin < size ? (source_place - begin) / CHUNK : chunks();
+        for (u32 c = threadIdx.x; c < chunks(); c += blockDim.x) bounds[c] = c == of_source ? 0 : UNREACHED;
     }
 
     __device__ uint2 first_arc(u32 v, u32 k) const
@@ -128,10 +161,17 @@ struct Tile {
         return arcs_in_shared ? first_shared[i] : read_only(&first[i]);
     }
 
-    // Whether a vertex has become nearer since it was last expanded.
-    __device__ bool waits(u32 v) const
+    // The distance of a vertex, if it has become nearer since it was last expanded; else UNREACHED.
+    __device__ u32 waiting(u32 v) const
     {
-        return distance[v] < expanded_at[v];
+        u32 now = load_relaxed(&distance[v]);
+        return now < expanded_at[v] ? now : UNREACHED;
+    }
+
+    // Notes that a vertex waits and is not queued.
+    __device__ void note(u32 v, u32 length)
+    {
+        atomicMin(&bounds[v / CHUNK], length);
     }
 
     // Lowers the distance of a vertex; returns whether that was news.

@@ -2,14 +2,15 @@
 //
 // A search on a road map changes few distances at a time, so its time is the latency of the longest chain of
 // relaxations. Here relaxations stay on a multiprocessor: the vertices are cut into one tile per block (see
-// _tiles.py and _prepare_tiles.cu), and a tile's distances stay in shared memory for the whole search.
+// _tiles.py and _prepare_tiles.cu), and a tile's distances stay in shared memory for the whole search. Those
+// of larger maps stay in global memory (`tiled_in_global`); queues are in shared memory either way.
 //
 //   - Within its tile, a block searches by near and far vertices (Davidson, Baxter, Garland and Owens,
 //     "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths", IPDPS 2014): it expands, phase
 //     by phase, those nearer than a threshold, and when none is left raises the threshold to the least
 //     waiting distance plus delta. An entry of the near queue is stale if the vertex has become nearer since.
-//     There is no far pile: a scan finds the vertices that are nearer than when they were last expanded. So a
-//     full queue may drop entries.
+//     There is no far pile: vertices that wait, because they are far or the queue was full, lower a bound of
+//     their chunk of the tile, and raising the threshold looks through the chunks whose bound is below it.
 //   - Blocks do not wait for each other. An arc into another tile sends the length of its path with an atomic
 //     minimum to the mail slot of its head, a word in global memory. A block checks its tile's slots every
 //     few phases. Slots are never emptied, and a message is only the word itself, so no memory order is
@@ -49,7 +50,8 @@ struct State {
     u32* mail;
     Board* board;
     u32* confirmed;  // by each block: wake-ups + 1
-    u32* waiting;    // the least waiting distance of each tile, as last published
+    u32* waiting;    // a lower bound of the waiting distances of each tile, as last published
+    u32* labels;     // of all tiles, if they are in global memory: two words per vertex
 };
 
 // The work of a block, in instrumented runs.
@@ -87,13 +89,13 @@ struct Search {
     u32 expanded = 0, relaxed = 0;  // by this thread
     u32 raises = 0, wakes = 0, holds = 0;
 
-    __device__ Search(const Tiling& tiling, const Settings& settings, const State& state, uint4* memory,
-                      Shared& shared)
+    __device__ Search(const Tiling& tiling, const Settings& settings, const State& state,
+                      const Memory& memory, Shared& shared)
         : tiling(tiling),
           settings(settings),
           state(state),
-          tile(tiling, settings, reinterpret_cast<u32*>(reinterpret_cast<uint2*>(memory) + 2 * QUEUE)),
-          near{reinterpret_cast<uint2*>(memory), shared.counts, 0, 0},
+          tile(tiling, settings, memory),
+          near{memory.queue, shared.counts, 0, 0},
           shared(shared),
           own_mail(state.mail + tile.mail_begin)
     {
@@ -176,7 +178,7 @@ struct Search {
             u32 length;
             bool nearer = relax(fresh, entry.y, arc, length);
             if (fresh && arc.x == MORE_ARCS) relax_rest(entry);
-            near.push_together(nearer, arc.x, length);
+            if (!near.push_together(nearer, arc.x, length)) tile.note(arc.x, length);
         }
     }
 
@@ -187,12 +189,13 @@ struct Search {
         for (u32 i = row.x + FIRST - 1; i < row.y; ++i) {
             uint2 arc = read_only(&tiling.arcs[i]);
             u32 length;
-            if (relax(true, entry.y, arc, length)) near.push(arc.x, length);
+            if (relax(true, entry.y, arc, length)) push_or_note(arc.x, length);
         }
     }
 
     // Relaxes an arc if `any`, and sets the length of the path; by one thread. Returns whether the head
-    // becomes a near vertex of this tile. Few branches: a phase takes as long as its chain of instructions.
+    // becomes a near vertex of this tile; notes a far one. Few branches: a phase takes as long as its chain
+    // of instructions.
     __device__ bool relax(bool any, u32 distance_before, uint2 arc, u32& length)
     {
         length = distance_before + arc.y;
@@ -205,19 +208,26 @@ struct Search {
         if (any && !here) atomicMin(&state.mail[arc.x - REMOTE], length);
         u32 before = 0;
         if (any && here) before = atomicMin(&tile.distance[arc.x], length);
-        return length < before && length < threshold;
+        bool nearer = length < before;
+        if (nearer && length >= threshold) tile.note(arc.x, length);
+        return nearer && length < threshold;
+    }
+
+    // For a vertex that has become nearer.
+    __device__ void push_or_note(u32 v, u32 length)
+    {
+        if (length >= threshold || !near.push(v, length)) tile.note(v, length);
     }
 
     // --------------------------------------------------------------------------------- far vertices
 
     // Raises the threshold above the least waiting distance, if there is one and no other tile is too far
-    // behind; publishes that distance.
+    // behind; publishes that distance. It is a bound: what waited may be nearer and expanded now. Then
+    // nothing is pushed, but the bound is higher the next time.
     __device__ Raise raise_threshold()
     {
         u32 least = UNREACHED;
-        for (u32 v = threadIdx.x; v < tile.size; v += blockDim.x) {
-            if (tile.waits(v)) least = min(least, tile.distance[v]);
-        }
+        for (u32 c = threadIdx.x; c < tile.chunks(); c += blockDim.x) least = min(least, tile.bounds[c]);
         lower_for_block(&shared.least, least);
         u32 last = UNREACHED;
         for (u32 i = threadIdx.x; settings.leash != NO_LEASH && i < gridDim.x; i += blockDim.x) {
@@ -237,11 +247,27 @@ struct Search {
         if (limit <= least) return HELD_BACK;
         threshold = min(limit, least + min(settings.delta, UNREACHED - least));
         ++raises;
-        for (u32 v = threadIdx.x; v < tile.size; v += blockDim.x) {
-            if (tile.waits(v) && tile.distance[v] < threshold) near.push_now(v, tile.distance[v]);
+        push_waiting();
+        return RAISED;
+    }
+
+    // Pushes vertices below the threshold, and updates the bounds of their chunks; a warp takes a chunk.
+    __device__ void push_waiting()
+    {
+        u32 lane = threadIdx.x % WARP;
+        for (u32 c = threadIdx.x / WARP; c < tile.chunks(); c += blockDim.x / WARP) {
+            if (tile.bounds[c] >= threshold) continue;
+            u32 least = UNREACHED;
+#pragma unroll
+            for (u32 k = 0; k < CHUNK / WARP; ++k) {
+                u32 v = c * CHUNK + k * WARP + lane;
+                u32 length = v < tile.size ? tile.waiting(v) : UNREACHED;
+                if (length >= threshold || !near.push_now(v, length)) least = min(least, length);
+            }
+            least = __reduce_min_sync(ALL_LANES, least);
+            if (lane == 0) tile.bounds[c] = least;
         }
         __syncthreads();
-        return RAISED;
     }
 
     __device__ void lower_for_block(u32* least_of_block, u32 least)
@@ -257,13 +283,11 @@ struct Search {
     {
         for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
             u32 slot = k * blockDim.x + threadIdx.x;
-            if (slot < tile.border && tile.lower(slot, loaded[k]) && loaded[k] < threshold) {
-                near.push(slot, loaded[k]);
-            }
+            if (slot < tile.border && tile.lower(slot, loaded[k])) push_or_note(slot, loaded[k]);
         }
         for (u32 slot = SLOTS_AHEAD * blockDim.x + threadIdx.x; slot < tile.border; slot += blockDim.x) {
             u32 length = load_relaxed(&own_mail[slot]);
-            if (tile.lower(slot, length) && length < threshold) near.push(slot, length);
+            if (tile.lower(slot, length)) push_or_note(slot, length);
         }
     }
 
@@ -274,7 +298,7 @@ struct Search {
         for (u32 slot = threadIdx.x; slot < tile.border; slot += blockDim.x) {
             u32 length = load_relaxed(&own_mail[slot]);
             if (!tile.lower(slot, length)) continue;
-            if (length < threshold) near.push_now(slot, length);
+            if (length >= threshold || !near.push_now(slot, length)) tile.note(slot, length);
             found = true;
         }
         return __syncthreads_or(found);
@@ -335,13 +359,11 @@ __device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 s
     log->total_ns = total_ns;
 }
 
-// A cooperative launch with one block per tile.
-extern "C" __global__ void __launch_bounds__(1024, 1)
-    tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
-          const __grid_constant__ Settings settings, const __grid_constant__ State state, u32 source,
-          u32* distance, u32* predecessor, TileLog* logs)
+__device__ __forceinline__ void search_tiles(const Graph& graph, const Tiling& tiling,
+                                             const Settings& settings, const State& state,
+                                             const Memory& memory, u32 source, u32* distance,
+                                             u32* predecessor, TileLog* logs)
 {
-    extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     cg::grid_group grid = cg::this_grid();
     u64 start_ns = logs == nullptr ? 0 : nanoseconds();
@@ -352,11 +374,35 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     u64 end_ns = logs == nullptr ? 0 : nanoseconds();
     for (u32 v = threadIdx.x; v < search.tile.size; v += blockDim.x) {
         u32 vertex = read_only(&tiling.order[search.tile.begin + v]);
-        distance[vertex] = search.tile.distance[v];
+        distance[vertex] = load_relaxed(&search.tile.distance[v]);
         predecessor[vertex] = vertex == source ? source : NO_PREDECESSOR;
     }
     grid.sync();
     find_predecessors(grid, graph, distance, predecessor, &state.board->overflowed, state.board->changed);
     if (logs == nullptr) return;
     write_log(logs + blockIdx.x, search, idle_ns, end_ns - start_ns, nanoseconds() - start_ns);
+}
+
+// A cooperative launch with one block per tile.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
+          const __grid_constant__ Settings settings, const __grid_constant__ State state, u32 source,
+          u32* distance, u32* predecessor, TileLog* logs)
+{
+    extern __shared__ uint4 words[];
+    Memory memory(words, settings);
+    search_tiles(graph, tiling, settings, state, memory, source, distance, predecessor, logs);
+}
+
+// The same for tiles whose labels do not fit in shared memory.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    tiled_in_global(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
+                    const __grid_constant__ Settings settings, const __grid_constant__ State state,
+                    u32 source, u32* distance, u32* predecessor, TileLog* logs)
+{
+    extern __shared__ uint4 words[];
+    Memory memory(words, settings);
+    memory.distance = state.labels + read_only(&tiling.begins[blockIdx.x]);
+    memory.expanded_at = memory.distance + graph.n;
+    search_tiles(graph, tiling, settings, state, memory, source, distance, predecessor, logs);
 }

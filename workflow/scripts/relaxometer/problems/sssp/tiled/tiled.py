@@ -1,7 +1,9 @@
-"""SSSP on maps with one tile of the map in the shared memory of each block, without phases."""
+"""SSSP on maps with one tile of the map per block, in its shared memory if it fits, without phases."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,8 +30,11 @@ LOG = tuple(SOURCE.layout("TileLog").members)
 """Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
 
 NO_LEASH = SOURCE.constants["NO_LEASH"]
+NONE = np.uint32(0)
+"""For what is set later."""
 
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
+CHUNK = SOURCE.constants["CHUNK"]
 VERTEX_BYTES = 8
 ARC_BYTES = 8 * FIRST
 """Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs."""
@@ -42,6 +47,9 @@ MAX_ARCS = 4096
 
 MAX_THREADS = 1024
 """Threads of the largest block; with all the shared memory, one has a multiprocessor to itself."""
+
+THREADS_IN_GLOBAL = 512
+"""Threads of a block whose tile is in global memory; a multiprocessor has two."""
 
 AHEAD = 20
 """Mean weights that a tile runs ahead if weights vary little; with a heavy tail that is wasted work."""
@@ -67,10 +75,10 @@ class Parameters(variants.Parameters):
         How far the threshold of a tile may be above the least waiting distance of all tiles, in mean
         weights. "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else none.
     tiles : int or "auto"
-        "auto": one per multiprocessor, of at least 64 vertices.
+        "auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory.
     threads : int or "auto"
-        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices, else 1024; 128 in
-        the emulation, which runs threads one after another.
+        Threads per block, a multiple of 32. "auto": 512 for tiles of up to 4096 vertices or in global memory,
+        else 1024; 128 in the emulation, which runs threads one after another.
     """
 
     cut: Literal["auto", "ranges", "grow", "bisection"] = Field("auto")
@@ -83,10 +91,17 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP on maps: each block searches its tile and sends lengths of paths that cross a border.
 
+    Parameters
+    ----------
+    graph : ResidentGraph
+    parameters : Parameters
+    look : callable, optional
+        Gets the :class:`Facts` of the graph as soon as they are known; may raise to stop the preparation.
+
     Raises
     ------
     Skipped
-        If a tile does not fit in shared memory, or a vertex has too many arcs for a map.
+        If a vertex has too many arcs for a map, or not all tiles can be searched at once.
 
     References
     ----------
@@ -96,91 +111,119 @@ class Solver:
 
     runs_on = "device"
 
-    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
+    ) -> None:
         self._graph = graph
-        device = graph.device
-        module, self._kernel = _compiled(device)
-        max_tiles = _maps.max_blocks(device, self._kernel, MAX_THREADS)
-        if parameters.tiles == "auto":
-            self._tiles = _maps.parts_for(graph.n_vertices, max_tiles)
-        else:
-            self._tiles = min(parameters.tiles, graph.n_vertices)
-        self._threads_wanted = parameters.threads
-        self._allocate_shared(-(-graph.n_vertices // self._tiles))
+        module, in_shared, in_global = _compiled(graph.device)
+        self._plan(parameters, in_shared, in_global)
         cutter = Cutter(graph, self._tiles)
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
         # While the device is busy:
         packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
-        state = module.struct("State", **self._state(n_slots))
-        settings = module.struct("Settings")
+        self._state = module.struct("State", **self._state_members(n_slots))
+        settings = module.struct("Settings", **self._settings(), delta=NONE, leash=NONE)
+        self._bind(packed, cutter.packed, settings)
+        self._arrays = _maps.answers_ahead(graph, BOARD)
+        self._arrays.prepare()
         facts = cutter.facts()
+        if look is not None:
+            look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         if facts.zero_arcs > 0:
             packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
-        tiling = self._cut(cutter, facts, parameters)
+        self._way = self._cut(cutter, facts, parameters)
+        if self._way == "bisection":
+            tiling = self._bisect()
+            settings.set(**self._settings())
+            self._bind(packed, tiling, settings)
         self._delta, self._leash = _widths(facts, parameters)
-        settings.set(**self._settings())
-        self._structs = packed, tiling, settings, state
+        settings.set(delta=np.uint32(self._delta), leash=np.uint32(self._leash))
+
+    def _bind(self, graph: Struct, tiling: Struct, settings: Struct) -> None:
+        """Prepare the launch of a search; the structs may change later."""
+        arguments = graph, tiling, settings, self._state, NONE, None, None, None
+        self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
 
     def _most_crossing(self, parameters: Parameters) -> int:
         """Return up to how many arcs between ranges of ids these are to be the tiles; -1 if never."""
         most = {"auto": int(FEW_CROSS * self._graph.n_arcs), "ranges": self._graph.n_arcs}
         return most.get(parameters.cut, -1)
 
-    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> Struct:
-        """Cut the graph in the way wanted, unless the survey has, and return the struct ``Tiling``."""
+    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> str:
+        """Cut the graph in the way wanted, unless the survey has or the host is to; return the way."""
         if facts.crossing <= self._most_crossing(parameters):
-            self._way = "ranges"
-        elif parameters.cut == "bisection":
-            self._way = "bisection"
-            return self._bisect()
-        else:
-            self._way = "grow"
-            cutter.cut(cutter.grow_order())
-        return cutter.packed
+            return "ranges"
+        if parameters.cut == "bisection":
+            return "bisection"
+        cutter.cut(cutter.grow_order())
+        return "grow"
 
     def _bisect(self) -> Struct:
+        """Have the host cut the graph, choose memory and threads again, and return the struct ``Tiling``."""
         from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
 
         tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
         self._allocate_shared(tiling.largest)
         return tiling.packed(_compiled(self._graph.device)[0])
 
+    def _plan(self, parameters: Parameters, in_shared: Kernel, in_global: Kernel) -> None:
+        """Choose shared or global memory, and the number of tiles, by default as many as run at once."""
+        device, n = self._graph.device, self._graph.n_vertices
+
+        def choose(kernel: Kernel, most: int) -> int:
+            tiles, self._kernel = parameters.tiles, kernel
+            self._tiles = _maps.parts_for(n, most) if tiles == "auto" else min(tiles, n)
+            return -(-n // self._tiles)
+
+        self._threads_wanted = parameters.threads
+        largest = choose(in_shared, _maps.max_blocks(device, in_shared, MAX_THREADS))
+        self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
+        if not self._in_shared:
+            # More tiles than before, so none needs more memory than this.
+            shape = self._threads_for(THREADS_IN_GLOBAL), _queue_bytes(_capacity(largest))
+            largest = choose(in_global, device.max_cooperative_blocks(in_global, *shape))
+        self._allocate_shared(largest)
+
+    def _threads_for(self, fitting: int) -> int:
+        """Return the threads of a block: those wanted, or as many as fit its tile."""
+        wanted = self._threads_wanted
+        return threads_per_block(self._graph.device, fitting) if wanted == "auto" else wanted
+
     def _allocate_shared(self, largest: int) -> None:
         """Set threads and shared memory of a block, with the first arcs of its vertices if they fit."""
-        self._threads = threads_per_block(self._graph.device, 512 if largest <= SMALL else 1024)
-        if self._threads_wanted != "auto":
-            self._threads = self._threads_wanted
-        self._capacity = capacity = -(-largest // 4) * 4
-        needed = QUEUE_BYTES + VERTEX_BYTES * capacity
-        if needed > _maps.SHARED_BYTES:
-            most = (_maps.SHARED_BYTES - QUEUE_BYTES) // VERTEX_BYTES * self._tiles
-            raise Skipped(f"{self._graph.n_vertices} vertices; shared memory holds {most}")
+        self._capacity = capacity = _capacity(largest)
+        few = THREADS_IN_GLOBAL if largest <= SMALL or not self._in_shared else MAX_THREADS
+        self._threads = self._threads_for(few)
+        needed = _bytes_in_shared(largest) if self._in_shared else _queue_bytes(capacity)
         with_arcs = needed + ARC_BYTES * capacity
-        self._arcs_in_shared = self._fits(with_arcs)
+        self._arcs_in_shared = self._in_shared and self._fits(with_arcs)
         self._shared_bytes = with_arcs if self._arcs_in_shared else needed
         if not self._fits(self._shared_bytes):
             raise Skipped(f"{self._tiles} tiles of {capacity} vertices; fewer blocks run at once")
 
     def _settings(self) -> dict[str, Any]:
-        """Return the members of the struct ``Settings`` in ``_tile.cuh``."""
+        """Return the members of the struct ``Settings`` in ``_tile.cuh`` that do not depend on weights."""
         return {
             "capacity": np.uint32(self._capacity),
             "arcs_in_shared": np.uint32(self._arcs_in_shared),
-            "delta": np.uint32(self._delta),
-            "leash": np.uint32(self._leash),
         }
 
-    def _state(self, n_slots: int) -> dict[str, Any]:
-        """Return the members of the struct ``State`` in ``tiled.cu``."""
-        xp = self._graph.device.xp
-        self._board = xp.empty(BOARD.size // 4, dtype=np.uint32)
+    def _state_members(self, n_slots: int) -> dict[str, Any]:
+        """Return the members of the struct ``State`` in ``tiled.cu``; each search has its own board."""
+        sizes: tuple[int, ...] = max(1, n_slots), self._tiles, self._tiles
+        if not self._in_shared:
+            sizes += (2 * self._graph.n_vertices,)
+        mail, confirmed, waiting, *labels = self._graph.device.empty_arrays(
+            *((size, np.uint32) for size in sizes)
+        )
         return {
-            "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
-            "board": self._board,
-            "confirmed": xp.empty(self._tiles, dtype=np.uint32),
-            "waiting": xp.empty(self._tiles, dtype=np.uint32),
+            "mail": mail,
+            "board": None,
+            "confirmed": confirmed,
+            "waiting": waiting,
+            "labels": labels[0] if labels else None,
         }
 
     def _fits(self, shared_bytes: int) -> bool:
@@ -192,13 +235,14 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return tiles, delta and leash in the graph's unit, threads per block, and where the arcs are."""
+        """Return tiles, delta and leash in the graph's unit, threads per block, where tiles and arcs are."""
         return {
             "tiles": self._tiles,
             "cut": self._way,
             "delta": self._delta,
             "leash": "none" if self._leash == NO_LEASH else self._leash,
             "threads": self._threads,
+            "tiles_in_shared_memory": self._in_shared,
             "arcs_in_shared_memory": self._arcs_in_shared,
         }
 
@@ -208,28 +252,42 @@ class Solver:
         There are no phases; an instrumented run records the whole search as one.
         """
         device, xp = self._graph.device, self._graph.device.xp
-        distance, predecessor = (xp.empty(self._graph.n_vertices, dtype=xp.uint32) for _ in range(2))
+        found = self._arrays.take()
         log = None if phases is None else xp.zeros((self._tiles, len(LOG)), dtype=xp.uint64)
-        arguments = (*self._structs, np.uint32(source), distance, predecessor, log)
-        self._kernel(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
-        overflowed = bool(device.item(self._board, BOARD.offset("overflowed") // 4))
+        self._state.set(board=found.board)
+        self._launch(
+            source=np.uint32(source), distance=found.distance, predecessor=found.predecessor, logs=log
+        )
+        self._arrays.prepare()
         if phases is not None:
             self.tile_log = dict(zip(LOG, device.asnumpy(log).T, strict=True))
             expanded, relaxed = self.tile_log["expanded"].sum(), self.tile_log["relaxed"].sum()
             time_ms = self.tile_log["total_ns"].max() / 1e6
             phases.append(Phase("tiles", int(expanded), int(relaxed), float(time_ms)))
-        return Answer(distance, predecessor, None, overflowed)
+        return Answer(found.distance, found.predecessor, None, found.overflow)
 
 
-_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
+@functools.cache
+def _compiled(device: Device) -> tuple[Module, Kernel, Kernel]:
+    """Return the module and its kernels for a device: for tiles in shared and in global memory."""
+    module = device.module(SOURCE.path, cooperative=True)
+    return module, module.get_function("tiled"), module.get_function("tiled_in_global")
 
 
-def _compiled(device: Device) -> tuple[Module, Kernel]:
-    """Return the module and its kernel for a device."""
-    if device not in _COMPILED:
-        module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled")
-    return _COMPILED[device]
+def _capacity(largest: int) -> int:
+    """Return the vertices for which a block has memory."""
+    return -(-largest // 4) * 4
+
+
+def _queue_bytes(capacity: int) -> int:
+    """Return the shared memory for queue and bounds, as laid out by ``Memory`` in ``tiled.cu``."""
+    return QUEUE_BYTES + 4 * (capacity // CHUNK // 4 + 1) * 4
+
+
+def _bytes_in_shared(largest: int) -> int:
+    """Return the shared memory for a tile of this many vertices, without its arcs."""
+    capacity = _capacity(largest)
+    return _queue_bytes(capacity) + VERTEX_BYTES * capacity
 
 
 def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:

@@ -1,0 +1,39 @@
+"""Arrays for answers, allocated before they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from relaxometer.device import DeviceOutOfMemory
+
+Arrays = TypeVar("Arrays")
+
+
+class Ahead(Generic[Arrays]):
+    """The arrays of the next answer, allocated while the device is busy with a search.
+
+    An answer owns its arrays: none is given out twice.
+
+    Parameters
+    ----------
+    allocate : callable
+        Returns the arrays of one answer.
+    """
+
+    def __init__(self, allocate: Callable[[], Arrays]) -> None:
+        self._allocate = allocate
+        self._next: Arrays | None = None
+
+    def take(self) -> Arrays:
+        """Return arrays that nobody else has."""
+        arrays, self._next = self._next, None
+        return self._allocate() if arrays is None else arrays
+
+    def prepare(self) -> None:
+        """Allocate for the next search, after this one was launched; where memory is short, do not."""
+        if self._next is None:
+            try:
+                self._next = self._allocate()
+            except DeviceOutOfMemory:
+                self._next = None
