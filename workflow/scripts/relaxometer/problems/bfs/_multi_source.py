@@ -46,7 +46,7 @@ def has_hubs(graph: ResidentGraph) -> bool:
 
 
 def renumber(graph: ResidentGraph, *, by_degree: bool) -> Renumbered:
-    """Number vertices by falling number of incoming arcs and leave out those without arcs, or keep all.
+    """Sort vertices by falling number of incoming arcs and leave out those without arcs, or keep all.
 
     The sort of the arcs takes 32 bytes per arc of temporary memory.
     """
@@ -65,9 +65,8 @@ def renumber(graph: ResidentGraph, *, by_degree: bool) -> Renumbered:
     position = xp.full(n, UNREACHED, dtype=xp.uint32)
     position[original] = xp.arange(searched, dtype=xp.uint32)
     into = _moved(xp, rows, position, searched)
-    return Renumbered(
-        position, original, into if rows[0] is own[0] else _moved(xp, own, position, searched), into
-    )
+    out = into if rows[0] is own[0] else _moved(xp, own, position, searched)
+    return Renumbered(position, original, out, into)
 
 
 def _moved(xp: Any, rows: tuple[Any, Any], position: Any, n: int) -> tuple[Any, Any]:
@@ -83,7 +82,7 @@ def _moved(xp: Any, rows: tuple[Any, Any], position: Any, n: int) -> tuple[Any, 
 
 
 def pieces_of_long_rows(offsets: Any, longest: int, xp: Any) -> Any:
-    """Return the pieces of all rows of more than `longest` arcs: vertex | number of the piece << 32, uint64."""
+    """Return the pieces of rows of more than `longest` arcs: vertex | number of the piece << 32, uint64."""
     lengths = offsets[1:] - offsets[:-1]
     long_rows = xp.flatnonzero(lengths > longest)
     counts = -(-lengths[long_rows] // longest)

@@ -32,7 +32,7 @@ PLANES = {True: 8, False: 12}
 
 MOST_PLANES = 28
 
-LEVELS = {np.uint8: "u8", np.uint16: "unsigned short", np.uint32: "u32"}
+LEVELS: dict[Any, str] = {np.uint8: "u8", np.uint16: "unsigned short", np.uint32: "u32"}
 """Types of levels side by side: the narrowest that holds a search's levels is taken."""
 
 
