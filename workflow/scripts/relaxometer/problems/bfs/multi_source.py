@@ -42,7 +42,7 @@ class Parameters(SwitchingParameters):
     Parameters
     ----------
     alpha, beta, way_back
-        See :class:`SwitchingParameters`. |V| counts the vertices that have arcs.
+        See :class:`SwitchingParameters`.
     order : {"auto", "degree", "given"}
         Whether vertices are renumbered by falling degree. "auto": if there are hubs.
     sources : int
@@ -106,7 +106,7 @@ class Solver:
         self._n = n = len(renumbered.original)
         pieces = n + graph.n_arcs // PIECE
         long_rows = pieces_of_long_rows(renumbered.into[0], SOURCE.constants["LONG"], xp)
-        many_arcs, few_vertices = parameters.limits(max(n, 1), graph.n_arcs)
+        many_arcs, few_vertices = parameters.limits(graph.n_vertices, graph.n_arcs)
         self._search = self._module.struct(
             "Search",
             n=np.uint32(n),
