@@ -80,7 +80,11 @@ struct Extremes {
     }
 };
 
-const Extremes NOTHING = {0xffffffffu, 0};
+// The extremes over no numbers.
+__device__ __forceinline__ Extremes nothing()
+{
+    return {0xffffffffu, 0};
+}
 
 __device__ __forceinline__ void store(const Work& work, u64 place, const Extremes& extremes)
 {
@@ -224,14 +228,14 @@ __device__ void place(cg::grid_group grid, const Graph& graph, const Work& work,
         work.above[number] = there < back ? work.from[k] : work.to[k];
         work.joined[number] = number;
         store(work, number, {number, number});
-        store(work, max(there, back) + 1, NOTHING);
+        store(work, max(there, back) + 1, nothing());
     }
     if (thread_id() == 0) {
         work.first[root] = 0;
         work.last[root] = length;
         work.above[0] = root;
         work.joined[0] = 0;
-        store(work, 0, NOTHING);
+        store(work, 0, nothing());
     }
     grid.sync();
 }
@@ -262,7 +266,7 @@ __device__ void find_extremes(cg::grid_group grid, const Graph& graph, const Wor
     for (u32 size = numbers; size > 1;) {
         u32 groups = (size + FANOUT - 1) / FANOUT;
         for (u32 group = thread_id(); group < groups; group += thread_count()) {
-            Extremes sum = NOTHING;
+            Extremes sum = nothing();
             u32 end = min((group + 1) * FANOUT, size);
             for (u32 member = group * FANOUT; member < end; ++member) sum.include(load(work, base + member));
             store(work, base + size + group, sum);
@@ -276,7 +280,7 @@ __device__ void find_extremes(cg::grid_group grid, const Graph& graph, const Wor
 // Returns the extremes over the numbers `begin` to `end` - 1.
 __device__ Extremes extremes_of(const Work& work, u32 begin, u32 end, u32 numbers)
 {
-    Extremes sum = NOTHING;
+    Extremes sum = nothing();
     u64 base = 0;
     u32 size = numbers;
     while (begin < end) {
