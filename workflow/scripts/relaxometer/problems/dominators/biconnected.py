@@ -59,7 +59,9 @@ class Solver:
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
         tails = arc_tails(graph)
         self._one_way, self._n_one_way = self._count_one_way(module, tails)
-        arrays = {name: xp.empty(n, dtype=np.uint32) for name in ("link", "from", "to", "list", "first", "last")}
+        arrays = {
+            name: xp.empty(n, dtype=np.uint32) for name in ("link", "from", "to", "list", "first", "last")
+        }
         tours = {name: xp.empty(2 * n, dtype=np.uint32) for name in ("after", "above", "joined")}
         self._packed = module.struct(
             "Graph",
