@@ -352,10 +352,14 @@ class Report(Section):
         Papers whose figures are redrawn and whose claims are compared: the modules of ``report/papers``.
     maps : list of str
         Graphs of which a map of distances is drawn; they need coordinates.
+    base : str, optional
+        An earlier run that the report compares this one with: a bundle, a results folder or a published
+        suite.
     """
 
     papers: list[Name] = ["adaptive"]
     maps: list[Name] = []
+    base: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="before")
     @classmethod

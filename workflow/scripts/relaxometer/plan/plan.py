@@ -201,6 +201,9 @@ class Plan:
                     raise UserError(f"{self.origin}: datasets.{name}: path {quoted(path)} is not a file")
             if dataset.extracted_from:
                 needed.append(dataset.extracted_from)
+        base = self.config.report.base
+        if base and not os.path.exists(base):  # noqa: PTH110 (never raises)
+            raise UserError(f"{self.origin}: report.base: {quoted(base)} is neither a bundle nor a folder")
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
