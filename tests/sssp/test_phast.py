@@ -92,7 +92,7 @@ def test_distances_are_right_however_the_hierarchy_is_cut(device, make, tasks, m
 
 def test_long_rows_take_several_arcs_a_lane_beyond_those_read_ahead():
     hierarchy = _hierarchy.build(clique_among_islands(), 1, 16.0)
-    assert (hierarchy.inside.table[:, 1] >> 24).max() > _slices.AHEAD
+    assert (hierarchy.outside.table[:, 1] >> 24).max() > _slices.AHEAD
     assert np.diff(hierarchy.up_offsets).max() > 32 * _slices.AHEAD
 
 
