@@ -19,7 +19,6 @@
 //   - A task first takes its arcs from earlier stages, in any order, since these are final. Only its other
 //     arcs go level by level. A warp loads its next arcs while it relaxes the current ones, across levels
 //     too, since their addresses do not depend on distances.
-//   - Blocks that wait for the climb ask the second-level cache for the arcs that are needed first.
 //   - Levels consist of chains of up to 16 vertices of the elimination tree (see _hierarchy.py). After the
 //     arcs from the levels above, a warp descends several chains at once, one lane per vertex. The climb
 //     takes 32 ancestors per round in the same way. This saves hundreds of barriers.
@@ -32,7 +31,6 @@
 
 #include "problems/sssp/_tight_arcs.cuh"
 #include "device/clock.cuh"
-#include "device/prefetch.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -54,7 +52,6 @@ struct Hierarchy {
     const u32* task_steps;
     const u32* stages;  // the first task of each, and the end
     u32 n_stages;
-    u32 prefetched;     // how many steps ahead of their use arcs are prefetched; 0: never
     Slices inside;
     Slices outside;
     const u32* up_offsets;
@@ -129,14 +126,6 @@ __device__ __forceinline__ void load(Loaded& loaded, const uint2* all_arcs, uint
     for (u32 k = 0; k < AHEAD; ++k) {
         loaded.arcs[k] = k < arcs_per_lane(slice) ? arcs[k * WARP] : make_uint2(0, UNREACHED);
     }
-}
-
-// Asks the second-level cache for the arcs of a slice.
-__device__ __forceinline__ void prefetch(const uint2* all_arcs, uint2 slice)
-{
-    const u32 LINE = 128 / sizeof(uint2);
-    const uint2* arcs = all_arcs + static_cast<size_t>(slice.x) * WARP;
-    for (u32 k = lane() * LINE; k < arcs_per_lane(slice) * WARP; k += WARP * LINE) prefetch_l2(arcs + k);
 }
 
 // Lowers the distances of a slice's rows to the best of their lanes.
@@ -341,8 +330,8 @@ struct Task {
     }
 
     // Relaxes the task's own arcs step by step: rows of arcs from the levels above alternate with chains. A
-    // warp loads its first slice of the next step before the barrier, and prefetches those of a later one.
-    __device__ __forceinline__ void sweep_inside(const uint2* arcs, u32 prefetched)
+    // warp loads its first slice of the next step before the barrier.
+    __device__ __forceinline__ void sweep_inside(const uint2* arcs)
     {
         Loaded next;
         ::load(next, arcs, n_steps != 0 && warp() < step_begin[1] ? table[warp()] : no_slice());
@@ -360,12 +349,6 @@ struct Task {
                     follow(loaded, distance);
                 }
                 if (last) break;
-            }
-            u32 far = step + prefetched;
-            if (prefetched != 0 && far < n_steps) {
-                for (u32 s = step_begin[far] + warp(); s < step_begin[far + 1]; s += warps()) {
-                    prefetch(arcs, table[s]);
-                }
             }
             __syncthreads();
         }
@@ -385,32 +368,6 @@ struct Task {
         for (u32 row = threadIdx.x; row < size; row += blockDim.x) top_distance[begin + row] = distance[row];
     }
 };
-
-// Prefetches the arcs that a block's tasks need first, and its share of the first task's arcs; for blocks
-// that have nothing to do in the first stage.
-__device__ __forceinline__ void prefetch_first(const Hierarchy& hierarchy, const uint2* inside_arcs,
-                                               const uint2* outside_arcs)
-{
-    const Slices &inside = hierarchy.inside, &outside = hierarchy.outside;
-    u32 end = read_only(&inside.bounds[read_only(&hierarchy.task_steps[1])]);
-    for (u32 s = (blockIdx.x - 1) * warps() + warp(); s < end; s += (gridDim.x - 1) * warps()) {
-        prefetch(inside_arcs, read_only(&inside.table[s]));
-    }
-    for (u32 stage = 1; stage < hierarchy.n_stages; ++stage) {
-        u32 number = read_only(&hierarchy.stages[stage]) + blockIdx.x;
-        if (number >= read_only(&hierarchy.stages[stage + 1])) continue;
-        end = read_only(&outside.bounds[number + 1]);
-        for (u32 s = read_only(&outside.bounds[number]) + warp(); s < end; s += warps()) {
-            prefetch(outside_arcs, read_only(&outside.table[s]));
-        }
-        u32 first = read_only(&hierarchy.task_steps[number]);
-        u32 last = min(first + hierarchy.prefetched, read_only(&hierarchy.task_steps[number + 1]));
-        end = read_only(&inside.bounds[last]);
-        for (u32 s = read_only(&inside.bounds[first]) + warp(); s < end; s += warps()) {
-            prefetch(inside_arcs, read_only(&inside.table[s]));
-        }
-    }
-}
 
 // Gives the source its predecessor and all others none; for all blocks from `first_block` on.
 __device__ __forceinline__ void clear(u32 n, u32 source, u32* predecessor, u32 first_block)
@@ -443,8 +400,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (threadIdx.x == 0) board->overflowed = board->changed[0] = 0;
         climb(hierarchy, graph.n, source_position, memory, state);
         record(log, 1);
-    } else if (hierarchy.prefetched != 0) {
-        prefetch_first(hierarchy, inside_arcs, outside_arcs);
     }
     u32 first_block = gridDim.x > 1 ? 1 : 0;  // the first block has enough to do
     if (blockIdx.x >= first_block) {
@@ -460,7 +415,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         while (number < end) {
             task.take_path(state);
             if (stage != 0) task.sweep_outside(hierarchy.outside, outside_arcs, number, state.top_distance);
-            task.sweep_inside(inside_arcs, stage != 0 ? hierarchy.prefetched : 0);
+            task.sweep_inside(inside_arcs);
             if (!is_last) task.publish(state.top_distance);
             task.write(hierarchy.order, distance);
             number += gridDim.x;

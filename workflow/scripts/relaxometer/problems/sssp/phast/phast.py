@@ -34,9 +34,6 @@ MAX_ARCS, MAX_MEAN = 1024, 8.0
 MAX_PART = 28_000
 """Vertices of a part on average; those of the largest part and its slices have to fit in shared memory."""
 
-PREFETCHED = 4
-"""Steps of a task between one that is swept and one whose arcs are prefetched."""
-
 BLOCKS_PER_MIDDLE_TASK = 8
 """More middle tasks leave more to the first block, fewer more to each of them."""
 
@@ -226,7 +223,6 @@ def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
     arrays = ("order", "stages", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth", "jumps")
     return {name: device.asarray(getattr(hierarchy, name)) for name in arrays} | {
         "n_stages": np.uint32(len(hierarchy.stages) - 1),
-        "prefetched": np.uint32(PREFETCHED),
         "inside": slices(hierarchy.inside),
         "outside": slices(hierarchy.outside),
     }
