@@ -19,6 +19,10 @@
 // component would keep every row from ending early. Short rows are a lane's, wide ones a warp's, and pieces
 // of long ones are shared out among warps.
 //
+// Sources that lag behind, since their frontiers are still small, would do the same. So a bottom-up level weighs the
+// frontier of each source by its arcs, and searches from the light ones top-down in the same level: neighbours get
+// their bits in the array that the level writes.
+//
 // _multi_source.py numbers the vertices by falling degree, where there are hubs. Then rows begin with the
 // neighbours that are visited first, the words of hubs share cache lines, vertices without arcs have no
 // words, and the rows of a warp are about equally long.
@@ -47,10 +51,10 @@ const u32 LONG = 512;
 // Planes that a search clears at its start; the others follow when they are needed.
 const u32 FIRST_PLANES = 3;
 
-// Sums over the threads during a level; LIVE is a union.
-enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, LIVE };
-const u32 COUNTS = 6;
-static_assert(COUNTS == LIVE + 1, "one word for each count");
+// Sums over the threads during a level; LIVE is a union. WEIGHTS is the first of SOURCES sums.
+enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, LIVE, OPEN, WEIGHTS };
+const u32 COUNTS = 71;
+static_assert(COUNTS == WEIGHTS + SOURCES, "one word for each count");
 
 // A level of an instrumented run; one more entry than levels holds the time at the end.
 struct Entry {
@@ -67,11 +71,14 @@ struct Search {
     u32 n_planes;
     Rows out;
     Rows into;
-    const u32* original;   // the vertices' own numbers
+    const u32* position;   // the searched number of each vertex, UNREACHED for those left out
+    const u32* original;   // the vertices by these numbers
     const u64* long_rows;  // pieces of LONG incoming arcs, as in _pieces.cuh
     u64 n_long;
     u64 many_arcs;
     u64 few_vertices;
+    u32 n_heavy;  // the first vertices, with most arcs, by which frontiers are weighed
+    u32 lag;
     u64* visited;    // two arrays
     u64* frontiers;  // three arrays
     u64* planes;     // n_planes arrays
@@ -159,14 +166,14 @@ __device__ void clear_listed(u64* words, const u64* list, u64 n_pieces)
     }
 }
 
-// The first frontier. `sources` has the searched vertices, UNREACHED for one without arcs.
+// The first frontier.
 __device__ void start(const Search& search, const u32* sources, u32 n_sources, u64* counts)
 {
     u64 arcs = 0;
     for (u32 first = 0; first < n_sources; first += WARP) {
         if (thread_id() / WARP != first / WARP) continue;
         u32 source = first + threadIdx.x % WARP;
-        u32 v = source < n_sources ? sources[source] : UNREACHED;
+        u32 v = source < n_sources ? search.position[sources[source]] : UNREACHED;
         u64 bit = 1ull << source % SOURCES;
         bool is_new = v != UNREACHED && atomicOr(&search.frontier(0)[v], bit) == 0;
         u32 vertices[DEEP] = {is_new ? v : 0, 0, 0, 0};
@@ -234,8 +241,9 @@ __device__ void absorb(const Search& search, u64* seen, u64 n_pieces, u32 depth)
     }
 }
 
-// Turns what the last level, a bottom-up one, has found into a list and words.
-__device__ void convert(const Search& search, const u64* seen, const u64* seen_before, u32 depth, u64* length)
+// Turns what the last level, a bottom-up one, has found for some sources into a list and words.
+__device__ void convert(const Search& search, const u64* seen, const u64* seen_before, u64 sources, u32 depth,
+                        u64* length)
 {
     for (u64 first = 0; first < search.n; first += static_cast<u64>(thread_count()) * DEEP) {
         u32 vertices[DEEP];
@@ -243,12 +251,91 @@ __device__ void convert(const Search& search, const u64* seen, const u64* seen_b
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
             u64 v = first + static_cast<u64>(j) * thread_count() + thread_id();
-            u64 bits = v < search.n ? seen[v] & ~seen_before[v] : 0;
+            u64 bits = v < search.n ? seen[v] & ~seen_before[v] & sources : 0;
             if (bits) search.frontier(depth)[v] = bits;
             vertices[j] = static_cast<u32>(v);
             taken |= (bits != 0) << j;
         }
         append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), length);
+    }
+}
+
+// Adds up the arcs that leave the frontier of each source, and those that enter open vertices, of the first
+// vertices. The frontier is what `seen` has and `seen_before` lacks; more than the frontier does no harm.
+__device__ void weigh(const Search& search, const u64* seen, const u64* seen_before, u64 live, u64* counts)
+{
+    u32 lane = threadIdx.x % WARP;
+    u64 weights[2] = {0, 0};
+    u64 open = 0;
+    for (u64 first = thread_id() / WARP * WARP; first < search.n_heavy; first += thread_count()) {
+        bool is_inside = first + lane < search.n_heavy;
+        u64 v = is_inside ? first + lane : 0;
+        u64 own = seen[v];
+        u64 bits = is_inside ? own & ~seen_before[v] & live : 0;
+        u32 arcs = static_cast<u32>(min(search.out.begin(v + 1) - search.out.begin(v), 1ll << 26));
+        if (is_inside && live & ~own) open += search.into.begin(v + 1) - search.into.begin(v);
+        if (!__any_sync(ALL_LANES, bits != 0)) continue;
+        for (u32 source = 0; source < WARP; ++source) {
+            u32 low = __reduce_add_sync(ALL_LANES, bits >> source & 1 ? arcs : 0u);
+            u32 high = __reduce_add_sync(ALL_LANES, bits >> (source + WARP) & 1 ? arcs : 0u);
+            if (lane == source) {
+                weights[0] += low;
+                weights[1] += high;
+            }
+        }
+    }
+    open = warp_sum(open);
+    if (lane == 0 && open) atomicAdd(&counts[OPEN], open);
+    for (u32 half = 0; half < 2; ++half) {
+        if (weights[half]) atomicAdd(&counts[WEIGHTS + half * WARP + lane], weights[half]);
+    }
+}
+
+// The live sources whose frontiers are not light, the same for all threads.
+__device__ u64 heavy_sources(const u64* counts, u64 live, u32 lag)
+{
+    u32 lane = threadIdx.x % WARP;
+    u64 open = load_relaxed(&counts[OPEN]);
+    u64 low = load_relaxed(&counts[WEIGHTS + lane]), high = load_relaxed(&counts[WEIGHTS + WARP + lane]);
+    u64 heavy = __ballot_sync(ALL_LANES, low * lag >= open);
+    heavy |= static_cast<u64>(__ballot_sync(ALL_LANES, high * lag >= open)) << 32;
+    return heavy & live;
+}
+
+// The light part of a bottom-up level: the vertices of the list pass their frontier's words on. What they add is
+// not in `seen`, so that others may add to `seen_next` at the same time.
+template <bool WANTED>
+__device__ void push_light(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
+                           u64* seen_next, u64 n_pieces, u32 depth, Tally* tally)
+{
+    u32 lane = threadIdx.x % WARP;
+    const u64* list = search.list(depth);
+    const u64* frontier = search.frontier(depth);
+    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
+        Piece piece = piece_of(list[k], search.out.offsets);
+        u64 bits = frontier[piece.vertex];
+        u32 heads[DEEP];
+        u64 before[DEEP];
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            i64 i = piece.begin + 32 * j + lane;
+            heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
+            tally->examined += i < piece.end;
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            before[j] = seen[heads[j]];
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u64 found = bits & ~before[j];
+            u64 known = found ? atomicOr(&seen_next[heads[j]], found) : 0;
+            tally->found += found && (known & ~before[j]) == 0;
+            found &= ~known;
+            if (found) set_level_together(search, heads[j], found, depth + 1);
+            predecessors.write(heads[j], piece.vertex, found);
+            tally->live |= found;
+        }
     }
 }
 
@@ -365,18 +452,21 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
     }
 }
 
-// A bottom-up level: reads `seen`, writes `seen_next`.
+// A bottom-up level for some sources: reads `seen`, writes `seen_next`, to which other warps add if it is shared.
 template <bool WANTED>
 __device__ void pull(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
-                     u64* seen_next, u64 live, u32 depth, Tally* tally)
+                     u64* seen_next, u64 sources, bool is_shared, u32 depth, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
-    pull_long_rows(search, predecessors, seen, seen_next, live, depth, tally);
+    pull_long_rows(search, predecessors, seen, seen_next, sources, depth, tally);
+    u64 following = thread_id() < search.n ? seen[thread_id()] : 0;
     for (u64 first = thread_id() / WARP * WARP; first < search.n; first += thread_count()) {
         bool is_inside = first + lane < search.n;
         u32 v = is_inside ? static_cast<u32>(first + lane) : 0;
-        u64 own = is_inside ? seen[v] : 0;
-        u64 needed = is_inside ? live & ~own : 0;
+        u64 own = following;
+        u64 ahead = first + lane + thread_count();
+        following = ahead < search.n ? seen[ahead] : 0;
+        u64 needed = is_inside ? sources & ~own : 0;
         i64 begin = needed ? search.into.begin(v) : 0;
         i64 end = needed ? search.into.begin(v + 1) : 0;
         u32 length = static_cast<u32>(min(end - begin, static_cast<i64>(LONG) + 1));
@@ -397,10 +487,21 @@ __device__ void pull(const Search& search, const Predecessors<WANTED>& predecess
         u64 found = needed & ~lacking;
         // If nothing is needed the row may be a long one, whose first piece then writes the same.
         bool is_long = needed && length > LONG;
-        if (is_inside && !is_long) store_relaxed(&seen_next[v], own | found);
+        u64 before = 0;
+        if (is_inside && !is_long) {
+            if (is_shared) {
+                before = atomicOr(&seen_next[v], own | found);
+            } else {
+                store_relaxed(&seen_next[v], own | found);
+            }
+        }
         if (found == 0) continue;
-        set_level(search, v, found, depth + 1);
-        ++tally->found;
+        if (is_shared) {
+            set_level_together(search, v, found, depth + 1);
+        } else {
+            set_level(search, v, found, depth + 1);
+        }
+        tally->found += (before & ~own) == 0;
         tally->arcs += search.out.begin(v + 1) - search.out.begin(v);
         tally->live |= found;
     }
@@ -467,7 +568,7 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
             grid.sync();
             top_down = false;
         } else if (!top_down && vertices < search.few_vertices) {
-            convert(search, seen, seen_other, depth, &now[CONVERTED]);
+            convert(search, seen, seen_other, live, depth, &now[CONVERTED]);
             grid.sync();
             n_pieces = load_relaxed(&now[CONVERTED]);
             top_down = true;
@@ -476,7 +577,16 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
             expand(search, predecessors, seen, n_pieces, depth, &now[PIECES], &tally);
             n_cleared = n_pieces;
         } else {
-            pull(search, predecessors, seen, seen_other, live, depth, &tally);
+            weigh(search, seen, seen_other, live, now);
+            grid.sync();
+            u64 heavy = heavy_sources(now, live, search.lag);
+            if (heavy != live) {
+                convert(search, seen, seen_other, live & ~heavy, depth, &now[CONVERTED]);
+                grid.sync();
+                n_cleared = load_relaxed(&now[CONVERTED]);
+                push_light(search, predecessors, seen, seen_other, n_cleared, depth, &tally);
+            }
+            pull(search, predecessors, seen, seen_other, heavy, heavy != live, depth, &tally);
             which = 1 - which;
         }
         sum_up(tally, now);
@@ -522,16 +632,16 @@ struct alignas(sizeof(NUMBER) < 2 ? 8 : 16) Eight {
 };
 
 // Writes the levels of all vertices, and marks vertices that are not reached. A thread writes 8 neighbouring
-// sources of a vertex. `position` has the searched number of each vertex, or UNREACHED; `n` counts all
-// vertices.
+// sources of a vertex; `n` counts all vertices.
 template <typename LEVEL, bool WANTED>
-__device__ __forceinline__ void finish(const Search& search, u32 n, const u32* position, const u32* result,
-                                       u32 n_planes, LEVEL* levels, u32* predecessors)
+__device__ __forceinline__ void finish(const Search& search, u32 n, const u32* result, LEVEL* levels,
+                                       u32* predecessors)
 {
     u64 n_items = static_cast<u64>(n) * (SOURCES / 8);
     const u64* visited = search.seen(result[1]);
+    u32 n_planes = result[0] == UNREACHED ? 0 : 32 - __clz(result[0] - 1);  // bits of the deepest level
     for (u64 item = thread_id(); item < n_items; item += thread_count()) {
-        u32 at = read_only(&position[item / 8]);
+        u32 at = read_only(&search.position[item / 8]);
         u32 shift = item % 8 * 8;
         u32 reached = at == UNREACHED ? 0 : visited[at] >> shift & 0xff;
         u64 bytes[sizeof(LEVEL)] = {};
@@ -567,17 +677,17 @@ __device__ __forceinline__ void finish(const Search& search, u32 n, const u32* p
 }
 
 template <typename LEVEL>
-__global__ void write_levels(const __grid_constant__ Search search, u32 n, const u32* __restrict__ position,
-                             const u32* __restrict__ result, u32 n_planes, LEVEL* levels)
+__global__ void write_levels(const __grid_constant__ Search search, u32 n, const u32* __restrict__ result,
+                             LEVEL* levels)
 {
-    finish<LEVEL, false>(search, n, position, result, n_planes, levels, nullptr);
+    finish<LEVEL, false>(search, n, result, levels, nullptr);
 }
 
 template <typename LEVEL>
-__global__ void write_trees(const __grid_constant__ Search search, u32 n, const u32* __restrict__ position,
-                            const u32* __restrict__ result, u32 n_planes, LEVEL* levels, u32* predecessors)
+__global__ void write_trees(const __grid_constant__ Search search, u32 n, const u32* __restrict__ result,
+                            LEVEL* levels, u32* predecessors)
 {
-    finish<LEVEL, true>(search, n, position, result, n_planes, levels, predecessors);
+    finish<LEVEL, true>(search, n, result, levels, predecessors);
 }
 
 // Puts the sources at the roots of their trees, also those without arcs. One thread per source.
