@@ -19,9 +19,9 @@
 // component would keep every row from ending early. Short rows are a lane's, wide ones a warp's, and pieces
 // of long ones are shared out among warps.
 //
-// Sources that lag behind, since their frontiers are still small, would do the same. So a bottom-up level weighs the
-// frontier of each source by its arcs, and searches from the light ones top-down in the same level: neighbours get
-// their bits in the array that the level writes.
+// Sources that lag behind, since their frontiers are still small, would do the same. So a bottom-up level
+// weighs the frontier of each source by its arcs, and searches from the light ones top-down in the same
+// level: neighbours get their bits in the array that the level writes.
 //
 // _multi_source.py numbers the vertices by falling degree, where there are hubs. Then rows begin with the
 // neighbours that are visited first, the words of hubs share cache lines, vertices without arcs have no
@@ -52,8 +52,8 @@ const u32 LONG = 512;
 const u32 FIRST_PLANES = 3;
 
 // Sums over the threads during a level; LIVE is a union. WEIGHTS is the first of SOURCES sums.
-enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, LIVE, OPEN, WEIGHTS };
-const u32 COUNTS = 71;
+enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, CONVERTED_ARCS, LIVE, OPEN, WEIGHTS };
+const u32 COUNTS = 72;
 static_assert(COUNTS == WEIGHTS + SOURCES, "one word for each count");
 
 // A level of an instrumented run; one more entry than levels holds the time at the end.
@@ -102,9 +102,9 @@ struct Search {
 
 // Counts of a thread during a level.
 struct Tally {
-    u64 found;
+    u32 found;
+    u32 examined;
     u64 arcs;
-    u64 examined;
     u64 live;
 };
 
@@ -184,34 +184,71 @@ __device__ void start(const Search& search, const u32* sources, u32 n_sources, u
     }
 }
 
+// A list of pieces with the words of their vertices. `width` lanes share a piece, a power of two.
+struct Frontier {
+    const u64* list;
+    u64 n_pieces;
+    const u64* words;
+    u32 width;
+};
+
+// Few lanes for short rows, so that a warp has many of them in flight.
+__device__ __forceinline__ u32 width_for(u64 arcs, u64 n_pieces)
+{
+    return arcs <= 4 * n_pieces ? 4 : arcs <= 16 * n_pieces ? 8 : WARP;
+}
+
+// Calls `enter(v, bits)` for each vertex of a frontier, by one lane, and `pass(v, bits, heads, inside)` for
+// its arcs, DEEP per lane, by all lanes of a warp; `inside` has a bit for each head that is one.
+template <typename Enter, typename Pass>
+__device__ __forceinline__ void walk(const Search& search, const Frontier& frontier, Tally* tally,
+                                     Enter enter, Pass pass)
+{
+    u32 lane = threadIdx.x % WARP, width = frontier.width, at_once = WARP / width;
+    u64 stride = static_cast<u64>(thread_count() / WARP) * at_once;
+    for (u64 first = static_cast<u64>(thread_id() / WARP) * at_once; first < frontier.n_pieces;
+         first += stride) {
+        u64 k = first + lane / width;
+        bool is_own = k < frontier.n_pieces;
+        u64 entry = is_own ? frontier.list[k] : 0;
+        Piece piece = {0, 0, 0};
+        if (is_own) piece = piece_of(entry, search.out.offsets);
+        u64 bits = is_own ? frontier.words[piece.vertex] : 0;
+        if (is_own && lane % width == 0 && entry >> 32 == 0) enter(piece.vertex, bits);
+        for (i64 begin = piece.begin + lane % width; __any_sync(ALL_LANES, begin < piece.end);
+             begin += width * DEEP) {
+            u32 heads[DEEP];
+            u32 inside = 0;
+#pragma unroll
+            for (u32 j = 0; j < DEEP; ++j) {
+                i64 i = begin + width * j;
+                heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
+                inside |= (i < piece.end) << j;
+            }
+            tally->examined += __popc(inside);
+            pass(piece.vertex, bits, heads, inside);
+        }
+    }
+}
+
 // A top-down level.
 template <bool WANTED>
 __device__ void expand(const Search& search, const Predecessors<WANTED>& predecessors, u64* seen,
-                       u64 n_pieces, u32 depth, u64* length, Tally* tally)
+                       const Frontier& frontier, u32 depth, u64* length, Tally* tally)
 {
-    u32 lane = threadIdx.x % WARP;
-    const u64* list = search.list(depth);
-    const u64* now = search.frontier(depth);
+    const u64* now = frontier.words;
     u64* next = search.frontier(depth + 1);
-    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
-        Piece piece = piece_of(list[k], search.out.offsets);
-        u64 bits = now[piece.vertex];
-        if (lane == 0 && list[k] >> 32 == 0) {
-            store_relaxed(&seen[piece.vertex], load_relaxed(&seen[piece.vertex]) | bits);
-            set_level(search, piece.vertex, bits, depth);
-        }
-        u32 heads[DEEP];
+    auto enter = [&](u32 v, u64 bits) {
+        store_relaxed(&seen[v], load_relaxed(&seen[v]) | bits);
+        set_level(search, v, bits, depth);
+    };
+    auto pass = [&](u32 v, u64 bits, const u32(&heads)[DEEP], u32 inside) {
         u64 lacking[DEEP];
         u32 taken = 0;
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
-            i64 i = piece.begin + 32 * j + lane;
-            heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
-            tally->examined += i < piece.end;
-        }
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            lacking[j] = bits & ~(load_relaxed(&seen[heads[j]]) | now[heads[j]]);
+            u64 known = load_relaxed(&seen[heads[j]]) | now[heads[j]];
+            lacking[j] = inside >> j & 1 ? bits & ~known : 0;
         }
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
@@ -219,11 +256,12 @@ __device__ void expand(const Search& search, const Predecessors<WANTED>& predece
             taken |= (lacking[j] && before == 0) << j;
             lacking[j] &= ~before;
             tally->live |= lacking[j];
-            predecessors.write(heads[j], piece.vertex, lacking[j]);
+            predecessors.write(heads[j], v, lacking[j]);
         }
         tally->found += __popc(taken);
         tally->arcs += append_rows<1>(heads, taken, search.out.offsets, search.list(depth + 1), length);
-    }
+    };
+    walk(search, frontier, tally, enter, pass);
 }
 
 // Adds a top-down frontier to the visited words, before a bottom-up level, and clears it.
@@ -243,8 +281,9 @@ __device__ void absorb(const Search& search, u64* seen, u64 n_pieces, u32 depth)
 
 // Turns what the last level, a bottom-up one, has found for some sources into a list and words.
 __device__ void convert(const Search& search, const u64* seen, const u64* seen_before, u64 sources, u32 depth,
-                        u64* length)
+                        u64* counts)
 {
+    u64 arcs = 0;
     for (u64 first = 0; first < search.n; first += static_cast<u64>(thread_count()) * DEEP) {
         u32 vertices[DEEP];
         u32 taken = 0;
@@ -256,8 +295,10 @@ __device__ void convert(const Search& search, const u64* seen, const u64* seen_b
             vertices[j] = static_cast<u32>(v);
             taken |= (bits != 0) << j;
         }
-        append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), length);
+        arcs += append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), &counts[CONVERTED]);
     }
+    arcs = warp_sum(arcs);
+    if (threadIdx.x % WARP == 0 && arcs) atomicAdd(&counts[CONVERTED_ARCS], arcs);
 }
 
 // Adds up the arcs that leave the frontier of each source, and those that enter open vertices, of the first
@@ -302,41 +343,30 @@ __device__ u64 heavy_sources(const u64* counts, u64 live, u32 lag)
     return heavy & live;
 }
 
-// The light part of a bottom-up level: the vertices of the list pass their frontier's words on. What they add is
-// not in `seen`, so that others may add to `seen_next` at the same time.
+// The light part of a bottom-up level: the vertices of a list pass their words on. What they add is not in
+// `seen`, so that others may add to `seen_next` at the same time.
 template <bool WANTED>
 __device__ void push_light(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
-                           u64* seen_next, u64 n_pieces, u32 depth, Tally* tally)
+                           u64* seen_next, const Frontier& frontier, u32 depth, Tally* tally)
 {
-    u32 lane = threadIdx.x % WARP;
-    const u64* list = search.list(depth);
-    const u64* frontier = search.frontier(depth);
-    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
-        Piece piece = piece_of(list[k], search.out.offsets);
-        u64 bits = frontier[piece.vertex];
-        u32 heads[DEEP];
+    auto pass = [&](u32 v, u64 bits, const u32(&heads)[DEEP], u32 inside) {
         u64 before[DEEP];
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            i64 i = piece.begin + 32 * j + lane;
-            heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
-            tally->examined += i < piece.end;
-        }
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
             before[j] = seen[heads[j]];
         }
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
-            u64 found = bits & ~before[j];
+            u64 found = inside >> j & 1 ? bits & ~before[j] : 0;
             u64 known = found ? atomicOr(&seen_next[heads[j]], found) : 0;
             tally->found += found && (known & ~before[j]) == 0;
             found &= ~known;
             if (found) set_level_together(search, heads[j], found, depth + 1);
-            predecessors.write(heads[j], piece.vertex, found);
+            predecessors.write(heads[j], v, found);
             tally->live |= found;
         }
-    }
+    };
+    walk(search, frontier, tally, [](u32, u64) {}, pass);
 }
 
 // Collects the words of the neighbours of one vertex per lane, up to `length` from `begin`, until the lane
@@ -452,7 +482,8 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
     }
 }
 
-// A bottom-up level for some sources: reads `seen`, writes `seen_next`, to which other warps add if it is shared.
+// A bottom-up level for some sources: reads `seen`, writes `seen_next`, to which other warps add if it is
+// shared.
 template <bool WANTED>
 __device__ void pull(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
                      u64* seen_next, u64 sources, bool is_shared, u32 depth, Tally* tally)
@@ -568,23 +599,28 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
             grid.sync();
             top_down = false;
         } else if (!top_down && vertices < search.few_vertices) {
-            convert(search, seen, seen_other, live, depth, &now[CONVERTED]);
+            convert(search, seen, seen_other, live, depth, now);
             grid.sync();
             n_pieces = load_relaxed(&now[CONVERTED]);
+            arcs = load_relaxed(&now[CONVERTED_ARCS]);
             top_down = true;
         }
         if (top_down) {
-            expand(search, predecessors, seen, n_pieces, depth, &now[PIECES], &tally);
+            Frontier frontier = {search.list(depth), n_pieces, search.frontier(depth),
+                                 width_for(arcs, n_pieces)};
+            expand(search, predecessors, seen, frontier, depth, &now[PIECES], &tally);
             n_cleared = n_pieces;
         } else {
             weigh(search, seen, seen_other, live, now);
             grid.sync();
             u64 heavy = heavy_sources(now, live, search.lag);
             if (heavy != live) {
-                convert(search, seen, seen_other, live & ~heavy, depth, &now[CONVERTED]);
+                convert(search, seen, seen_other, live & ~heavy, depth, now);
                 grid.sync();
                 n_cleared = load_relaxed(&now[CONVERTED]);
-                push_light(search, predecessors, seen, seen_other, n_cleared, depth, &tally);
+                Frontier light = {search.list(depth), n_cleared, search.frontier(depth),
+                                  width_for(load_relaxed(&now[CONVERTED_ARCS]), n_cleared)};
+                push_light(search, predecessors, seen, seen_other, light, depth, &tally);
             }
             pull(search, predecessors, seen, seen_other, heavy, heavy != live, depth, &tally);
             which = 1 - which;

@@ -243,7 +243,7 @@ class Solver:
         level = device.xp.empty((n, AT_ONCE), dtype=self._kind)
         write = self._writers[self._kind, predecessor is not None]
         rows = () if predecessor is None else (predecessor,)
-        write(*filling(device, write), (self._search, np.uint32(n), result, level, *rows))
+        write(*self._grids[write], (self._search, np.uint32(n), result, level, *rows))
         sources = given, np.uint32(len(given))
         self._source_writers[self._kind](1, AT_ONCE, (*sources, level, predecessor))
         return level
@@ -265,6 +265,7 @@ class Solver:
             for kind, name in LEVELS.items()
             for trees in (False, True)
         }
+        self._grids = {write: filling(device, write) for write in self._writers.values()}
         self._source_writers = {
             kind: writers.get_function(f"write_sources<{name}>") for kind, name in LEVELS.items()
         }
