@@ -29,8 +29,7 @@
 //
 // Levels are kept in planes: bit b of the level of all sources is a word of plane b. A level adds one word
 // per bit that its number has. `finish` turns planes into numbers side by side, of as few bytes as the
-// deepest level needs. Predecessors are written when found, 32 sources by a warp at a time, as a vertex finds
-// most of its sources by few neighbours.
+// deepest level needs. Predecessors are written when found.
 //
 // Deviations from Then et al.: words are of 64 bits, not wider; the direction changes; levels and
 // predecessors are stored.
@@ -47,6 +46,10 @@ const u32 SOURCES = 64;
 // Incoming arcs from which a warp searches a row, and of a piece of a long one.
 const u32 WIDE = 32;
 const u32 LONG = 512;
+
+// A lane writes the predecessors that it has found if no lane has more, else a warp does for one lane at a
+// time.
+const int FEW = 4;
 
 // Planes that a search clears at its start; the others follow when they are needed.
 const u32 FIRST_PLANES = 3;
@@ -118,15 +121,22 @@ struct Predecessors {
     __device__ __forceinline__ void write(u32 v, u32 u, u64 sources) const
     {
         if (!WANTED) return;
-        u32 lane = threadIdx.x % WARP;
-        u32 row = sources ? read_only(&original[v]) : 0;
+        if (!__any_sync(ALL_LANES, sources != 0)) return;
+        u32* row = rows + static_cast<size_t>(sources ? read_only(&original[v]) : 0) * SOURCES;
         u32 name = sources ? read_only(&original[u]) : 0;
+        if (!__any_sync(ALL_LANES, __popcll(sources) > FEW)) {
+            for (; sources; sources &= sources - 1) {
+                store_relaxed(&row[__ffsll(sources) - 1], name);
+            }
+            return;
+        }
+        u32 lane = threadIdx.x % WARP;
         u32 lanes = __ballot_sync(ALL_LANES, sources != 0);
         while (lanes) {
             u32 owner = __ffs(lanes) - 1;
             lanes &= lanes - 1;
             u64 found = __shfl_sync(ALL_LANES, sources, owner);
-            u32* of_vertex = rows + static_cast<size_t>(__shfl_sync(ALL_LANES, row, owner)) * SOURCES;
+            u32* of_vertex = rows + __shfl_sync(ALL_LANES, static_cast<u64>(row - rows), owner);
             u32 predecessor = __shfl_sync(ALL_LANES, name, owner);
             if (found >> lane & 1) store_relaxed(&of_vertex[lane], predecessor);
             if (found >> (lane + WARP) & 1) store_relaxed(&of_vertex[lane + WARP], predecessor);
