@@ -19,14 +19,17 @@
 // component would keep every row from ending early. Short rows are a lane's, wide ones a warp's, and pieces
 // of long ones are shared out among warps.
 //
+// Sources that lag behind, since their frontiers are still small, would do the same. So a bottom-up level
+// weighs the frontier of each source by its arcs, and searches from the light ones top-down in the same
+// level: neighbours get their bits in the array that the level writes.
+//
 // _multi_source.py numbers the vertices by falling degree, where there are hubs. Then rows begin with the
 // neighbours that are visited first, the words of hubs share cache lines, vertices without arcs have no
 // words, and the rows of a warp are about equally long.
 //
 // Levels are kept in planes: bit b of the level of all sources is a word of plane b. A level adds one word
 // per bit that its number has. `finish` turns planes into numbers side by side, of as few bytes as the
-// deepest level needs. Predecessors are written when found, 32 sources by a warp at a time, as a vertex finds
-// most of its sources by few neighbours.
+// deepest level needs. Predecessors are written when found.
 //
 // Deviations from Then et al.: words are of 64 bits, not wider; the direction changes; levels and
 // predecessors are stored.
@@ -44,13 +47,17 @@ const u32 SOURCES = 64;
 const u32 WIDE = 32;
 const u32 LONG = 512;
 
+// A lane writes the predecessors that it has found if no lane has more, else a warp does for one lane at a
+// time.
+const int FEW = 4;
+
 // Planes that a search clears at its start; the others follow when they are needed.
 const u32 FIRST_PLANES = 3;
 
-// Sums over the threads during a level; LIVE is a union.
-enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, LIVE };
-const u32 COUNTS = 6;
-static_assert(COUNTS == LIVE + 1, "one word for each count");
+// Sums over the threads during a level; LIVE is a union. WEIGHTS is the first of SOURCES sums.
+enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, CONVERTED_ARCS, LIVE, OPEN, WEIGHTS };
+const u32 COUNTS = 72;
+static_assert(COUNTS == WEIGHTS + SOURCES, "one word for each count");
 
 // A level of an instrumented run; one more entry than levels holds the time at the end.
 struct Entry {
@@ -67,11 +74,14 @@ struct Search {
     u32 n_planes;
     Rows out;
     Rows into;
-    const u32* original;   // the vertices' own numbers
+    const u32* position;   // the searched number of each vertex, UNREACHED for those left out
+    const u32* original;   // the vertices by these numbers
     const u64* long_rows;  // pieces of LONG incoming arcs, as in _pieces.cuh
     u64 n_long;
     u64 many_arcs;
     u64 few_vertices;
+    u32 n_heavy;  // the first vertices, with most arcs, by which frontiers are weighed
+    u32 lag;
     u64* visited;    // two arrays
     u64* frontiers;  // three arrays
     u64* planes;     // n_planes arrays
@@ -95,9 +105,9 @@ struct Search {
 
 // Counts of a thread during a level.
 struct Tally {
-    u64 found;
+    u32 found;
+    u32 examined;
     u64 arcs;
-    u64 examined;
     u64 live;
 };
 
@@ -111,15 +121,22 @@ struct Predecessors {
     __device__ __forceinline__ void write(u32 v, u32 u, u64 sources) const
     {
         if (!WANTED) return;
-        u32 lane = threadIdx.x % WARP;
-        u32 row = sources ? read_only(&original[v]) : 0;
+        if (!__any_sync(ALL_LANES, sources != 0)) return;
+        u32* row = rows + static_cast<size_t>(sources ? read_only(&original[v]) : 0) * SOURCES;
         u32 name = sources ? read_only(&original[u]) : 0;
+        if (!__any_sync(ALL_LANES, __popcll(sources) > FEW)) {
+            for (; sources; sources &= sources - 1) {
+                store_relaxed(&row[__ffsll(sources) - 1], name);
+            }
+            return;
+        }
+        u32 lane = threadIdx.x % WARP;
         u32 lanes = __ballot_sync(ALL_LANES, sources != 0);
         while (lanes) {
             u32 owner = __ffs(lanes) - 1;
             lanes &= lanes - 1;
             u64 found = __shfl_sync(ALL_LANES, sources, owner);
-            u32* of_vertex = rows + static_cast<size_t>(__shfl_sync(ALL_LANES, row, owner)) * SOURCES;
+            u32* of_vertex = rows + __shfl_sync(ALL_LANES, static_cast<u64>(row - rows), owner);
             u32 predecessor = __shfl_sync(ALL_LANES, name, owner);
             if (found >> lane & 1) store_relaxed(&of_vertex[lane], predecessor);
             if (found >> (lane + WARP) & 1) store_relaxed(&of_vertex[lane + WARP], predecessor);
@@ -159,14 +176,14 @@ __device__ void clear_listed(u64* words, const u64* list, u64 n_pieces)
     }
 }
 
-// The first frontier. `sources` has the searched vertices, UNREACHED for one without arcs.
+// The first frontier.
 __device__ void start(const Search& search, const u32* sources, u32 n_sources, u64* counts)
 {
     u64 arcs = 0;
     for (u32 first = 0; first < n_sources; first += WARP) {
         if (thread_id() / WARP != first / WARP) continue;
         u32 source = first + threadIdx.x % WARP;
-        u32 v = source < n_sources ? sources[source] : UNREACHED;
+        u32 v = source < n_sources ? search.position[sources[source]] : UNREACHED;
         u64 bit = 1ull << source % SOURCES;
         bool is_new = v != UNREACHED && atomicOr(&search.frontier(0)[v], bit) == 0;
         u32 vertices[DEEP] = {is_new ? v : 0, 0, 0, 0};
@@ -177,34 +194,71 @@ __device__ void start(const Search& search, const u32* sources, u32 n_sources, u
     }
 }
 
+// A list of pieces with the words of their vertices. `width` lanes share a piece, a power of two.
+struct Frontier {
+    const u64* list;
+    u64 n_pieces;
+    const u64* words;
+    u32 width;
+};
+
+// Few lanes for short rows, so that a warp has many of them in flight.
+__device__ __forceinline__ u32 width_for(u64 arcs, u64 n_pieces)
+{
+    return arcs <= 4 * n_pieces ? 4 : arcs <= 16 * n_pieces ? 8 : WARP;
+}
+
+// Calls `enter(v, bits)` for each vertex of a frontier, by one lane, and `pass(v, bits, heads, inside)` for
+// its arcs, DEEP per lane, by all lanes of a warp; `inside` has a bit for each head that is one.
+template <typename Enter, typename Pass>
+__device__ __forceinline__ void walk(const Search& search, const Frontier& frontier, Tally* tally,
+                                     Enter enter, Pass pass)
+{
+    u32 lane = threadIdx.x % WARP, width = frontier.width, at_once = WARP / width;
+    u64 stride = static_cast<u64>(thread_count() / WARP) * at_once;
+    for (u64 first = static_cast<u64>(thread_id() / WARP) * at_once; first < frontier.n_pieces;
+         first += stride) {
+        u64 k = first + lane / width;
+        bool is_own = k < frontier.n_pieces;
+        u64 entry = is_own ? frontier.list[k] : 0;
+        Piece piece = {0, 0, 0};
+        if (is_own) piece = piece_of(entry, search.out.offsets);
+        u64 bits = is_own ? frontier.words[piece.vertex] : 0;
+        if (is_own && lane % width == 0 && entry >> 32 == 0) enter(piece.vertex, bits);
+        for (i64 begin = piece.begin + lane % width; __any_sync(ALL_LANES, begin < piece.end);
+             begin += width * DEEP) {
+            u32 heads[DEEP];
+            u32 inside = 0;
+#pragma unroll
+            for (u32 j = 0; j < DEEP; ++j) {
+                i64 i = begin + width * j;
+                heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
+                inside |= (i < piece.end) << j;
+            }
+            tally->examined += __popc(inside);
+            pass(piece.vertex, bits, heads, inside);
+        }
+    }
+}
+
 // A top-down level.
 template <bool WANTED>
 __device__ void expand(const Search& search, const Predecessors<WANTED>& predecessors, u64* seen,
-                       u64 n_pieces, u32 depth, u64* length, Tally* tally)
+                       const Frontier& frontier, u32 depth, u64* length, Tally* tally)
 {
-    u32 lane = threadIdx.x % WARP;
-    const u64* list = search.list(depth);
-    const u64* now = search.frontier(depth);
+    const u64* now = frontier.words;
     u64* next = search.frontier(depth + 1);
-    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
-        Piece piece = piece_of(list[k], search.out.offsets);
-        u64 bits = now[piece.vertex];
-        if (lane == 0 && list[k] >> 32 == 0) {
-            store_relaxed(&seen[piece.vertex], load_relaxed(&seen[piece.vertex]) | bits);
-            set_level(search, piece.vertex, bits, depth);
-        }
-        u32 heads[DEEP];
+    auto enter = [&](u32 v, u64 bits) {
+        store_relaxed(&seen[v], load_relaxed(&seen[v]) | bits);
+        set_level(search, v, bits, depth);
+    };
+    auto pass = [&](u32 v, u64 bits, const u32(&heads)[DEEP], u32 inside) {
         u64 lacking[DEEP];
         u32 taken = 0;
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
-            i64 i = piece.begin + 32 * j + lane;
-            heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
-            tally->examined += i < piece.end;
-        }
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            lacking[j] = bits & ~(load_relaxed(&seen[heads[j]]) | now[heads[j]]);
+            u64 known = load_relaxed(&seen[heads[j]]) | now[heads[j]];
+            lacking[j] = inside >> j & 1 ? bits & ~known : 0;
         }
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
@@ -212,11 +266,12 @@ __device__ void expand(const Search& search, const Predecessors<WANTED>& predece
             taken |= (lacking[j] && before == 0) << j;
             lacking[j] &= ~before;
             tally->live |= lacking[j];
-            predecessors.write(heads[j], piece.vertex, lacking[j]);
+            predecessors.write(heads[j], v, lacking[j]);
         }
         tally->found += __popc(taken);
         tally->arcs += append_rows<1>(heads, taken, search.out.offsets, search.list(depth + 1), length);
-    }
+    };
+    walk(search, frontier, tally, enter, pass);
 }
 
 // Adds a top-down frontier to the visited words, before a bottom-up level, and clears it.
@@ -234,22 +289,94 @@ __device__ void absorb(const Search& search, u64* seen, u64 n_pieces, u32 depth)
     }
 }
 
-// Turns what the last level, a bottom-up one, has found into a list and words.
-__device__ void convert(const Search& search, const u64* seen, const u64* seen_before, u32 depth, u64* length)
+// Turns what the last level, a bottom-up one, has found for some sources into a list and words.
+__device__ void convert(const Search& search, const u64* seen, const u64* seen_before, u64 sources, u32 depth,
+                        u64* counts)
 {
+    u64 arcs = 0;
     for (u64 first = 0; first < search.n; first += static_cast<u64>(thread_count()) * DEEP) {
         u32 vertices[DEEP];
         u32 taken = 0;
 #pragma unroll
         for (u32 j = 0; j < DEEP; ++j) {
             u64 v = first + static_cast<u64>(j) * thread_count() + thread_id();
-            u64 bits = v < search.n ? seen[v] & ~seen_before[v] : 0;
+            u64 bits = v < search.n ? seen[v] & ~seen_before[v] & sources : 0;
             if (bits) search.frontier(depth)[v] = bits;
             vertices[j] = static_cast<u32>(v);
             taken |= (bits != 0) << j;
         }
-        append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), length);
+        arcs += append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), &counts[CONVERTED]);
     }
+    arcs = warp_sum(arcs);
+    if (threadIdx.x % WARP == 0 && arcs) atomicAdd(&counts[CONVERTED_ARCS], arcs);
+}
+
+// Adds up the arcs that leave the frontier of each source, and those that enter open vertices, of the first
+// vertices. The frontier is what `seen` has and `seen_before` lacks; more than the frontier does no harm.
+__device__ void weigh(const Search& search, const u64* seen, const u64* seen_before, u64 live, u64* counts)
+{
+    u32 lane = threadIdx.x % WARP;
+    u64 weights[2] = {0, 0};
+    u64 open = 0;
+    for (u64 first = thread_id() / WARP * WARP; first < search.n_heavy; first += thread_count()) {
+        bool is_inside = first + lane < search.n_heavy;
+        u64 v = is_inside ? first + lane : 0;
+        u64 own = seen[v];
+        u64 bits = is_inside ? own & ~seen_before[v] & live : 0;
+        u32 arcs = static_cast<u32>(min(search.out.begin(v + 1) - search.out.begin(v), 1ll << 26));
+        if (is_inside && live & ~own) open += search.into.begin(v + 1) - search.into.begin(v);
+        if (!__any_sync(ALL_LANES, bits != 0)) continue;
+        for (u32 source = 0; source < WARP; ++source) {
+            u32 low = __reduce_add_sync(ALL_LANES, bits >> source & 1 ? arcs : 0u);
+            u32 high = __reduce_add_sync(ALL_LANES, bits >> (source + WARP) & 1 ? arcs : 0u);
+            if (lane == source) {
+                weights[0] += low;
+                weights[1] += high;
+            }
+        }
+    }
+    open = warp_sum(open);
+    if (lane == 0 && open) atomicAdd(&counts[OPEN], open);
+    for (u32 half = 0; half < 2; ++half) {
+        if (weights[half]) atomicAdd(&counts[WEIGHTS + half * WARP + lane], weights[half]);
+    }
+}
+
+// The live sources whose frontiers are not light, the same for all threads.
+__device__ u64 heavy_sources(const u64* counts, u64 live, u32 lag)
+{
+    u32 lane = threadIdx.x % WARP;
+    u64 open = load_relaxed(&counts[OPEN]);
+    u64 low = load_relaxed(&counts[WEIGHTS + lane]), high = load_relaxed(&counts[WEIGHTS + WARP + lane]);
+    u64 heavy = __ballot_sync(ALL_LANES, low * lag >= open);
+    heavy |= static_cast<u64>(__ballot_sync(ALL_LANES, high * lag >= open)) << 32;
+    return heavy & live;
+}
+
+// The light part of a bottom-up level: the vertices of a list pass their words on. What they add is not in
+// `seen`, so that others may add to `seen_next` at the same time.
+template <bool WANTED>
+__device__ void push_light(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
+                           u64* seen_next, const Frontier& frontier, u32 depth, Tally* tally)
+{
+    auto pass = [&](u32 v, u64 bits, const u32(&heads)[DEEP], u32 inside) {
+        u64 before[DEEP];
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            before[j] = seen[heads[j]];
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u64 found = inside >> j & 1 ? bits & ~before[j] : 0;
+            u64 known = found ? atomicOr(&seen_next[heads[j]], found) : 0;
+            tally->found += found && (known & ~before[j]) == 0;
+            found &= ~known;
+            if (found) set_level_together(search, heads[j], found, depth + 1);
+            predecessors.write(heads[j], v, found);
+            tally->live |= found;
+        }
+    };
+    walk(search, frontier, tally, [](u32, u64) {}, pass);
 }
 
 // Collects the words of the neighbours of one vertex per lane, up to `length` from `begin`, until the lane
@@ -365,18 +492,22 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
     }
 }
 
-// A bottom-up level: reads `seen`, writes `seen_next`.
+// A bottom-up level for some sources: reads `seen`, writes `seen_next`, to which other warps add if it is
+// shared.
 template <bool WANTED>
 __device__ void pull(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
-                     u64* seen_next, u64 live, u32 depth, Tally* tally)
+                     u64* seen_next, u64 sources, bool is_shared, u32 depth, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
-    pull_long_rows(search, predecessors, seen, seen_next, live, depth, tally);
+    pull_long_rows(search, predecessors, seen, seen_next, sources, depth, tally);
+    u64 following = thread_id() < search.n ? seen[thread_id()] : 0;
     for (u64 first = thread_id() / WARP * WARP; first < search.n; first += thread_count()) {
         bool is_inside = first + lane < search.n;
         u32 v = is_inside ? static_cast<u32>(first + lane) : 0;
-        u64 own = is_inside ? seen[v] : 0;
-        u64 needed = is_inside ? live & ~own : 0;
+        u64 own = following;
+        u64 ahead = first + lane + thread_count();
+        following = ahead < search.n ? seen[ahead] : 0;
+        u64 needed = is_inside ? sources & ~own : 0;
         i64 begin = needed ? search.into.begin(v) : 0;
         i64 end = needed ? search.into.begin(v + 1) : 0;
         u32 length = static_cast<u32>(min(end - begin, static_cast<i64>(LONG) + 1));
@@ -397,10 +528,21 @@ __device__ void pull(const Search& search, const Predecessors<WANTED>& predecess
         u64 found = needed & ~lacking;
         // If nothing is needed the row may be a long one, whose first piece then writes the same.
         bool is_long = needed && length > LONG;
-        if (is_inside && !is_long) store_relaxed(&seen_next[v], own | found);
+        u64 before = 0;
+        if (is_inside && !is_long) {
+            if (is_shared) {
+                before = atomicOr(&seen_next[v], own | found);
+            } else {
+                store_relaxed(&seen_next[v], own | found);
+            }
+        }
         if (found == 0) continue;
-        set_level(search, v, found, depth + 1);
-        ++tally->found;
+        if (is_shared) {
+            set_level_together(search, v, found, depth + 1);
+        } else {
+            set_level(search, v, found, depth + 1);
+        }
+        tally->found += (before & ~own) == 0;
         tally->arcs += search.out.begin(v + 1) - search.out.begin(v);
         tally->live |= found;
     }
@@ -467,16 +609,30 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
             grid.sync();
             top_down = false;
         } else if (!top_down && vertices < search.few_vertices) {
-            convert(search, seen, seen_other, depth, &now[CONVERTED]);
+            convert(search, seen, seen_other, live, depth, now);
             grid.sync();
             n_pieces = load_relaxed(&now[CONVERTED]);
+            arcs = load_relaxed(&now[CONVERTED_ARCS]);
             top_down = true;
         }
         if (top_down) {
-            expand(search, predecessors, seen, n_pieces, depth, &now[PIECES], &tally);
+            Frontier frontier = {search.list(depth), n_pieces, search.frontier(depth),
+                                 width_for(arcs, n_pieces)};
+            expand(search, predecessors, seen, frontier, depth, &now[PIECES], &tally);
             n_cleared = n_pieces;
         } else {
-            pull(search, predecessors, seen, seen_other, live, depth, &tally);
+            weigh(search, seen, seen_other, live, now);
+            grid.sync();
+            u64 heavy = heavy_sources(now, live, search.lag);
+            if (heavy != live) {
+                convert(search, seen, seen_other, live & ~heavy, depth, now);
+                grid.sync();
+                n_cleared = load_relaxed(&now[CONVERTED]);
+                Frontier light = {search.list(depth), n_cleared, search.frontier(depth),
+                                  width_for(load_relaxed(&now[CONVERTED_ARCS]), n_cleared)};
+                push_light(search, predecessors, seen, seen_other, light, depth, &tally);
+            }
+            pull(search, predecessors, seen, seen_other, heavy, heavy != live, depth, &tally);
             which = 1 - which;
         }
         sum_up(tally, now);
@@ -522,16 +678,16 @@ struct alignas(sizeof(NUMBER) < 2 ? 8 : 16) Eight {
 };
 
 // Writes the levels of all vertices, and marks vertices that are not reached. A thread writes 8 neighbouring
-// sources of a vertex. `position` has the searched number of each vertex, or UNREACHED; `n` counts all
-// vertices.
+// sources of a vertex; `n` counts all vertices.
 template <typename LEVEL, bool WANTED>
-__device__ __forceinline__ void finish(const Search& search, u32 n, const u32* position, const u32* result,
-                                       u32 n_planes, LEVEL* levels, u32* predecessors)
+__device__ __forceinline__ void finish(const Search& search, u32 n, const u32* result, LEVEL* levels,
+                                       u32* predecessors)
 {
     u64 n_items = static_cast<u64>(n) * (SOURCES / 8);
     const u64* visited = search.seen(result[1]);
+    u32 n_planes = result[0] == UNREACHED ? 0 : 32 - __clz(result[0] - 1);  // bits of the deepest level
     for (u64 item = thread_id(); item < n_items; item += thread_count()) {
-        u32 at = read_only(&position[item / 8]);
+        u32 at = read_only(&search.position[item / 8]);
         u32 shift = item % 8 * 8;
         u32 reached = at == UNREACHED ? 0 : visited[at] >> shift & 0xff;
         u64 bytes[sizeof(LEVEL)] = {};
@@ -567,17 +723,17 @@ __device__ __forceinline__ void finish(const Search& search, u32 n, const u32* p
 }
 
 template <typename LEVEL>
-__global__ void write_levels(const __grid_constant__ Search search, u32 n, const u32* __restrict__ position,
-                             const u32* __restrict__ result, u32 n_planes, LEVEL* levels)
+__global__ void write_levels(const __grid_constant__ Search search, u32 n, const u32* __restrict__ result,
+                             LEVEL* levels)
 {
-    finish<LEVEL, false>(search, n, position, result, n_planes, levels, nullptr);
+    finish<LEVEL, false>(search, n, result, levels, nullptr);
 }
 
 template <typename LEVEL>
-__global__ void write_trees(const __grid_constant__ Search search, u32 n, const u32* __restrict__ position,
-                            const u32* __restrict__ result, u32 n_planes, LEVEL* levels, u32* predecessors)
+__global__ void write_trees(const __grid_constant__ Search search, u32 n, const u32* __restrict__ result,
+                            LEVEL* levels, u32* predecessors)
 {
-    finish<LEVEL, true>(search, n, position, result, n_planes, levels, predecessors);
+    finish<LEVEL, true>(search, n, result, levels, predecessors);
 }
 
 // Puts the sources at the roots of their trees, also those without arcs. One thread per source.

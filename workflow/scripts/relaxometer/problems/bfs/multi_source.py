@@ -45,11 +45,15 @@ class Parameters(SwitchingParameters):
         See :class:`SwitchingParameters`.
     order : {"auto", "degree", "given"}
         Whether vertices are renumbered by falling degree. "auto": if there are hubs.
+    lag : int
+        In a bottom-up level, a source is searched from top-down if less than 1 / lag of the arcs that enter
+        open vertices leave its frontier.
     sources : int
         Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
     """
 
     order: Literal["auto", "degree", "given"] = "auto"
+    lag: PositiveInt = Field(30, lt=2**32)
     sources: PositiveInt = Field(1024)
 
 
@@ -102,7 +106,6 @@ class Solver:
         if self._order == "auto":
             self._order = "degree" if has_hubs(graph) else "given"
         renumbered = renumber(graph, by_degree=self._order == "degree")
-        self._position = renumbered.position
         self._n = n = len(renumbered.original)
         pieces = n + graph.n_arcs // PIECE
         long_rows = pieces_of_long_rows(renumbered.into[0], SOURCE.constants["LONG"], xp)
@@ -112,17 +115,21 @@ class Solver:
             n=np.uint32(n),
             out=dict(zip(("offsets", "targets"), renumbered.out, strict=True)),
             into=dict(zip(("offsets", "targets"), renumbered.into, strict=True)),
+            position=renumbered.position,
             original=renumbered.original,
             long_rows=long_rows,
             n_long=np.uint64(len(long_rows)),
             many_arcs=np.uint64(many_arcs),
             few_vertices=np.uint64(few_vertices),
+            n_heavy=np.uint32(_prefix_with_most_arcs(renumbered.into[0], xp)),
+            lag=np.uint32(parameters.lag),
             visited=xp.empty(2 * n, dtype=xp.uint64),
             frontiers=xp.empty(3 * n, dtype=xp.uint64),
             lists=xp.empty(3 * pieces, dtype=xp.uint64),
             list_capacity=np.uint64(pieces),
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
+        self._kind = next(iter(LEVELS))
         self._allocate_planes(PLANES[self._order == "degree"])
         most = max(1, min(-(-graph.n_vertices // BLOCK), 2**31 // BLOCK))
         self._blocks = [min(device.max_cooperative_blocks(one, BLOCK), most) for one in self._searches]
@@ -210,13 +217,14 @@ class Solver:
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp
         given = device.asarray(sources.astype(np.uint32))
-        searched = self._position[given]
         predecessor = xp.empty((n, AT_ONCE), dtype=xp.uint32) if trees else None
         result = xp.empty(2, dtype=xp.uint32)
         rows = (predecessor,) if trees else ()
         while True:
-            arguments = self._search, searched, np.uint32(len(sources)), *rows, result, log
+            arguments = self._search, given, np.uint32(len(sources)), *rows, result, log
             self._searches[trees](self._blocks[trees], BLOCK, arguments)
+            # The levels are written before it is known whether they fit, so that the device need not wait.
+            level = self._write(given, result, predecessor)
             depth = int(device.asnumpy(result)[0])
             if depth != UNREACHED:
                 break
@@ -224,13 +232,21 @@ class Solver:
                 raise OverflowError(f"a level is greater than {2**MOST_PLANES - 1}")
             self._allocate_planes(min(self._planes + 4, MOST_PLANES))
         kind = next(kind for kind in LEVELS if depth <= np.iinfo(kind).max)
-        level = xp.empty((n, AT_ONCE), dtype=kind)
-        planes = np.uint32(max(depth - 1, 0).bit_length())
-        write, write_sources = self._writers[kind, trees], self._source_writers[kind]
-        arguments = self._search, np.uint32(n), self._position, result, planes, level, *rows
-        write(*filling(device, write), arguments)
-        write_sources(1, AT_ONCE, (given, np.uint32(len(sources)), level, predecessor))
+        if kind != self._kind:
+            self._kind = kind
+            level = self._write(given, result, predecessor)
         return level, predecessor, depth
+
+    def _write(self, given: Any, result: Any, predecessor: Any) -> Any:
+        """Return the levels of a search, of the type that the last search needed; complete predecessors."""
+        device, n = self._graph.device, self._graph.n_vertices
+        level = device.xp.empty((n, AT_ONCE), dtype=self._kind)
+        write = self._writers[self._kind, predecessor is not None]
+        rows = () if predecessor is None else (predecessor,)
+        write(*self._grids[write], (self._search, np.uint32(n), result, level, *rows))
+        sources = given, np.uint32(len(given))
+        self._source_writers[self._kind](1, AT_ONCE, (*sources, level, predecessor))
+        return level
 
     def _allocate_planes(self, count: int) -> None:
         self._planes = count
@@ -249,9 +265,15 @@ class Solver:
             for kind, name in LEVELS.items()
             for trees in (False, True)
         }
+        self._grids = {write: filling(device, write) for write in self._writers.values()}
         self._source_writers = {
             kind: writers.get_function(f"write_sources<{name}>") for kind, name in LEVELS.items()
         }
+
+
+def _prefix_with_most_arcs(offsets: Any, xp: Any) -> int:
+    """Return the number of first vertices that three quarters of the arcs enter."""
+    return min(int(xp.searchsorted(offsets, 3 * int(offsets[-1]) // 4)) + 1, len(offsets) - 1)
 
 
 def _parts(sources: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
