@@ -15,7 +15,7 @@ OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
 KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa report publish results lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml; VERBOSE=1 shows every job
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -45,6 +45,26 @@ aa: SUITE = aa-host
 aa: .venv/ready  ## runs of one program under several names must not be told apart; SUITE=aa for a GPU
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.all_runs config/suites/$(SUITE).yaml
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.aa config/suites/$(SUITE).yaml
+
+THRESHOLD ?= 5%
+NOW ?= results
+
+compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.compare $(BASE) $(NOW) --threshold $(THRESHOLD)
+
+FETCH ?=
+
+bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run left in results/, in one file
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.bundle $(if $(SUITE),config/suites/$(SUITE).yaml)
+
+verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(BUNDLE) $(if $(FETCH),--fetch)
+
+board: .venv/ready  ## results/board: the files BUNDLES of several machines as a page, LaTeX and CSV
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES)
+
+history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(BUNDLES)
 
 report: .venv/ready  ## report.zip out of what `make run` left in results/
 	$(BIN)/snakemake --cores 1 $(OVERLAY) --report report.zip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -113,6 +114,12 @@ BUILDERS = (
 
 
 @cache
+def hide_host_graph(resident) -> None:
+    """Leave nothing of a resident graph's host copy but its numbers of vertices and arcs."""
+    counts = SimpleNamespace(n_vertices=resident.n_vertices, n_arcs=resident.n_arcs)
+    object.__setattr__(resident, "host", counts)
+
+
 def sample_graphs() -> dict[str, Graph]:
     """Return all sample graphs by name."""
     graphs = [build() for build in BUILDERS]

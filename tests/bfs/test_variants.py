@@ -30,6 +30,9 @@ SETTINGS = [
     *(("hybrid", {**ALWAYS_BOTTOM_UP, "threshold": threshold}) for threshold in (0, 3)),
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
+    ("multi-source", {**ALWAYS_BOTTOM_UP, "order": "degree"}),
+    ("multi-source", {**ALWAYS_TOP_DOWN, "order": "given"}),
+    ("multi-source", {**TO_AND_FRO, "order": "degree"}),
     *(
         ("tiled", {"tiles": 5, "cut": cut, "ball": ball, "reach": reach})
         for cut, ball, reach in (("ranges", 2, 1), ("grow", 7, 2), ("bisection", 32, 16))
@@ -184,7 +187,7 @@ def test_any_small_graph(variant, parameters, case):
 class TestDirections:
     """When direction-optimising searches switch direction."""
 
-    @pytest.mark.parametrize("variant", CHANGING)
+    @pytest.mark.parametrize("variant", [*CHANGING, "multi-source"])
     @pytest.mark.parametrize(
         ("parameters", "modes"),
         [
@@ -200,7 +203,7 @@ class TestDirections:
         make_solver(variant, resident, **parameters).solve(0, phases)
         assert [phase.mode for phase in phases][:4] == modes
 
-    @pytest.mark.parametrize("variant", CHANGING)
+    @pytest.mark.parametrize("variant", [*CHANGING, "multi-source"])
     @pytest.mark.parametrize("way_back", ["source", "beamer"])
     def test_modes_follow_the_printed_rules(self, host_device, variant, way_back):
         graph, alpha, beta = hubs_and_leaves(), 3.0, 2.0

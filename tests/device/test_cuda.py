@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from relaxometer.core.errors import UserError
-from relaxometer.device import DeviceOutOfMemory, cuda, get_device
+from relaxometer.device import DeviceOutOfMemory, KernelError, cuda, get_device
+from relaxometer.device.arguments import Arguments
+from relaxometer.device.signature import read_source
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = cuda.PACKAGE.parent
@@ -44,6 +48,88 @@ def test_a_fault_is_an_error_where_the_host_waits():
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert result.stdout.startswith("kernel null_access or one before it: ")
     assert "llegal" in result.stdout
+
+
+class FakeDriver:
+    """Stands for CuPy's driver and device: notes what launches get instead of launching."""
+
+    errors = (OSError,)
+    multiprocessors = 2
+    last_launched = ""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple] = []
+        self.fails = False
+        self.xp = SimpleNamespace(ndarray=np.ndarray, cuda=SimpleNamespace(driver=self))
+        self.raw = SimpleNamespace(kernel=SimpleNamespace(ptr=1234))
+
+    def current_stream(self):
+        return SimpleNamespace(ptr=77)
+
+    def occupancyMaxActiveBlocksPerMultiprocessor(self, *_):  # noqa: N802 - as in CuPy
+        return 3
+
+    def launchKernel(self, *given):  # noqa: N802
+        *_, parameters, extra = given
+        assert extra == 0
+        self._note("plain", given, parameters)
+
+    def launchCooperativeKernel(self, *given):  # noqa: N802
+        self._note("cooperative", given, given[-1])
+
+    def translated(self, error, subject):
+        return KernelError(f"{subject}: {error}")
+
+    def _note(self, how, given, parameters):
+        if self.fails:
+            raise OSError("no such luck")
+        n, value, out = (ctypes.c_void_p * 3).from_address(parameters)
+        values = ctypes.c_uint32.from_address(n).value, ctypes.c_double.from_address(value).value
+        self.launched.append((how, given[:9], *values, ctypes.c_void_p.from_address(out).value))
+
+
+@pytest.fixture
+def fake(tmp_path):
+    text = 'extern "C" __global__ void k(unsigned n, double value, float* out) {}'
+    (tmp_path / "k.cu").write_text(text)
+    device = FakeDriver()
+    arguments = Arguments("k", read_source(tmp_path / "k.cu").parameters("k"), np.ndarray)
+
+    def kernel(*, cooperative):
+        return cuda.CudaKernel("k", device.raw, arguments, device, cooperative=cooperative)
+
+    return device, kernel
+
+
+@pytest.mark.parametrize("cooperative", [False, True])
+def test_the_driver_gets_shape_and_addresses_of_arguments(fake, cooperative):
+    device, kernel = fake
+    out = np.zeros(3, np.float32)
+    launch = kernel(cooperative=cooperative).bind(
+        3, (32, 2), (np.uint32(7), np.float64(0.5), None), shared_mem=1024
+    )
+    kernel(cooperative=cooperative)(1, 32, (np.uint32(1), np.float64(2), out))
+    launch()
+    launch(n=np.uint32(8), out=out)
+    how = "cooperative" if cooperative else "plain"
+    address = out.ctypes.data
+    assert device.launched == [
+        (how, (1234, 1, 1, 1, 32, 1, 1, 0, 77), 1, 2.0, address),
+        (how, (1234, 3, 1, 1, 32, 2, 1, 1024, 77), 7, 0.5, None),
+        (how, (1234, 3, 1, 1, 32, 2, 1, 1024, 77), 8, 0.5, address),
+    ]
+    assert device.last_launched == "k"
+
+
+def test_a_prepared_launch_fails_as_any_other(fake):
+    device, kernel = fake
+    arguments = np.uint32(7), np.float64(0.5), None
+    with pytest.raises(KernelError, match="a cooperative launch of 7 blocks; at most 6 run at once"):
+        kernel(cooperative=True).bind(7, 32, arguments)
+    launch = kernel(cooperative=True).bind(6, 32, arguments)
+    device.fails = True
+    with pytest.raises(KernelError, match=r"kernel k, \(6, 1, 1\) blocks of \(32, 1, 1\) threads: no such"):
+        launch()
 
 
 @pytest.mark.gpu

@@ -353,6 +353,69 @@ class TestParameters:
         gc.collect()
         assert alive() is None
 
+    def test_a_prepared_launch_is_repeated_with_changes(self, device, coverage):
+        members, out = task_members(device)
+        task = coverage.struct("Task", **members)
+        launch = coverage.get_function("structure_of_pointers").bind(1, 1, (np.uint32(5), task))
+        launch()
+        assert device.asnumpy(out).tolist() == [2 * 36 + 5, 200 + 2**40, 7 + 80 + 100 - 3000]
+        launch(offset=np.uint32(6))
+        assert device.asnumpy(out)[0] == 2 * 36 + 6
+        task.set(doubled=np.bool_(False))
+        launch()
+        assert device.asnumpy(out)[0] == 36 + 6
+        coverage.get_function("structure_of_pointers")(1, 1, (np.uint32(1), members))
+        launch()
+        assert device.asnumpy(out)[0] == 36 + 6
+
+    def test_a_prepared_launch_takes_another_struct(self, device, coverage):
+        kernel = coverage.get_function("structure_of_pointers")
+        members, out = task_members(device)
+        launch = kernel.bind(1, 1, (np.uint32(5), members))
+        launch(task=members | {"doubled": np.bool_(False)})
+        assert device.asnumpy(out)[0] == 36 + 5
+        with pytest.raises(TypeError, match=r"argument 2 .*: wanted a mapping .*, given the int 1"):
+            launch.set(task=1)
+
+    def test_wrong_arguments_of_a_prepared_launch(self, device, coverage):
+        kernel = coverage.get_function("optional_array")
+        out = device.asarray(np.zeros(1, np.uint32))
+        with pytest.raises(
+            TypeError, match=r"kernel optional_array: wanted 2 arguments .maybe, out., given 1"
+        ):
+            kernel.bind(1, 1, (out,))
+        launch = kernel.bind(1, 1, (None, out))
+        with pytest.raises(
+            TypeError, match="kernel optional_array: unknown argument 'in'; there are: maybe, out"
+        ):
+            launch(**{"in": out})
+        with pytest.raises(TypeError, match=r"kernel optional_array, argument 2 .*given an array of int32"):
+            launch(out=device.asarray(np.zeros(1, np.int32)))
+        launch(maybe=device.asarray(np.zeros(1, np.uint32)))
+        assert device.item(out) == 2
+        with pytest.raises(KernelError, match="kernel optional_array: a grid of 1 blocks of 2048 threads"):
+            kernel.bind(1, 2048, (None, out))
+
+    def test_a_prepared_launch_keeps_its_arrays(self, device, coverage):
+        array = device.asarray(np.zeros(1, np.uint32))
+        launch = coverage.get_function("optional_array").bind(1, 1, (None, array))
+        alive = weakref.ref(array)
+        del array
+        gc.collect()
+        assert alive() is not None
+        launch.set(out=None)
+        gc.collect()
+        assert alive() is None
+
+    def test_a_launch_keeps_no_arrays(self, device, coverage):
+        members, out = task_members(device)
+        coverage.get_function("structure_of_pointers")(1, 1, (np.uint32(5), members))
+        device.synchronize()
+        alive = weakref.ref(out)
+        del members, out
+        gc.collect()
+        assert alive() is None
+
     def test_null_pointers(self, device, coverage):
         kernel = coverage.get_function("optional_array")
         assert run(device, kernel, 1, 1, [None], np.zeros(1, np.uint32)) == 1

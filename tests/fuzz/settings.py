@@ -87,6 +87,7 @@ dominators:
 distributed:
   weak: { problem: bfs, scale_per_rank: 4, ranks: [1, 2], scheme: auto, roots: 2 }
 throughput: { graphs: [grid], searches: [1, 16] }
+bfs_throughput: { graphs: [kron], variants: [multi-source], searches: [1, 64] }
 all_pairs: { graphs: [grid], sources: 8, table: [1, 2] }
 updates: { graphs: [ladder] }
 report:

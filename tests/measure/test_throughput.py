@@ -6,6 +6,7 @@ import pytest
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.measure.throughput import PROGRAMS, TABLE, measure_throughput
+from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phast import phast_many
 from sample_graphs import sample_graphs
@@ -105,6 +106,24 @@ def test_a_program_that_skips_a_graph_leaves_the_others_alone(host_device):
         ("many-sources", "ok"),
     ]
     assert "made for maps" in rows[0]["reason"]
+
+
+@pytest.mark.parametrize("method", ["solve_many", "find_levels"])
+def test_wrong_levels_are_counted(host_device, monkeypatch, method):
+    original = getattr(multi_source.Solver, method)
+
+    def wrong(self, sources):
+        found = original(self, sources)
+        levels = found[0] if method == "solve_many" else found
+        if len(sources) > 1:
+            levels.parts[0][5, 1] += 1
+        return found
+
+    monkeypatch.setattr(multi_source.Solver, method, wrong)
+    variant = {"solve_many": "multi-source", "find_levels": "multi-source-levels"}[method]
+    rows = launches(host_device, sample_graphs()["grid"], repetitions=1, variants=[variant])
+    assert [(row["status"], row["proven"]) for row in rows] == [("ok", 1), ("invalid", 2), ("invalid", 19)]
+    assert "rule tree_levels broken" in rows[1]["reason"]
 
 
 def test_wrong_distances_without_predecessors_are_counted(host_device, monkeypatch):

@@ -225,11 +225,14 @@ def test_a_study_that_is_lost_leaves_the_others():
         "sssp": {"graphs": ["rome99"], "variants": {"dijkstra-cpu": {}}},
         "throughput": {"graphs": ["rome99"]},
         "all_pairs": {"graphs": ["rome99"]},
+        "bfs": {"graphs": ["rome99"], "variants": {"hybrid": {}}},
+        "bfs_throughput": {"graphs": ["rome99"]},
     }
     made = Plan(config, REGISTRY)
-    made.leave_out({"measure_all_pairs rome99": "no"})
+    made.leave_out({"measure_all_pairs rome99": "no", "measure_bfs_throughput rome99": "nor this"})
     assert (made.config.throughput.graphs, made.config.all_pairs.graphs) == (["rome99"], [])
-    assert made.lost_studies == ["no"]
+    assert made.config.bfs_throughput.graphs == []
+    assert made.lost_studies == ["no", "nor this"]
 
 
 @pytest.mark.parametrize(
@@ -295,6 +298,11 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["throughput.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],
         ),
         ({"throughput": {"searches": [0]}}, ["throughput.searches", "0"]),
+        (
+            {"sssp": {"graphs": ["usa-ny"]}, "bfs_throughput": {"graphs": ["usa-ny"]}},
+            ["bfs_throughput.graphs", "'usa-ny'", "graph of bfs.graphs"],
+        ),
+        ({"bfs_throughput": {"variants": ["many-sources"]}}, ["bfs_throughput.variants.0", "'multi-source'"]),
         (
             {"sssp": {"graphs": ["usa-ny"]}, "traffic": {"graphs": ["usa-bay"]}},
             ["traffic.graphs", "'usa-bay'", "graph of sssp.graphs", "usa-ny"],

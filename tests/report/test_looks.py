@@ -122,6 +122,7 @@ def test_sizes_are_labelled_as_powers_of_two_or_plainly():
 
 def test_looks_can_be_drawn():
     figure, axes = style.new_figure()
+    axes.set_xlim(0.5, 2)
     for place, one in enumerate([*LOOKS.values(), *RIVAL_LOOKS.values()]):
         style.draw_series(axes, [(1, place, place, place + 1)], one, str(place), (place, len(LOOKS)))
     figure.canvas.draw()

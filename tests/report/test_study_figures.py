@@ -101,6 +101,8 @@ class TestThroughput:
         timings = pd.concat([searches("a", [1.0], graph="city"), searches("b", [1.0]).assign(problem="bfs")])
         table = throughput.throughput_table(launches({10: 5.0}), timings)
         assert table["Variant"].tolist() == ["many-sources"]
+        table = throughput.throughput_table(launches({10: 5.0}), timings, "bfs")
+        assert table["Variant"].tolist() == ["many-sources", "b"]
 
 
 def changes(times_ms, *, graph="town", failed=(), **kinds):

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
-from relaxometer.problems.sssp.phast import _cch, _cuts, _fill, _hierarchy, _metis_worker, _order, phast
+from relaxometer.problems.sssp.phast import (
+    _cch,
+    _coarse,
+    _cuts,
+    _fill,
+    _hierarchy,
+    _metis_worker,
+    _order,
+    phast,
+)
 from relaxometer.problems.sssp.phast._slices import stable_order
 
 
@@ -112,6 +121,28 @@ def plain_rows(offsets, adjacent, order, n_first):
     return contracted(offsets, adjacent, order, n_first)[n_first:]
 
 
+@pytest.mark.parametrize("most", [1, 40, 10**6])
+def test_merged_vertices_keep_all_weights(most):
+    graph = road_like(RoadParameters(rows=20, columns=20), seed=2)
+    offsets, adjacent = (array.astype(np.int32) for array in _cch._undirected(graph))
+    coarse = _coarse.coarsen(offsets, adjacent, most)
+    n = len(coarse.vertex_weights)
+    assert n <= max(40, most)
+    np.testing.assert_array_equal(np.bincount(coarse.members, minlength=n), coarse.vertex_weights)
+    assert coarse.vertex_weights.max() <= 3 * len(offsets) / n
+    fine, merged = np.zeros((n, n)), np.zeros((n, n))
+    np.add.at(fine, (np.repeat(coarse.members, np.diff(offsets)), coarse.members[adjacent]), 1)
+    np.fill_diagonal(fine, 0)
+    tails = np.repeat(np.arange(n), np.diff(coarse.offsets))
+    np.add.at(merged, (tails, coarse.adjacent), coarse.edge_weights)
+    np.testing.assert_array_equal(merged, fine)
+    assert len(np.unique(tails * n + coarse.adjacent)) == len(tails)
+    side = (np.arange(n) % 2).astype(np.int32)
+    cut = merged[side == 0][:, side == 1].sum()
+    lighter = np.bincount(side, coarse.vertex_weights, 2).min()
+    assert _coarse.cut_of(coarse, side) == pytest.approx((cut + 0.5) / max(1, lighter) ** 0.5)
+
+
 def separates(offsets, adjacent, labels):
     tails = np.repeat(labels, np.diff(offsets))
     return not ((tails == 0) & (labels[adjacent] == 1)).any()
@@ -150,6 +181,7 @@ def test_separators_separate_and_are_no_larger_than_the_cut(graph, data):
 def small_parts(monkeypatch):
     monkeypatch.setattr(_order, "MIN_CUT", 100)
     monkeypatch.setattr(_order, "MIN_PART", 60)
+    monkeypatch.setattr(_order, "COARSE", 200)
 
 
 def test_the_order_does_not_depend_on_the_number_of_processes(small_parts):
@@ -175,8 +207,17 @@ def test_islands_and_isolated_vertices_are_ordered(small_parts):
     np.testing.assert_array_equal(np.sort(order), np.arange(len(offsets) - 1))
 
 
-def test_a_process_that_dies_is_an_error(small_parts, monkeypatch, tmp_path):
-    (tmp_path / "worker.py").write_text("raise SystemExit(3)\n")
+WORKER_THAT_DIES = """
+import sys
+from relaxometer.problems.sssp.phast import _metis_worker
+_metis_worker.dissect = lambda *_: sys.exit(3)
+sys.exit(_metis_worker.fork(list(map(int, sys.argv[1:]))))
+"""
+
+
+@pytest.mark.parametrize("worker", ["raise SystemExit(3)\n", WORKER_THAT_DIES])
+def test_a_process_that_dies_is_an_error(small_parts, monkeypatch, tmp_path, worker):
+    (tmp_path / "worker.py").write_text(worker)
     monkeypatch.setattr(_order._metis_worker, "__file__", str(tmp_path / "worker.py"))
     offsets, adjacent = dumbbell(side=14)
     with pytest.raises(RuntimeError, match="METIS ended with status 3"):

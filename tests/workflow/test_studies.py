@@ -24,6 +24,8 @@ CONFIG = {
         },
     },
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
+    "bfs": {"graphs": ["tiny"], "variants": dict.fromkeys(("hybrid-cpu", "tiled", "auto"), False)},
+    "bfs_throughput": {"graphs": ["tiny"], "searches": [2, 70], "repetitions": 1},
     "traffic": {"graphs": ["tiny"], "variants": ["phast", "dijkstra-cpu"], "rounds": 2, "searches": 2},
     "all_pairs": {"graphs": ["tiny"], "table": [0, 107]},
     "report": {"papers": [], "maps": []},
@@ -49,6 +51,15 @@ def test_throughput_has_a_row_per_launch_and_a_table_with_single_searches(finish
     assert set(table["Variant"]) >= {"many-sources", "near-far", "auto", "dijkstra-cpu"}
     assert set(table["Proven"]) == {"100%"}
     assert finished.path("results/figures/common/throughput/tiny.svg").stat().st_size > 1000
+
+
+def test_throughput_of_breadth_first_searches_has_rows_and_a_table_of_its_own(finished):
+    launches = pd.read_parquet(finished.path("results/bfs_throughput/tiny.parquet"))
+    assert launches["variant"].tolist() == ["multi-source"] * 2 + ["multi-source-levels"] * 2
+    assert launches["proven"].tolist() == [2, 70] * 2
+    table = pd.read_csv(finished.path("results/tables/common/bfs-throughput.csv"))
+    assert set(table["Variant"]) == {"multi-source", "multi-source-levels", "hybrid"}
+    assert finished.path("results/figures/common/bfs-throughput/tiny.svg").stat().st_size > 1000
 
 
 def test_traffic_has_a_row_per_round_and_a_table(finished):

@@ -74,6 +74,10 @@ rule judge_answers:
         summary="results/summary.csv",
         throughput=expand(
             "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
+        )
+        + expand(
+            "results/bfs_throughput/{graph}.parquet",
+            graph=PLAN.config.bfs_throughput.graphs,
         ),
         traffic=expand(
             "results/traffic/{graph}.parquet", graph=PLAN.config.traffic.graphs

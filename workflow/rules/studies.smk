@@ -22,6 +22,18 @@ rule measure_throughput:
         "../scripts/run_study.py"
 
 
+use rule measure_throughput as measure_bfs_throughput with:
+    output:
+        STUDIES["bfs_throughput"].path,
+    log:
+        "logs/bfs_throughput/{graph}.log",
+    params:
+        study="bfs_throughput",
+        parameters=STUDIES["bfs_throughput"].parameters(PLAN.config),
+        device=PLAN.config.device,
+        code=code_hash("measure.throughput"),
+
+
 use rule measure_throughput as measure_traffic with:
     output:
         STUDIES["traffic"].path,

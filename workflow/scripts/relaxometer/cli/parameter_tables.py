@@ -166,6 +166,7 @@ def tables() -> dict[str, str]:
         models.Variant,
         models.RivalEntry,
         models.Throughput,
+        models.BfsThroughput,
         models.Traffic,
         models.AllPairs,
         models.Updates,

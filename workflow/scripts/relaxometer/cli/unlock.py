@@ -1,4 +1,7 @@
-"""Remove the lock that a killed run left in this folder: ``python -m relaxometer.cli.unlock``."""
+"""Remove what a killed run left in this folder: ``python -m relaxometer.cli.unlock``.
+
+That is its lock, and the results that it had put aside to replace them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import sys
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
+
+from relaxometer.plan.session import WITHDRAWN
 
 LOCKS = Path(".snakemake/locks")
 
@@ -21,7 +26,7 @@ def at_work(process: psutil.Process) -> bool:
 
 
 def main() -> None:
-    """Remove the lock, unless another run is at work here."""
+    """Remove the lock and the withdrawn results, unless another run is at work here."""
     if LOCKS.is_dir() and any(LOCKS.iterdir()):
         others = [process.pid for process in psutil.process_iter() if at_work(process)]
         if others:
@@ -30,6 +35,8 @@ def main() -> None:
             )
         print("removing the lock of a run that was killed")
         shutil.rmtree(LOCKS)
+        # A run that finds nothing to do would leave them for good.
+        shutil.rmtree(WITHDRAWN, ignore_errors=True)
 
 
 if __name__ == "__main__":

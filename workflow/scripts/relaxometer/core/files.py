@@ -47,8 +47,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def reading(path: Path, form: str) -> Iterator[None]:
-    """Name the file that the block reads if it is missing or damaged.
+def reading(
+    path: Path, form: str, *, advice: str = "delete it and run again, and it is made again"
+) -> Iterator[None]:
+    """Name the file that the block reads if it is missing or damaged, and say what helps.
 
     Raises
     ------
@@ -61,9 +63,7 @@ def reading(path: Path, form: str) -> Iterator[None]:
         is_a_lack = isinstance(error, OSError) and error.errno not in (None, errno.ENOENT)
         if is_a_lack or isinstance(error, MemoryError):
             raise
-        raise UserError(
-            f"{path}: not readable as {form} ({quoted(error)}); delete it and run again, and it is made again"
-        ) from None
+        raise UserError(f"{path}: not readable as {form} ({quoted(error)}); {advice}") from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -93,6 +93,21 @@ def read_frame(path: Path, **options: Any) -> pd.DataFrame:
 
     with reading(path, "CSV" if path.suffix == ".csv" else "Parquet"):
         found: pd.DataFrame = (pd.read_csv if path.suffix == ".csv" else pd.read_parquet)(path, **options)
+    return found
+
+
+def read_published(path: Path, **options: Any) -> pd.DataFrame:
+    """Return the content of a CSV file of ``docs/results``, read with `options` of pandas.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged. Unlike other results it is not made again by a run.
+    """
+    import pandas as pd
+
+    with reading(path, "CSV", advice="restore it from the repository"):
+        found: pd.DataFrame = pd.read_csv(path, **options)
     return found
 
 

@@ -146,6 +146,9 @@ class Device(Protocol):
     order_seed: int
     """Permutes the order in which the emulation starts blocks and threads; 0 keeps it ascending."""
 
+    def __hash__(self) -> int:
+        """Hash the object: each device is its own."""
+
     def module(
         self,
         path: Path,
@@ -185,6 +188,9 @@ class Device(Protocol):
 
     def asnumpy(self, array: Any) -> Any:
         """Copy a device array to NumPy, unless it is a NumPy array already."""
+
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays of these shapes and dtypes by one allocation, which is freed with the last of them."""
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element of an array as a Python number, after waiting for the kernels that write it."""

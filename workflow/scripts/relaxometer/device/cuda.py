@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import math
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,9 @@ from relaxometer.device.signature import PACKAGE, Source, read_source
 DEFAULT_SHARED_BYTES = 48 * 1024
 
 PINNED_BYTES = 256
+
+ALIGNMENT = 512
+"""Of arrays within one allocation, as of allocations."""
 
 _SMI_FIELDS = {
     "driver_version": "driver",
@@ -227,29 +231,9 @@ class CudaDevice:
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         self.current_stream: Callable[[], Any] = self.xp.cuda.get_current_stream
         self.last_launched = ""
-        self._modules: LoadedModules[CudaModule] = LoadedModules()
+        self.module = LoadedModules(functools.partial(CudaModule, device=self)).get
         self._pinned = self.xp.cuda.alloc_pinned_memory(PINNED_BYTES)
         _translate_allocations(self.xp)
-
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> CudaModule:
-        """Compile a ``.cu`` file; see `relaxometer.device.Device`."""
-        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
-        make = functools.partial(
-            CudaModule,
-            path,
-            self,
-            options=tuple(options),
-            cooperative=cooperative,
-            name_expressions=tuple(name_expressions),
-        )
-        return self._modules.get(request, make, lambda module: module.files)
 
     @contextmanager
     def timer(self) -> Iterator[Timer]:
@@ -281,6 +265,18 @@ class CudaDevice:
             return self._fetched(array.data.ptr, array.dtype, array.size).copy().reshape(array.shape)
         with self._late_errors():
             return self.xp.asnumpy(array)
+
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays by one allocation; see `relaxometer.device.Device`."""
+        begins, end = [], 0
+        for shape, dtype in wanted:
+            begins.append(end)
+            count = shape if isinstance(shape, int) else math.prod(shape)
+            end += -(-count * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        memory, new = self.xp.cuda.alloc(end), self.xp.ndarray
+        return [
+            new(shape, dtype, memory + begin) for begin, (shape, dtype) in zip(begins, wanted, strict=True)
+        ]
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number, by the fastest way: a copy into pinned memory."""

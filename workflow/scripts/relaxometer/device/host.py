@@ -197,34 +197,13 @@ class HostDevice:
         self.xp: Any = np
         self.order_seed = order_seed
         self.sanitize = sanitize
-        self._modules: LoadedModules[HostModule] = LoadedModules()
+        self.module = LoadedModules(functools.partial(HostModule, device=self, sanitize=sanitize)).get
         self.guards = install_guards()
         if self.guards is None and sanitize in ("address", "thread"):
             raise UserError(
                 f"sanitize: {sanitize!r} needs 256 GiB of address space, which `ulimit -v` does not allow"
             )
         self.name = f"host emulation on {cpu_model()}"
-
-    def module(
-        self,
-        path: Path,
-        *,
-        options: tuple[str, ...] = (),
-        cooperative: bool = False,
-        name_expressions: Sequence[str] = (),
-    ) -> HostModule:
-        """Build a ``.cu`` file; see `relaxometer.device.Device`."""
-        request = (path.absolute(), tuple(options), cooperative, tuple(name_expressions))
-        make = functools.partial(
-            HostModule,
-            path,
-            self,
-            options=tuple(options),
-            cooperative=cooperative,
-            name_expressions=tuple(name_expressions),
-            sanitize=self.sanitize,
-        )
-        return self._modules.get(request, make, lambda module: module.files)
 
     def timer(self) -> AbstractContextManager[Timer]:
         """Time a ``with`` block."""
@@ -240,6 +219,10 @@ class HostDevice:
     def asnumpy(self, array: Any) -> Any:
         """Copy the array, as from a GPU."""
         return np.array(array)
+
+    def empty_arrays(self, *wanted: tuple[int | tuple[int, ...], Any]) -> list[Any]:
+        """Make arrays, each with red zones of its own."""
+        return [np.empty(shape, dtype=dtype) for shape, dtype in wanted]
 
     def item(self, array: Any, index: int = 0) -> Any:
         """Return one element as a Python number."""

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
-
-Module = TypeVar("Module")
+from typing import Any, Generic, Protocol, TypeVar
 
 Stamps = dict[Path, tuple[int, int]]
 """Time of change in nanoseconds and size of each file."""
 
 
-class LoadedModules(Generic[Module]):
-    """Modules by the request that made them, each until one of the files that it was made from changes."""
+class Compiled(Protocol):
+    """A module; `files` are those that it was made from."""
 
-    def __init__(self) -> None:
-        self._modules: dict[Hashable, tuple[Module, Stamps]] = {}
+    files: tuple[Path, ...]
+
+
+Module = TypeVar("Module", bound=Compiled)
+
+
+class LoadedModules(Generic[Module]):
+    """Modules by the request that made them, each until one of the files that it was made from changes.
+
+    `make` takes the parameters of :meth:`relaxometer.device.Device.module`.
+    """
+
+    def __init__(self, make: Callable[..., Module]) -> None:
+        self._make = make
+        self._modules: dict[Any, tuple[Module, Stamps]] = {}
 
     def get(
-        self, request: Hashable, make: Callable[[], Module], files: Callable[[Module], Iterable[Path]]
+        self,
+        path: Path,
+        *,
+        options: tuple[str, ...] = (),
+        cooperative: bool = False,
+        name_expressions: Sequence[str] = (),
     ) -> Module:
-        """Return the module of a request; `make` it unless it is there and its `files` are unchanged."""
+        """Return the module of a request, made anew if a file has changed."""
+        request = path.absolute(), tuple(options), cooperative, tuple(name_expressions)
         module, stamps = self._modules.get(request, (None, {}))
         if module is None or stamps != _stamps(stamps):
-            module = make()
-            self._modules[request] = module, _stamps(files(module))
+            module = self._make(
+                path,
+                options=tuple(options),
+                cooperative=cooperative,
+                name_expressions=tuple(name_expressions),
+            )
+            self._modules[request] = module, _stamps(module.files)
         return module
 
 

@@ -198,6 +198,12 @@ STUDIES = {
         lambda config: config.throughput.graphs,
         _section("throughput"),
     ),
+    "bfs_throughput": Study(
+        "results/bfs_throughput/{graph}.parquet",
+        measure_throughput,
+        lambda config: config.bfs_throughput.graphs,
+        _section("bfs_throughput"),
+    ),
     "traffic": Study(
         "results/traffic/{graph}.parquet",
         measure_traffic,

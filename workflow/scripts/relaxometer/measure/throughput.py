@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
+from relaxometer.problems.bfs import multi_source
+from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
@@ -32,7 +35,7 @@ TABLE = pa.schema(
 )
 """One row per launch: its number of searches, their total time, and the number of proven answers.
 
-``phast-many-distances`` is `phast-many` without predecessors.
+``phast-many-distances`` is `phast-many` without predecessors, ``multi-source-levels`` likewise.
 """
 
 Sources = npt.NDArray[np.int64]
@@ -94,32 +97,38 @@ def _launches(graph: Graph, variant: str, keys: Sequence[Row], seed: int, device
 
 
 def _trees(
-    resident: ResidentGraph, solver: many_sources.Solver | phast_many.Solver
+    resident: ResidentGraph,
+    solver: many_sources.Solver | phast_many.Solver | multi_source.Solver,
+    certifier: SsspCertifier | BfsCertifier,
 ) -> Callable[[Sources], Timed]:
     """Return a function that times a launch for trees, and says which are wrong and why."""
-    certifier = SsspCertifier(resident)
 
     def search(sources: Sources) -> Timed:
         with resident.device.timer() as timer:
-            distance, predecessor = solver.solve_many(sources)
-        wrong = []
-        for row, source in enumerate(sources.tolist()):
-            certificate = certifier.check(source, distance[row], predecessor[row])
-            if not certificate.holds:
-                wrong.append(f"source {source}: {certificate.reason}")
-        return timer.ms, wrong
+            trees = solver.solve_many(sources)
+        return timer.ms, _wrong(certifier, sources, *trees)
 
     return search
 
 
+def _wrong(certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any, second: Any) -> list[str]:
+    """Say which trees are wrong and why; item i of `first` and `second` has the columns of source i."""
+    wrong = []
+    for row, source in enumerate(sources.tolist()):
+        certificate = certifier.check(source, first[row], second[row])
+        if not certificate.holds:
+            wrong.append(f"source {source}: {certificate.reason}")
+    return wrong
+
+
 def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
     parameters = many_sources.Parameters.model_validate({"sources": most})
-    return _trees(resident, many_sources.Solver(resident, parameters))
+    return _trees(resident, many_sources.Solver(resident, parameters), SsspCertifier(resident))
 
 
 def _phast_many(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
     parameters = phast_many.Parameters.model_validate({"sources": most})
-    return _trees(resident, phast_many.Solver(resident, parameters))
+    return _trees(resident, phast_many.Solver(resident, parameters), SsspCertifier(resident))
 
 
 def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
@@ -136,9 +145,29 @@ def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sourc
     return search
 
 
+def _multi_source(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    parameters = multi_source.Parameters.model_validate({"sources": most})
+    return _trees(resident, multi_source.Solver(resident, parameters), BfsCertifier(resident))
+
+
+def _multi_source_levels(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    """Levels are proven with predecessors that are found after the clock has stopped."""
+    solver = multi_source.Solver(resident, multi_source.Parameters.model_validate({"sources": most}))
+    certifier = BfsCertifier(resident)
+
+    def search(sources: Sources) -> Timed:
+        with resident.device.timer() as timer:
+            level = solver.find_levels(sources)
+        return timer.ms, _wrong(certifier, sources, level, solver.solve_many(sources)[1])
+
+    return search
+
+
 PROGRAMS = {
     "many-sources": _many_sources,
     "phast-many": _phast_many,
     "phast-many-distances": _phast_many_distances,
+    "multi-source": _multi_source,
+    "multi-source-levels": _multi_source_levels,
 }
 """Functions that prepare a variant for a graph and a maximum number of searches."""

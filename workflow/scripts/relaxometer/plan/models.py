@@ -51,6 +51,7 @@ Vertex = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Ranks = Annotated[int, Field(ge=1, le=2**16)]
 ManySources = Literal["many-sources", "phast-many", "phast-many-distances"]
+MultiSource = Literal["multi-source", "multi-source-levels"]
 MAX_SCALE = 40
 Scale = Annotated[int, Field(ge=1, le=MAX_SCALE)]
 
@@ -245,6 +246,27 @@ class Throughput(Section):
     repetitions: Count = 3
 
 
+class BfsThroughput(Section):
+    """Searches per second of the variant that makes many breadth-first searches at once.
+
+    Parameters
+    ----------
+    graphs : list of str
+        Graphs of `bfs`, with whose variants it is compared.
+    variants : list of str
+        `multi-source`, and `multi-source-levels`, the same without predecessors.
+    searches : list of int
+        Numbers of searches per call, which launches a kernel for each 64.
+    repetitions : int
+        Timed calls per number of searches.
+    """
+
+    graphs: list[Name] = []
+    variants: Annotated[list[MultiSource], Field(min_length=1)] = ["multi-source", "multi-source-levels"]
+    searches: Counts = [1, 16, 64, 256]
+    repetitions: Count = 3
+
+
 class Traffic(Section):
     """Shortest paths after weights have changed on the same map, as traffic changes them.
 
@@ -330,10 +352,14 @@ class Report(Section):
         Papers whose figures are redrawn and whose claims are compared: the modules of ``report/papers``.
     maps : list of str
         Graphs of which a map of distances is drawn; they need coordinates.
+    base : str, optional
+        An earlier run that the report compares this one with: a bundle, a results folder or a published
+        suite.
     """
 
     papers: list[Name] = ["adaptive"]
     maps: list[Name] = []
+    base: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -366,6 +392,7 @@ class Config(Section):
     distributed : dict of str to Series or False
         Series of searches over several ranks, by name. False removes a series of an earlier file.
     throughput : Throughput
+    bfs_throughput : BfsThroughput
     traffic : Traffic
     all_pairs : AllPairs
     updates : Updates
@@ -381,6 +408,7 @@ class Config(Section):
     rivals: list[str] = []
     distributed: dict[Name, Series | LeftOut] = {}
     throughput: Throughput = Throughput()
+    bfs_throughput: BfsThroughput = BfsThroughput()
     traffic: Traffic = Traffic()
     all_pairs: AllPairs = AllPairs()
     updates: Updates = Updates()

@@ -171,10 +171,11 @@ class Plan:
 
     def _check_named_graphs(self) -> None:
         """Check the graphs that studies and the report name."""
-        for study in ("throughput", "traffic", "all_pairs"):
+        of_study = dict.fromkeys(("throughput", "traffic", "all_pairs"), "sssp") | {"bfs_throughput": "bfs"}
+        for study, owner in of_study.items():
             for graph in getattr(self.config, study).graphs:
-                known = self.config.problem("sssp").graphs
-                self._one_of(graph, known, f"{study}.graphs", "graph of sssp.graphs")
+                known = self.config.problem(owner).graphs
+                self._one_of(graph, known, f"{study}.graphs", f"graph of {owner}.graphs")
         for name in self.config.traffic.variants:
             self._one_of(name, variants.solver_names("sssp"), "traffic.variants", "solver of sssp")
         flow_graphs = self.config.problem("dominators").graphs
@@ -200,6 +201,9 @@ class Plan:
                     raise UserError(f"{self.origin}: datasets.{name}: path {quoted(path)} is not a file")
             if dataset.extracted_from:
                 needed.append(dataset.extracted_from)
+        base = self.config.report.base
+        if base and not os.path.exists(base):  # noqa: PTH110 (never raises)
+            raise UserError(f"{self.origin}: report.base: {quoted(base)} is neither a bundle nor a folder")
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Drop the measurements that could not be made; `reasons` has the names of their jobs."""
@@ -221,7 +225,7 @@ class Plan:
         studies = {
             name: section.model_copy(update={"graphs": kept(section.graphs, f"measure_{name}")})
             for name, section in config
-            if name in ("throughput", "traffic", "all_pairs", "updates")
+            if name in ("throughput", "bfs_throughput", "traffic", "all_pairs", "updates")
         }
         report = config.report.model_copy(update={"maps": kept(config.report.maps)})
         self.config = config.model_copy(update={**studies, "report": report})

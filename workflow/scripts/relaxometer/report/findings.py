@@ -19,7 +19,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import replacing
+from relaxometer.core.files import read_published, replacing
 from relaxometer.report.figures.preparation import pays_after
 from relaxometer.results.published import SAMPLES
 
@@ -173,8 +173,8 @@ class Data:
         if not path.is_file():
             raise UserError(f"{path} is missing, and {self.folder / TEMPLATE} cites it")
         if file == "facts.csv":
-            return pd.read_csv(path, dtype=str, keep_default_na=False)
-        return pd.read_csv(path, thousands=",", dtype={"version": str})
+            return read_published(path, dtype=str, keep_default_na=False)
+        return read_published(path, thousands=",", dtype={"version": str})
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions of a template by their names."""

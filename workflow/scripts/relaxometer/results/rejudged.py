@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relaxometer.core.files import write_csv
+from relaxometer.core.files import read_published, write_csv
 from relaxometer.results.claims import COLUMNS, UNDECIDED, Claim, Measured, load_claims, verdict
 from relaxometer.results.processes import ASSUMED
 from relaxometer.results.published import SAMPLES
@@ -73,12 +73,12 @@ class Published:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The medians of ``summary.csv`` that rest on a finished run."""
-        return pd.read_csv(self.folder / "summary.csv").dropna(subset="median_ms")
+        return read_published(self.folder / "summary.csv").dropna(subset="median_ms")
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
         """The runs of ``distributed.csv``."""
-        return pd.read_csv(self.folder / "distributed.csv")
+        return read_published(self.folder / "distributed.csv")
 
     def run(self, graph: str, variant: str) -> pd.Series:
         """Return the line of a run."""
@@ -126,7 +126,7 @@ def _best_threshold(claim: Claim, value: float, tables: Published) -> Measured:
 
 def _best_rate_vertices(claim: Claim, value: float, tables: Published) -> Measured:
     """Compare times per arc, with the arcs and vertices of the suite's table of graphs."""
-    graphs = pd.read_csv(tables.folder / f"tables/{claim.source}/graphs.csv").set_index("Graph")
+    graphs = read_published(tables.folder / f"tables/{claim.source}/graphs.csv").set_index("Graph")
     found = {}
     for graph, one in graphs.iterrows():
         time = time_of(tables.run(str(graph), claim.of))
@@ -261,7 +261,7 @@ def rejudge(folder: Path, claims: Path) -> bool:
     file = folder / "claims.csv"
     if not file.is_file() or (folder / SAMPLES).is_file():
         return False
-    lines = pd.read_csv(file, dtype=str, keep_default_na=False)
+    lines = read_published(file, dtype=str, keep_default_na=False)
     known = [one for paper in lines["source"].unique() for one in load_claims(claims / f"{paper}.yaml")]
     found = rejudged(lines, known, Published(folder))
     if found.astype(str).equals(lines):

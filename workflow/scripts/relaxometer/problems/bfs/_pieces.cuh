@@ -32,7 +32,9 @@ __device__ __forceinline__ Piece piece_of(u64 entry, const i64* offsets)
 }
 
 // Appends the rows of each lane's DEEP vertices for which `taken` has a bit, with one atomic addition per
-// warp. All lanes call it. Returns the number of arcs of this lane's rows.
+// warp. A row without arcs gets LEAST entries. All lanes call it. Returns the number of arcs of this lane's
+// rows.
+template <u32 LEAST = 0>
 __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 taken, const i64* offsets,
                                            u64* list, u64* length)
 {
@@ -48,7 +50,7 @@ __device__ __forceinline__ u64 append_rows(const u32 (&vertices)[DEEP], u32 take
         i64 begin = read_only(&offsets[v]), end = read_only(&offsets[v + 1]);
         i64 degree = is_taken ? end - begin : 0;
         arcs += degree;
-        pieces[j] = pieces_of(degree);
+        pieces[j] = max(pieces_of(degree), is_taken ? LEAST : 0);
         own += pieces[j];
     }
     u32 below = sum_below(own);

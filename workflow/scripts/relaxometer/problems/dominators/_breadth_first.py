@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.graphs.graph import UNREACHED
+from relaxometer.problems.dominators._forest import Tree
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -49,6 +50,11 @@ class BreadthFirst:
         """Assign numbers to the vertices reached from `root`; return before the device has finished."""
         self.number.fill(UNREACHED)
         self._run(root, 0, (self._graph.offsets, self._graph.targets))
+
+    def tree_of(self, root: int) -> Tree:
+        """Search from `root`; the next search overwrites the arrays."""
+        self.search(root)
+        return Tree(self.number, self.order, self.parent, self.reached, self.longest_chain, 0)
 
     def go_on(self, numbered: int, arcs: tuple[Any, Any]) -> None:
         """Assign numbers to the vertices reached from the first `numbered` ones.

@@ -27,9 +27,12 @@ class Rounds:
         module = device.module(Path(__file__).with_name("iterative_tree.cu"), cooperative=True)
         self._kernel = module.get_function("run_rounds")
         self._arcs_by_number = module.get_function("arcs_by_number")
-        self._lowest_predecessors = module.get_function("lowest_predecessors")
+        self._lift_arcs = module.get_function("lift_arcs")
         self._dominators_by_vertex = module.get_function("dominators_by_vertex")
         self._blocks = device.max_cooperative_blocks(self._kernel, THREADS)
+        self._lift_blocks = device.max_cooperative_blocks(self._lift_arcs, THREADS)
+        self._up: Any = None
+        self._unfinished = xp.empty(3, dtype=xp.uint32)
         self._jump = xp.empty(n_vertices, dtype=xp.uint32)
         self._from = xp.empty(n_arcs, dtype=xp.uint32)
         self._to = xp.empty(n_arcs, dtype=xp.uint32)
@@ -43,6 +46,7 @@ class Rounds:
         tree: tuple[Any, Any, Any],
         longest_chain: Any,
         phases: list[Phase] | None = None,
+        lifted: int = 0,
     ) -> int:
         """Run rounds until nothing moves.
 
@@ -58,6 +62,8 @@ class Rounds:
             Bound on the chains of parents.
         phases : list, optional
             If given, each round is a launch of its own and is recorded.
+        lifted : int, default=0
+            If not 0, the first round has a table of ancestors for chains up to this long.
 
         Returns
         -------
@@ -70,10 +76,12 @@ class Rounds:
             self._from, self._to = (self._device.xp.empty(n_arcs, dtype=np.uint32) for _ in range(2))
         numbered = (np.uint64(n_arcs), *arcs, number, self._from, self._to)
         self._arcs_by_number(self._blocks_for(n_arcs), THREADS, numbered)
+        rounds = 1 if lifted else 0
+        if lifted:
+            self._lift(n_arcs, reached, parent, lifted, phases)
         if phases is None:
-            rounds, _, _ = self._launch(n_arcs, reached, parent, longest_chain, ALL_ROUNDS)
-            return rounds
-        rounds, moved = 0, 1
+            return rounds + self._launch(n_arcs, reached, parent, longest_chain, ALL_ROUNDS)[0]
+        moved = 1
         while moved:
             with self._device.timer() as timer:
                 _, moved, longest = self._launch(n_arcs, reached, parent, longest_chain, np.uint32(1))
@@ -82,6 +90,25 @@ class Rounds:
             phases.append(Phase("round", moved, n_arcs, timer.ms))
             rounds += 1
         return rounds
+
+    def _lift(self, n_arcs: int, reached: Any, parent: Any, longest: int, phases: list[Phase] | None) -> None:
+        """Run a round with a table of ancestors for chains up to `longest`."""
+        device, xp, n = self._device, self._device.xp, len(parent)
+        powers = longest.bit_length() + 1
+        if self._up is None or len(self._up) < powers * n:
+            self._up = xp.empty(powers * n, dtype=np.uint32)
+            self._depth = xp.empty(2 * n, dtype=np.uint32)
+        self._unfinished.fill(0)
+        arcs = (np.uint64(n_arcs), self._from, self._to)
+        arguments = (*arcs, reached, parent, self._up, self._depth, self._unfinished)
+        blocks = min(self._lift_blocks, max(1, -(-max(n_arcs, n) // THREADS)))
+        if phases is None:
+            self._lift_arcs(blocks, THREADS, arguments)
+            return
+        before = parent.copy()
+        with device.timer() as timer:
+            self._lift_arcs(blocks, THREADS, arguments)
+        phases.append(Phase("lifted round", int((before != parent).sum()), n_arcs, timer.ms))
 
     def _launch(
         self, n_arcs: int, reached: Any, parent: Any, longest_chain: Any, max_rounds: np.uint32
@@ -94,13 +121,6 @@ class Rounds:
         self._kernel(self._blocks_for(max(n_arcs, len(parent))), THREADS, arguments)
         outcome: list[int] = self._device.asnumpy(self._outcome).tolist()
         return outcome
-
-    def lowest_predecessors(self, arcs: tuple[Any, Any], n_vertices: int) -> Any:
-        """Return the smallest predecessor of every vertex, or 2**32 - 1."""
-        lowest = self._device.xp.full(n_vertices, NO_DOMINATOR, dtype=np.uint32)
-        n_arcs = len(arcs[0])
-        self._lowest_predecessors(self._blocks_for(n_arcs), THREADS, (np.uint64(n_arcs), *arcs, lowest))
-        return lowest
 
     def dominators(self, n_vertices: int, reached: Any, order: Any, parent: Any) -> Any:
         """Return the immediate dominators by vertex; `order` holds the vertices by number."""

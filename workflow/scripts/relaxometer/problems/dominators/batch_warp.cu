@@ -78,6 +78,29 @@ __device__ __forceinline__ void solve_64(const FlowGraph& graph, u32 lane, const
     if (v < graph.n) graph.idom[v] = 63 - __clzll(static_cast<i64>(high & ~(1ull << v)));
 }
 
+// Solves a graph of at most LARGEST_OF_WARP vertices by a warp.
+__device__ __forceinline__ void solve_by_warp(const FlowGraph& graph, u32 lane, u64* predecessors)
+{
+    collect_predecessors(graph, lane, predecessors);
+    if (graph.n <= WARP) {
+        solve_32(graph, lane, predecessors);
+    } else {
+        solve_64(graph, lane, predecessors);
+    }
+}
+
+// A batch of small graphs, without order and queue: each warp has one.
+extern "C" __global__ void few_graphs(u32 n_graphs, const i64* __restrict__ first_vertex,
+                                      const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                      u32* idom)
+{
+    extern __shared__ u64 shared[];
+    u32 graph = thread_id() / WARP;
+    if (graph >= n_graphs) return;
+    solve_by_warp(graph_of_batch(graph, first_vertex, offsets, targets, idom), threadIdx.x % WARP,
+                  shared + threadIdx.x / WARP * LARGEST_OF_WARP);
+}
+
 extern "C" __global__ void batch_dominators(u32 n_graphs, u32 n_large, const u32* __restrict__ largest_first,
                                             const i64* __restrict__ first_vertex,
                                             const i64* __restrict__ offsets, const u32* __restrict__ targets,
@@ -102,11 +125,6 @@ extern "C" __global__ void batch_dominators(u32 n_graphs, u32 n_large, const u32
         if (small >= n_graphs) break;
         if (small + warp >= n_graphs) continue;
         FlowGraph graph = graph_of_batch(largest_first[small + warp], first_vertex, offsets, targets, idom);
-        collect_predecessors(graph, lane, predecessors);
-        if (graph.n <= WARP) {
-            solve_32(graph, lane, predecessors);
-        } else {
-            solve_64(graph, lane, predecessors);
-        }
+        solve_by_warp(graph, lane, predecessors);
     }
 }

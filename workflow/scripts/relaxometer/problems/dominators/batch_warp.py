@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import model_validator
 
 from relaxometer.device.signature import read_source
-from relaxometer.problems.dominators import _batch
+from relaxometer.problems.dominators import Answer, _batch
+from relaxometer.problems.dominators._host_to_host import MOST_SHARED, LargeBatches, SmallBatches
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident_batch import ResidentBatch
 
 LARGEST_OF_WARP = read_source(Path(__file__).with_name("batch_warp.cu")).constants["LARGEST_OF_WARP"]
 """Most vertices of a graph for a warp."""
@@ -16,9 +23,27 @@ LARGEST_OF_WARP = read_source(Path(__file__).with_name("batch_warp.cu")).constan
 SETS_BYTES = 8 * LARGEST_OF_WARP * _batch.THREADS // 32
 """Shared memory of a block for the predecessors of one small graph per warp."""
 
+WARPS = _batch.THREADS // 32
+"""Warps of a block."""
+
 
 class Parameters(_batch.Parameters):
-    """Streams and replay; see :class:`relaxometer.problems.dominators._batch.Parameters`."""
+    """How a batch is moved and launched; see also :class:`relaxometer.problems.dominators._batch.Parameters`.
+
+    Parameters
+    ----------
+    host_to_host : bool, default=False
+        Every search starts from arrays in ordinary memory and ends with the answer in host memory, where the next one
+        overwrites it. Graphs are sorted on the device. The time includes all of it.
+    """
+
+    host_to_host: bool = False
+
+    @model_validator(mode="after")
+    def _move_once(self) -> Parameters:
+        if self.host_to_host and (self.streams or self.replay):
+            raise ValueError("host_to_host excludes streams and replay")
+        return self
 
 
 class Solver(_batch.BatchSolver):
@@ -31,6 +56,45 @@ class Solver(_batch.BatchSolver):
     """
 
     file = "batch_warp.cu"
+
+    def __init__(self, graph: ResidentBatch, parameters: Parameters) -> None:
+        super().__init__(graph, parameters)
+        self._large: LargeBatches | None = None
+        self._small: SmallBatches | None = None
+        if not parameters.host_to_host:
+            return
+        host = graph.host
+        bytes_shared = host.first_vertex.nbytes + host.offsets.nbytes + host.targets.nbytes
+        if bytes_shared <= MOST_SHARED and host.sizes.max(initial=0) <= LARGEST_OF_WARP:
+            kernel = self._device.module(Path(__file__).with_name(self.file)).get_function("few_graphs")
+            self._small = SmallBatches(self._device, host, kernel)
+        else:
+            self._large = LargeBatches(self._device, host)
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators of all graphs."""
+        batch = self._batch.host
+        if phases is not None or not (self._large or self._small):
+            return super().solve(root, phases)
+        if self._small:
+            blocks = -(-len(batch) // WARPS)
+            threads = _batch.THREADS if len(batch) > 1 else 32
+            return Answer(self._small.solve(batch, blocks, threads, SETS_BYTES), None)
+        assert self._large is not None
+        self._large.upload(batch)
+        self._solve_uploaded(self._large, batch.sizes)
+        return Answer(self._large.download(self._idom), None)
+
+    def _solve_uploaded(self, uploaded: LargeBatches, sizes: npt.NDArray[np.int64]) -> None:
+        """Solve the graphs of an uploaded batch."""
+        shared_bytes = self.shared_bytes(sizes)
+        most = self._device.max_cooperative_blocks(self._kernel, _batch.THREADS, shared_bytes)
+        large = np.uint32(np.count_nonzero(sizes > LARGEST_OF_WARP))
+        arrays: tuple[Any, ...] = (uploaded.first_vertex, uploaded.offsets, uploaded.targets)
+        capacity = np.uint32(shared_bytes // 4)
+        arguments = (np.uint32(len(sizes)), large, uploaded.largest_first, *arrays, capacity, self._idom)
+        grid = max(1, min(most, len(sizes)))
+        self._kernel(grid, _batch.THREADS, (*arguments, uploaded.queue), shared_mem=shared_bytes)
 
     def shared_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
         """Return the dynamic shared memory of a block, in bytes, for graphs of these sizes."""

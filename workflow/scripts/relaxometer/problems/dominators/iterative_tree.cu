@@ -1,8 +1,9 @@
 // Dominators of one large graph: vertices move up a tree until it is the dominator tree (see _tree.cuh).
 //
-// Vertices are numbered as in the input if that order serves (see `lowest_predecessors`), as a compiler's
-// does, otherwise in breadth-first order. The first tree has the lowest predecessors as parents, or is the
-// tree of the search. A round applies every arc in place, one thread per arc, so degrees do not matter.
+// The first tree comes from a forest of smallest predecessors (_forest.cu) or from a breadth-first search, and
+// so do the numbers. If every vertex but 0 has a smaller predecessor, as in a compiler's order, numbers are
+// those of the input: a path of falling numbers leads from every vertex to 0, so all are reached, and a
+// dominator lies on that path and has a smaller number. A round applies every arc in place, one thread per arc, so degrees do not matter.
 // Rounds follow each other in one cooperative launch until one moves nothing. On road maps the tree of the
 // search is hundreds of vertices deep but collapses in the first rounds; the many rounds that follow climb
 // chains of one or two steps and are short. (Working on the tree during the search, level by level, takes one
@@ -13,6 +14,10 @@
 // round climbed. A jump is taken if it does not lead past the other end, and then it skips no dominator: both
 // ends meet every dominator of the head. A jump that became stale during its round leads to a parent that is
 // at worst too low, and the next round corrects it.
+//
+// But where two long chains run next to each other, each jump of one leads past the other end, and both are climbed
+// step by step. So a first tree of long chains has a round of its own (`lift_arcs`), which knows depths and all
+// ancestors at distances of powers of two, and finds each meeting in a number of steps that is logarithmic.
 
 #include <cooperative_groups.h>
 
@@ -24,22 +29,93 @@ __device__ __forceinline__ u32 doublings_for(u32 longest)
     return longest <= SHORT_CHAIN ? 0 : (33 - __clz(static_cast<int>(longest))) / 2;
 }
 
-// Finds the smallest predecessor of every vertex; `lowest` is filled with UNREACHED. If it is smaller than
-// the vertex everywhere except at 0, the order of the input serves: a path of falling numbers leads from
-// every vertex back to 0, so all are reached, and a dominator lies on that path and has a smaller number.
-extern "C" __global__ void lowest_predecessors(u64 n_arcs, const u32* __restrict__ tails,
-                                               const u32* __restrict__ heads, u32* lowest)
-{
-    for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
-        if (tails[i] < load_relaxed(&lowest[heads[i]])) atomicMin(&lowest[heads[i]], tails[i]);
-    }
-}
-
 extern "C" __global__ void arcs_by_number(u64 n_arcs, const u32* __restrict__ tails,
                                           const u32* __restrict__ heads, const u32* __restrict__ number,
                                           u32* __restrict__ from, u32* __restrict__ to)
 {
     number_arcs(n_arcs, tails, heads, number, from, to);
+}
+
+// By number: the ancestors at distances 1, 2, 4 and so on, `n` words each, and the depths.
+struct Ladder {
+    u32 n;
+    const u32* up;
+    const u32* depth;
+};
+
+__device__ __forceinline__ u32 ancestor(const Ladder& ladder, u32 v, u32 power)
+{
+    return ladder.up[static_cast<u64>(power) * ladder.n + v];
+}
+
+// Returns where the chains of parents that begin at a and b meet.
+__device__ u32 meeting(const Ladder& ladder, u32 a, u32 b)
+{
+    u32 depth_a = ladder.depth[a];
+    u32 depth_b = ladder.depth[b];
+    if (depth_a < depth_b) {
+        u32 swapped = a;
+        a = b;
+        b = swapped;
+    }
+    u32 surplus = max(depth_a, depth_b) - min(depth_a, depth_b);
+    for (; surplus; surplus &= surplus - 1) a = ancestor(ladder, a, __ffs(static_cast<int>(surplus)) - 1);
+    if (a == b) return a;
+    for (u32 power = 32 - __clz(static_cast<int>(min(depth_a, depth_b))); power-- > 0;) {
+        u32 over_a = ancestor(ladder, a, power);
+        u32 over_b = ancestor(ladder, b, power);
+        if (over_a == over_b) continue;
+        a = over_a;
+        b = over_b;
+    }
+    return ancestor(ladder, a, 0);
+}
+
+// One round over all arcs. `up` has room for the ancestors of chains as long as the longest, `depth` for two
+// words per vertex. `unfinished` are three zeros.
+extern "C" __global__ void lift_arcs(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
+                                     const u32* __restrict__ reached, u32* parent, u32* up, u32* depth,
+                                     u32* unfinished)
+{
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    u32 n = *reached;
+    u32* depths = depth;
+    u32* deeper = depth + n;
+    for (u32 v = thread_id(); v < n; v += thread_count()) {
+        up[v] = parent[v];
+        depths[v] = v == 0 ? 0 : 1;
+    }
+    grid.sync();
+    bool goes_on = true;
+    for (u32 power = 0; goes_on; ++power) {
+        const u32* near = up + static_cast<u64>(power) * n;
+        u32* far = up + static_cast<u64>(power + 1) * n;
+        if (thread_id() == 0) store_relaxed(&unfinished[(power + 1) % 3], 0u);
+        bool is_below = false;
+        for (u32 v = thread_id(); v < n; v += thread_count()) {
+            u32 above = near[v];
+            u32 beyond = near[above];
+            far[v] = beyond;
+            deeper[v] = depths[v] + depths[above];
+            if (beyond != 0) is_below = true;
+        }
+        if (is_below) store_relaxed(&unfinished[power % 3], 1u);
+        grid.sync();
+        goes_on = load_relaxed(&unfinished[power % 3]) != 0;
+        u32* swapped = depths;
+        depths = deeper;
+        deeper = swapped;
+    }
+    Ladder ladder = {n, up, depths};
+    for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
+        u32 u = from[i];
+        u32 w = to[i];
+        if (w == 0) continue;
+        u32 above = up[w];
+        if (above == u) continue;
+        u32 meet = meeting(ladder, above, u);
+        if (meet < above && meet < load_relaxed(&parent[w])) atomicMin(&parent[w], meet);
+    }
 }
 
 // Runs rounds until nothing moves, at most `max_rounds`. `parent` holds the first tree; no chain is longer

@@ -9,6 +9,7 @@ from pydantic import PositiveInt
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
+from relaxometer.problems.dominators._forest import Forest, Tree
 from relaxometer.problems.dominators._out_of_core import OutOfCore
 from relaxometer.problems.dominators._predecessors import arc_tails
 from relaxometer.problems.dominators._rounds import Rounds
@@ -18,17 +19,28 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 
+MOST_TOPS = 1 / 64
+"""Share of vertices without a smaller predecessor up to which a forest gives the first tree."""
+
+
 class Parameters(variants.Parameters):
-    """How many arcs the device holds.
+    """How many arcs the device holds, and how the rounds begin.
 
     Parameters
     ----------
     resident_arcs : int, optional
         A graph with more arcs is solved out of core: every round streams them from host memory in pieces of
         this many. By default the device holds all arcs.
+    first_tree : {"auto", "search"}
+        If the input's order does not serve, the first tree comes from a breadth-first search. "auto": from a forest
+        of smallest predecessors, if at most one vertex in 64 lacks a smaller predecessor.
+    lift_above : int, default=65536
+        A first tree with longer chains has a first round with a table of ancestors.
     """
 
     resident_arcs: PositiveInt | None = None
+    first_tree: Literal["auto", "search"] = "auto"
+    lift_above: PositiveInt = 65536
 
     def wants_arcs(self, n_arcs: int) -> bool:
         """Return whether this many arcs are kept on the device."""
@@ -53,56 +65,45 @@ class Solver:
         self._out_of_core: OutOfCore | None = None
         if limit is not None and not parameters.wants_arcs(graph.n_arcs):
             self._out_of_core = OutOfCore(graph, limit)
-        if self._out_of_core is None:
-            self._search = BreadthFirst(graph)
-            self._rounds = Rounds(graph.device, graph.n_vertices, graph.n_arcs)
-            self._arcs = arc_tails(graph), graph.targets
-            self._input = InputOrder(graph, self._rounds.lowest_predecessors(self._arcs, graph.n_vertices))
+            return
+        self._rounds = Rounds(graph.device, graph.n_vertices, graph.n_arcs)
+        self._arcs = arc_tails(graph), graph.targets
+        forest = Forest(graph, self._arcs[0])
+        self._in_order = forest.tree_in_order() if forest.tops == 0 else None
+        few_tops = forest.tops <= MOST_TOPS * graph.n_vertices
+        self._grower = forest if few_tops and parameters.first_tree == "auto" else BreadthFirst(graph)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The limit in force, whether the graph is out of core, and whether the input order serves root 0."""
-        out_of_core = self._out_of_core is not None
-        input_order = not out_of_core and self._input.serves
-        return {**self._parameters.model_dump(), "out_of_core": out_of_core, "input_order": input_order}
+        """The parameters, whether the graph is out of core, and whether the input order serves root 0."""
+        given = self._parameters.model_dump()
+        if self._out_of_core:
+            return {**given, "out_of_core": True, "input_order": False}
+        first_tree = "forest" if isinstance(self._grower, Forest) else "search"
+        in_order = self._in_order is not None
+        return {**given, "first_tree": first_tree, "out_of_core": False, "input_order": in_order}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""
         assert root is not None, "a graph needs a root"
         if self._out_of_core:
             return self._out_of_core.solve(root, phases)
-        order = self._input if self._input.serves and root == 0 else self._search
-        if order is self._search:
-            self._find_order(root, phases)
-        parent = order.parent.copy()
-        rounds = self._rounds.run(
-            self._arcs, (order.reached, order.number, parent), order.longest_chain, phases
-        )
+        tree = self._in_order if root == 0 else None
+        if tree is None:
+            tree = self._find_tree(root, phases)
+        parent = tree.parent.copy()
+        lifted = tree.depth if tree.depth > self._parameters.lift_above else 0
+        arrays = tree.reached, tree.number, parent
+        rounds = self._rounds.run(self._arcs, arrays, tree.longest_chain, phases, lifted)
         n = self._graph.n_vertices
-        return Answer(self._rounds.dominators(n, order.reached, order.order, parent), rounds)
+        return Answer(self._rounds.dominators(n, tree.reached, tree.order, parent), rounds)
 
-    def _find_order(self, root: int, phases: list[Phase] | None) -> None:
+    def _find_tree(self, root: int, phases: list[Phase] | None) -> Tree:
         if phases is None:
-            self._search.search(root)
-            return
+            return self._grower.tree_of(root)
         device = self._graph.device
         with device.timer() as timer:
-            self._search.search(root)
-        reached = int(device.item(self._search.reached))
-        phases.append(Phase("breadth-first", reached, self._graph.n_arcs, timer.ms))
-
-
-class InputOrder:
-    """The order of the input, with the attributes of :class:`BreadthFirst`.
-
-    It serves root 0 if every other vertex has a predecessor with a smaller number. `lowest` holds
-    the smallest predecessors.
-    """
-
-    def __init__(self, graph: ResidentGraph, lowest: Any) -> None:
-        xp, n = graph.device.xp, graph.n_vertices
-        self.number = self.order = xp.arange(n, dtype=xp.uint32)
-        self.serves = bool((lowest[1:] < self.number[1:]).all())
-        self.parent = lowest
-        self.parent[:1] = 0
-        self.reached = self.longest_chain = xp.full(1, n, dtype=xp.uint32)
+            tree = self._grower.tree_of(root)
+        mode = "forest" if isinstance(self._grower, Forest) else "breadth-first"
+        phases.append(Phase(mode, int(device.item(tree.reached)), self._graph.n_arcs, timer.ms))
+        return tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,15 +69,10 @@ def degrees_of(graph: ResidentGraph) -> Degrees:
     return Degrees.found(graph, with_arcs, largest)
 
 
-_COMPILED: dict[Any, Kernel] = {}
-
-
+@functools.cache
 def _survey_degrees(device: Device) -> Kernel:
     """Return the kernel for a device."""
-    if device not in _COMPILED:
-        module = device.module(Path(__file__).with_name("_degrees.cu"))
-        _COMPILED[device] = module.get_function("survey_degrees")
-    return _COMPILED[device]
+    return device.module(Path(__file__).with_name("_degrees.cu")).get_function("survey_degrees")
 
 
 def max_blocks(device: Device, kernel: Kernel, threads: int) -> int:

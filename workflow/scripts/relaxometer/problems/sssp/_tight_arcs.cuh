@@ -18,23 +18,52 @@ struct Graph {
     u32 n_zero_arcs;
 };
 
+// A vertex whose arcs are to be followed.
+struct Tail {
+    u32 distance;
+    i64 begin;
+    i64 end;
+};
+
+__device__ inline Tail load_tail(const Graph& graph, const u32* distance, u32 u)
+{
+    if (u >= graph.n) return Tail{UNREACHED, 0, 0};
+    return Tail{distance[u], read_only(&graph.offsets[u]), read_only(&graph.offsets[u + 1])};
+}
+
+// Follows up to four arcs of vertex u, from arc `begin` on: all are loaded before any is needed.
+__device__ inline void follow_four(const Graph& graph, const u32* distance, u32* predecessor, u32* overflowed,
+                                   u32 u, const Tail& tail, i64 begin)
+{
+    const u32 FOUR = 4;
+    u32 head[FOUR], weight[FOUR], length[FOUR];
+    for (u32 k = 0; k < FOUR; ++k) {
+        bool is_arc = begin + k < tail.end;
+        head[k] = is_arc ? read_only(&graph.targets[begin + k]) : u;
+        weight[k] = is_arc ? read_only(&graph.weights[begin + k]) : 0;
+    }
+    for (u32 k = 0; k < FOUR; ++k) length[k] = distance[head[k]];
+    for (u32 k = 0; k < FOUR; ++k) {
+        u64 along = static_cast<u64>(tail.distance) + weight[k];
+        if (along >= UNREACHED) {
+            store_relaxed(overflowed, 1u);
+        } else if (weight[k] != 0 && along == length[k]) {
+            store_relaxed(&predecessor[head[k]], u);
+        }
+    }
+}
+
 // Sets `overflowed` if a path is longer than 32 bits hold.
 __device__ inline void follow_positive_arcs(const Graph& graph, const u32* distance, u32* predecessor,
                                             u32* overflowed)
 {
+    Tail next = load_tail(graph, distance, thread_id());
     for (u32 u = thread_id(); u < graph.n; u += thread_count()) {
-        u32 before = distance[u];
-        if (before == UNREACHED) continue;
-        i64 end = read_only(&graph.offsets[u + 1]);
-        for (i64 i = read_only(&graph.offsets[u]); i < end; ++i) {
-            u32 weight = read_only(&graph.weights[i]);
-            u64 length = static_cast<u64>(before) + weight;
-            if (length >= UNREACHED) {
-                store_relaxed(overflowed, 1u);
-            } else if (weight != 0) {
-                u32 v = read_only(&graph.targets[i]);
-                if (length == distance[v]) store_relaxed(&predecessor[v], u);
-            }
+        Tail tail = next;
+        next = load_tail(graph, distance, u + thread_count());
+        if (tail.distance == UNREACHED) continue;
+        for (i64 i = tail.begin; i < tail.end; i += 4) {
+            follow_four(graph, distance, predecessor, overflowed, u, tail, i);
         }
     }
 }

@@ -85,6 +85,8 @@ LOOKS = {
     "dijkstra": Look("#B2182B", DOUBLE, ">"),
     "dijkstra-cpu": Look("#404040", DASHDOT, "v"),
     "many-sources": Look("#1B9E77", SOLID, "o", "top"),
+    "multi-source": Look("#66A61E", SOLID, "P", "left"),
+    "multi-source-levels": Look("#66A61E", DASHED, "P", "right"),
     "phast-many": Look("#B07AB9", SOLID, "*", "top"),
     "phast-many-distances": Look("#4B1D57", DASHED, "*", "bottom"),
     "bellman-ford-queue": Look("#4D9221", SOLID, "d"),

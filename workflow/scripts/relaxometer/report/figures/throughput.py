@@ -40,7 +40,7 @@ SHOWN = 6
 """Single-search variants in a figure, the fastest first."""
 
 
-def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+def rates(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the searches per second of every variant on every graph of the study.
 
     Parameters
@@ -49,6 +49,8 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
         As :data:`relaxometer.measure.throughput.TABLE`, of any graphs.
     timings : DataFrame
         The gathered searches; variants that failed are left out.
+    problem : str
+        The problem of all of them.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     many = many.reset_index()
     many["proven"] = many["proven"] / (many["searches"] * many.pop("launches"))
     many.loc[many["status"] != "ok", "time_ms"] = np.nan
-    of_graphs = timings["graph"].isin(launches["graph"]) & (timings["problem"] == "sssp")
+    of_graphs = timings["graph"].isin(launches["graph"]) & (timings["problem"] == problem)
     times = source_times(timings[of_graphs])
     keys = ["graph", "variant", "rival", "device_kind"]
     single = times.groupby(keys, sort=False)["time_ms"].median().reset_index()
@@ -79,14 +81,14 @@ def rates(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     return both.assign(name=short_names(both), rate=both["searches"] / both["time_ms"] * 1e3)
 
 
-def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str) -> Figure:
+def throughput(launches: pd.DataFrame, timings: pd.DataFrame, graph: str, problem: str = "sssp") -> Figure:
     """Draw searches per second on a graph over the number of simultaneous searches.
 
     Level lines show the variants that search from one source after another. Emulated and real times are
     never drawn together.
     """
     title = f"Throughput of simultaneous searches, {graph}"
-    table = rates(launches, timings).dropna(subset=["rate"])
+    table = rates(launches, timings, problem).dropna(subset=["rate"])
     many = table[table["together"]].sort_values("searches")
     if many.empty:
         return empty_figure(title, f"No launch finished: {launches['reason'].iloc[0]}")
@@ -152,9 +154,9 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
     return f"{finding}. {gain:.3g} times the rate of {single['name']}, one after the other"
 
 
-def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:
     """Return the searches per second of every variant as text, the fastest of each graph first."""
-    table = rates(launches, timings)
+    table = rates(launches, timings, problem)
     places = {graph: place for place, graph in enumerate(table["graph"].unique())}
     table = table.assign(place=table["graph"].map(places)).sort_values(
         ["place", "rate"], ascending=[True, False], kind="stable"
@@ -173,25 +175,35 @@ def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFr
     )
 
 
-def _launches(plan: Plan, graph: str) -> Files:
-    graphs = [graph] if graph else plan.config.throughput.graphs
-    return {"launches": [f"results/throughput/{name}.parquet" for name in graphs], "timings": TIMINGS}
+def _exhibits(section: str, problem: str, category: str) -> tuple[Exhibit, Exhibit]:
+    """Return the figure and the table of a study, which are called like its section, with hyphens."""
+    name = section.replace("_", "-")
+
+    def graphs(plan: Plan) -> list[str]:
+        named: list[str] = getattr(plan.config, section).graphs
+        return named
+
+    def files(plan: Plan, graph: str) -> Files:
+        tables = [f"results/{section}/{one}.parquet" for one in ([graph] if graph else graphs(plan))]
+        return {"launches": tables, "timings": TIMINGS}
+
+    return (
+        Exhibit(
+            name,
+            lambda inputs: throughput(inputs.table("launches"), inputs.timings, inputs.graph, problem),
+            files,
+            views=(View(name, category, "throughput", "searches per second"),),
+            wanted=graphs,
+            per_graph=True,
+        ),
+        Exhibit(
+            f"{name}-table",
+            lambda inputs: throughput_table(inputs.table("launches"), inputs.timings, problem),
+            files,
+            views=(View(name, category, "throughput", "searches per second, as a table", suffix="csv"),),
+            wanted=lambda plan: bool(graphs(plan)),
+        ),
+    )
 
 
-EXHIBITS = (
-    Exhibit(
-        "throughput",
-        lambda inputs: throughput(inputs.table("launches"), inputs.timings, inputs.graph),
-        _launches,
-        views=(View("throughput", "SSSP", "throughput", "searches per second"),),
-        wanted=lambda plan: plan.config.throughput.graphs,
-        per_graph=True,
-    ),
-    Exhibit(
-        "throughput-table",
-        lambda inputs: throughput_table(inputs.table("launches"), inputs.timings),
-        _launches,
-        views=(View("throughput", "SSSP", "throughput", "searches per second, as a table", suffix="csv"),),
-        wanted=lambda plan: bool(plan.config.throughput.graphs),
-    ),
-)
+EXHIBITS = (*_exhibits("throughput", "sssp", "SSSP"), *_exhibits("bfs_throughput", "bfs", "BFS"))

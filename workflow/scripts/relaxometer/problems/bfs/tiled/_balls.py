@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -88,8 +89,9 @@ class Filler:
         self._map = self._module.struct(
             "Map", begins=tiling.begins, rows=tiling.rows, first=tiling.first, arcs=tiling.arcs
         )
-        empty = device.xp.empty
-        self._before, self._totals = (empty((count, 2), dtype=np.uint32) for count in (self._n, n_tiles))
+        self._before, self._totals = device.empty_arrays(
+            *(((count, 2), np.uint32) for count in (self._n, n_tiles))
+        )
 
     def needs(self, size: int) -> Needs:
         """Return what balls of `size` entries need; waits for the device."""
@@ -115,9 +117,10 @@ class Filler:
             )
         bits = indices.bit_length()
         reach = min(reach, 1 << WORD_BITS - 1 - bits)
-        xp = self._device.xp
-        entries = xp.empty((self._n_tiles, needs.n_balls, size), dtype=np.uint16)
-        slots = xp.empty((self._n_tiles, max(1, needs.outside)), dtype=np.uint32)
+        entries, slots = self._device.empty_arrays(
+            ((self._n_tiles, needs.n_balls, size), np.uint16),
+            ((self._n_tiles, max(1, needs.outside)), np.uint32),
+        )
         threads = threads_per_block(self._device, BLOCK)
         per_tile = -(-max(needs.n_balls, needs.outside) // threads)
         balls = self._module.struct(
@@ -140,11 +143,7 @@ class Filler:
         return Balls(entries, slots[:, : needs.outside], self.capacity, bits, reach)
 
 
-_MODULES: dict[Any, Module] = {}
-
-
+@functools.cache
 def _module(device: Device) -> Module:
-    """Return the kernels of a device, which even when compiled take milliseconds to load."""
-    if device not in _MODULES:
-        _MODULES[device] = device.module(SOURCE.path)
-    return _MODULES[device]
+    """Return the kernels of a device."""
+    return device.module(SOURCE.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -146,6 +147,7 @@ class Solver:
         tiles.set(**self._ball_members(balls, needs))
         n, empty = graph.n_vertices, device.xp.empty
         self._arrays = Ahead(lambda: [empty(size, dtype=np.uint32) for size in (n, n, 1)])
+        self._arrays.prepare()
         arguments = packed, tiles, state, np.uint32(0), None, None, None, None
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
 
@@ -165,12 +167,10 @@ class Solver:
 
     def _state(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``."""
-        xp = self._graph.device.xp
-        return {
-            "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
-            "idle": xp.empty(1, dtype=np.uint64),
-            "confirmed": xp.empty(self._tiles, dtype=np.uint32),
-        }
+        arrays = self._graph.device.empty_arrays(
+            (max(1, n_slots), np.uint32), (1, np.uint64), (self._tiles, np.uint32)
+        )
+        return dict(zip(("mail", "idle", "confirmed"), arrays, strict=True))
 
     def _allocate_shared(self, filler: Filler) -> Needs:
         """Choose the size of balls, set the shared memory of a block, and return what it has to hold."""
@@ -247,15 +247,11 @@ class Solver:
         return Answer(level, predecessor, rounds)
 
 
-_COMPILED: dict[Any, tuple[Module, Kernel]] = {}
-
-
+@functools.cache
 def _compiled(device: Device) -> tuple[Module, Kernel]:
     """Return the module and its kernel for a device."""
-    if device not in _COMPILED:
-        module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled")
-    return _COMPILED[device]
+    module = device.module(SOURCE.path, cooperative=True)
+    return module, module.get_function("tiled")
 
 
 def _members(tiling: DeviceTiling) -> dict[str, Any]:

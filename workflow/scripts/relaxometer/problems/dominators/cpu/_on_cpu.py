@@ -1,12 +1,17 @@
-"""Common to the project's own solvers on one CPU core."""
+"""Common to the project's own solvers on the CPU: one core, or all for a batch."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numba
 import numpy as np
+import numpy.typing as npt
+from pydantic import PositiveInt
 
+from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 from relaxometer.problems.phases import Phase
@@ -14,6 +19,24 @@ from relaxometer.problems.phases import Phase
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.graphs.resident_batch import ResidentBatch
+
+
+Bounds = npt.NDArray[np.int64]
+
+SHARES = 4
+"""Shares of a batch per core, since graphs of as many arcs do not take equally long."""
+
+
+class CpuParameters(variants.Parameters):
+    """How many cores work.
+
+    Parameters
+    ----------
+    cores : int or "all", default=1
+        Cores that share the graphs of a batch; a single graph takes one core.
+    """
+
+    cores: PositiveInt | Literal["all"] = 1
 
 
 class CpuSolver:
@@ -24,22 +47,43 @@ class CpuSolver:
     find: ClassVar[Callable[..., int]]
     """Takes :class:`FlowGraphs` and a uint32 array for the answer; returns the largest number of rounds of a
     graph, 0 if the algorithm has none."""
+    find_on_cores: ClassVar[Callable[..., int]]
+    """The same on several cores; takes in addition the first graph of every share, and the number of graphs."""
 
-    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Any) -> None:
+    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._graphs = FlowGraphs.of(graph)
+        # A process may use fewer cores than the machine has; Numba cannot start more threads than it found.
+        most = min(len(os.sched_getaffinity(0)), numba.config.NUMBA_NUM_THREADS)
+        wanted = most if parameters.cores == "all" else min(parameters.cores, most)
+        self._cores = wanted if len(self._graphs.roots) > 1 else 1
+        self._bounds = self._shares()
         # The first call compiles.
-        type(self).find(FlowGraphs.one_vertex(), np.empty(1, dtype=np.uint32))
+        if self._cores == 1:
+            type(self).find(FlowGraphs.one_vertex(), np.empty(1, dtype=np.uint32))
+        else:
+            type(self).find_on_cores(FlowGraphs.one_vertex(), np.empty(1, dtype=np.uint32), np.arange(2))
+
+    def _shares(self) -> Bounds:
+        """Cut the graphs into shares of similar numbers of arcs."""
+        first_arc = self._graphs.out.offsets[self._graphs.first_vertex]
+        wanted = np.linspace(0, first_arc[-1], self._cores * SHARES + 1)[1:-1]
+        cuts = np.searchsorted(first_arc[:-1], wanted)
+        return np.concatenate([[0], cuts, [len(first_arc) - 1]]).astype(np.int64)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """No parameters."""
-        return {}
+        """The cores that work."""
+        return {"cores": self._cores}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators; an instrumented run records the search as one phase."""
         graphs = self._graphs.rooted_at(root)
         idom = np.empty(graphs.n_vertices, dtype=np.uint32)
-        rounds = type(self).find(graphs, idom)
+        if self._cores == 1:
+            rounds = type(self).find(graphs, idom)
+        else:
+            numba.set_num_threads(self._cores)
+            rounds = type(self).find_on_cores(graphs, idom, self._bounds)
         if phases is not None:
             phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
         return Answer(idom, rounds or None)

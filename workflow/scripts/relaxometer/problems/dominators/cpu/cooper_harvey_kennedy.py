@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
-from relaxometer.problems import variants
 from relaxometer.problems.dominators._flow_graphs import (
     NONE,
     Arcs,
@@ -16,24 +15,42 @@ from relaxometer.problems.dominators._flow_graphs import (
     graph_at,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import CpuSolver
+from relaxometer.problems.dominators.cpu._on_cpu import Bounds, CpuParameters, CpuSolver
 
 
-class Parameters(variants.Parameters):
-    """Nothing to set."""
+class Parameters(CpuParameters):
+    """Cores; see :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`."""
 
 
 @njit(cache=True)
-def _find(graphs: FlowGraphs, idom: Ids) -> int:
+def _find_share(graphs: FlowGraphs, idom: Ids, begin: int, end: int) -> int:
     scratch = scratch_rows(graphs, 4)
     most_rounds = 0
     # The graphs of a batch are numbered in reverse post-order; a single one need not be.
     in_order = len(graphs.roots) > 1
-    for index in range(len(graphs.roots)):
-        first, end = graphs.first_vertex[index], graphs.first_vertex[index + 1]
-        rounds = _find_one(graph_at(graphs, index), idom[first:end], scratch, in_order)
+    for index in range(begin, end):
+        first, last = graphs.first_vertex[index], graphs.first_vertex[index + 1]
+        rounds = _find_one(graph_at(graphs, index), idom[first:last], scratch, in_order)
         most_rounds = max(most_rounds, rounds)
     return most_rounds
+
+
+@njit(cache=True)
+def _find(graphs: FlowGraphs, idom: Ids) -> int:
+    return _find_share(graphs, idom, 0, len(graphs.roots))
+
+
+@njit(cache=True, parallel=True)
+def _find_on_cores(graphs: FlowGraphs, idom: Ids, bounds: Bounds) -> int:
+    first_vertex, roots, out, into = graphs
+    out_offsets, out_ends = out
+    into_offsets, into_ends = into
+    rounds = np.zeros(len(bounds) - 1, dtype=np.int64)
+    for share in prange(len(bounds) - 1):
+        # Loops over cores take no nested tuples.
+        own = FlowGraphs(first_vertex, roots, Arcs(out_offsets, out_ends), Arcs(into_offsets, into_ends))
+        rounds[share] = _find_share(own, idom, bounds[share], bounds[share + 1])
+    return rounds.max()
 
 
 @njit(cache=True)
@@ -120,3 +137,4 @@ class Solver(CpuSolver):
     """
 
     find = staticmethod(_find)
+    find_on_cores = staticmethod(_find_on_cores)

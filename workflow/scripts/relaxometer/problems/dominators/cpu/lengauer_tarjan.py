@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from numba import njit, prange
 
-from relaxometer.problems import variants
 from relaxometer.problems.dominators._flow_graphs import (
+    Arcs,
     NONE,
     FlowGraph,
     FlowGraphs,
@@ -17,19 +17,36 @@ from relaxometer.problems.dominators._flow_graphs import (
     least_semidominator,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import CpuSolver
+from relaxometer.problems.dominators.cpu._on_cpu import Bounds, CpuParameters, CpuSolver
 
 
-class Parameters(variants.Parameters):
-    """Nothing to set."""
+class Parameters(CpuParameters):
+    """Cores; see :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`."""
+
+
+@njit(cache=True)
+def _find_share(graphs: FlowGraphs, idom: Ids, begin: int, end: int) -> int:
+    scratch = scratch_rows(graphs, 10)
+    for index in range(begin, end):
+        first, last = graphs.first_vertex[index], graphs.first_vertex[index + 1]
+        _find_one(graph_at(graphs, index), idom[first:last], scratch)
+    return 0
 
 
 @njit(cache=True)
 def _find(graphs: FlowGraphs, idom: Ids) -> int:
-    scratch = scratch_rows(graphs, 10)
-    for index in range(len(graphs.roots)):
-        first, end = graphs.first_vertex[index], graphs.first_vertex[index + 1]
-        _find_one(graph_at(graphs, index), idom[first:end], scratch)
+    return _find_share(graphs, idom, 0, len(graphs.roots))
+
+
+@njit(cache=True, parallel=True)
+def _find_on_cores(graphs: FlowGraphs, idom: Ids, bounds: Bounds) -> int:
+    first_vertex, roots, out, into = graphs
+    out_offsets, out_ends = out
+    into_offsets, into_ends = into
+    for share in prange(len(bounds) - 1):
+        # Loops over cores take no nested tuples.
+        own = FlowGraphs(first_vertex, roots, Arcs(out_offsets, out_ends), Arcs(into_offsets, into_ends))
+        _find_share(own, idom, bounds[share], bounds[share + 1])
     return 0
 
 
@@ -69,3 +86,4 @@ class Solver(CpuSolver):
     """
 
     find = staticmethod(_find)
+    find_on_cores = staticmethod(_find_on_cores)

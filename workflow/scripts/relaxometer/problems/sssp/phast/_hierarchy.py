@@ -9,6 +9,7 @@ blocks.)
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -35,18 +36,26 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 
 SUBTREES_PER_TASK = 4
-"""Average number; more of them balance the tasks better, but the top becomes larger."""
+"""Average number in the last stage; more balance the tasks better, but the top becomes larger."""
+
+SUBTREES_PER_MIDDLE_TASK = 2
+"""The same for the stages before."""
+
+WORK_PER_VERTEX = 4
+"""Of a task, in arcs; their slices are padded."""
 
 MAX_TOP = 1 << 15
 """Take fewer subtrees per task if the top has more vertices: one block sweeps it in shared memory."""
 
 ALL, INSIDE, OUTSIDE = range(3)
-"""Arcs to gather: all, those between chains of a task, those to other tasks."""
+"""Arcs to gather: all, those between chains of a task, those to tasks of earlier stages."""
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """A hierarchy cut into tasks: the top, which is task 0, and subtrees that need only the top.
+    """A hierarchy cut into stages of tasks, which are subtrees that need only earlier stages.
+
+    The first stage is one task. The last has most of the vertices; what is above it is the top.
 
     Vertices are numbered by task, then level: a chain's level is one more than the highest of those that its
     vertices need in its own task. A level takes two steps: the arcs from levels above, then its chains.
@@ -55,13 +64,15 @@ class Hierarchy:
     ----------
     order : ndarray of shape (n_vertices,), uint32
         The graph's vertex at each position.
+    stages : ndarray of shape (n_stages + 1,), uint32
+        The first task of each stage, and the number of tasks. The first stage has one task.
     task_begins : ndarray of shape (n_tasks + 1,), uint32
         The first position of each task.
     task_steps : ndarray of shape (n_tasks + 1,), uint32
         The first step of each task. A step is a group of `inside`: rows of arcs and chains alternate.
     inside, outside : Slices
-        Downward arcs into each position, from positions of the same task, numbered within it, and from the
-        top. The groups of `outside` are tasks.
+        Downward arcs into each position, from positions of the same task, numbered within it, and from those
+        of earlier stages. The groups of `outside` are tasks.
     up_offsets : ndarray of shape (n_vertices + 1,), uint32
     up_arcs : ndarray of shape (n_arcs, 2), uint32
         Depth of the head, and weight, of the upward arcs from each position.
@@ -72,6 +83,7 @@ class Hierarchy:
     """
 
     order: Words
+    stages: Words
     task_begins: Words
     task_steps: Words
     inside: Slices
@@ -81,9 +93,16 @@ class Hierarchy:
     depth: Words
     jumps: Words
 
+    @property
+    def top(self) -> int:
+        """Number of vertices above the last stage."""
+        return int(self.task_begins[self.stages[-2]])
 
-def build(graph: Graph, n_tasks: int, fill: float, keep_order: bool = False) -> Hierarchy:
-    """Contract a graph to at most `fill` arcs per edge, and cut the hierarchy into a top and `n_tasks` tasks.
+
+def build(
+    graph: Graph, n_tasks: int, fill: float, keep_order: bool = False, middle: Sequence[int] = ()
+) -> Hierarchy:
+    """Contract a graph to at most `fill` arcs per edge, and cut the hierarchy; see :func:`lay_out`.
 
     With `keep_order`, the order of contraction is kept in the cache of compiled kernels, for any weights.
 
@@ -92,19 +111,24 @@ def build(graph: Graph, n_tasks: int, fill: float, keep_order: bool = False) -> 
     Skipped
         If the hierarchy would have more arcs, or a row or a task more than slices can hold.
     """
-    return lay_out(contract(graph, fill, keep_order), n_tasks)
+    return lay_out(contract(graph, fill, keep_order), n_tasks, middle)
 
 
-def lay_out(cch: Contraction, n_tasks: int) -> Hierarchy:
-    """Cut a contracted graph into a top and `n_tasks` tasks; raises as :func:`build`."""
+def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hierarchy:
+    """Cut a contracted graph into a first task, stages of `middle` tasks each, and `n_tasks` tasks.
+
+    Raises as :func:`build`.
+    """
     up, parent = cch.up, cch.parent
-    task = _tasks(parent, np.diff(cch.offsets), n_tasks)
+    stages = np.cumsum([0, 1, *middle, n_tasks])
+    task = _tasks(parent, np.diff(cch.offsets), stages)
+    n_tasks = int(stages[-1])
     chain, place = _cut_into_chains(task, parent, CHAIN)
     level, inside_degree, depth = _find_levels(cch.offsets, up, task, parent, chain)
-    begins = _bounds(task, n_tasks + 1)
+    begins = _bounds(task, n_tasks)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
-    n_levels = np.zeros(n_tasks + 1, dtype=np.int64)
+    n_levels = np.zeros(n_tasks, dtype=np.int64)
     np.maximum.at(n_levels, task, level + 1)
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
     group = task_levels[:-1][task] + level
@@ -119,16 +143,17 @@ def lay_out(cch: Contraction, n_tasks: int) -> Hierarchy:
         chains = pool.submit(slice_chains, cch.offsets, up, cch.downward, chain, place, row, group, n_groups)
         gather = partial(_gather, by_position, cch.offsets, up, task, chain)
         own = pool.submit(_slice_own, gather, row, cch.downward, begins, levels)
-        top = pool.submit(_slice_top, gather, row, cch.downward, begins)
+        earlier = pool.submit(_slice_earlier, gather, position, cch.downward, begins)
         upward = pool.submit(gather, ALL, depth, cch.upward)
         jumps = pool.submit(_jumps, cch, by_position, position, int(depth.max(initial=0)))
         up_offsets, up_arcs = upward.result()
         return Hierarchy(
             cch.order[by_position].astype(np.uint32),
+            stages.astype(np.uint32),
             begins.astype(np.uint32),
             (2 * task_levels).astype(np.uint32),
             alternate(own.result(), chains.result()),
-            top.result(),
+            earlier.result(),
             up_offsets.astype(np.uint32),
             up_arcs,
             depths.astype(np.uint32),
@@ -142,9 +167,9 @@ def _slice_own(gather: Any, row: Ints, weights: Words, begins: Ints, levels: Int
     return slice_rows(offsets, kept, begins, levels)
 
 
-def _slice_top(gather: Any, row: Ints, weights: Words, begins: Ints) -> Slices:
-    """Return the slices of the arcs from the top."""
-    offsets, kept = gather(OUTSIDE, row, weights)
+def _slice_earlier(gather: Any, position: Ints, weights: Words, begins: Ints) -> Slices:
+    """Return the slices of the arcs from earlier stages."""
+    offsets, kept = gather(OUTSIDE, position, weights)
     return slice_rows(offsets, kept, begins, begins)
 
 
@@ -153,23 +178,35 @@ def _bounds(group: Ints, n_groups: int) -> Ints:
     return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
 
 
-def _tasks(parent: Ints, degrees: Ints, n_tasks: int) -> Ints:
-    """Return the task of each rank: 0 at the top, elsewhere that of its subtree, with balanced arcs."""
-    size = _subtree_sizes(parent, degrees + 1)
+def _tasks(parent: Ints, degrees: Ints, stages: Ints) -> Ints:
+    """Return the task of each rank: 0 at the top, elsewhere that of its subtree, with balanced work."""
+    task = np.zeros(len(parent), dtype=np.int64)
+    work = degrees + WORK_PER_VERTEX
+    size = _subtree_sizes(parent, work)
+    n_last = stages[-1] - stages[-2]
     for subtrees in range(SUBTREES_PER_TASK, 0, -1):
-        limit = (degrees.sum() + len(degrees)) / (subtrees * n_tasks)
+        limit = work.sum() / (subtrees * n_last)
         if np.count_nonzero(size > limit) <= MAX_TOP:
             break
+    _assign(task, parent, size, limit, range(stages[-2], stages[-1]))
+    for stage in range(len(stages) - 3, 0, -1):  # cuts what is left above
+        work[size <= limit] = 0
+        size = _subtree_sizes(parent, work)
+        limit = work.sum() / (SUBTREES_PER_MIDDLE_TASK * (stages[stage + 1] - stages[stage]))
+        _assign(task, parent, size, limit, range(stages[stage], stages[stage + 1]))
+    _inherit(parent, task)
+    return task
+
+
+def _assign(task: Ints, parent: Ints, size: Ints, limit: float, numbers: range) -> None:
+    """Give the largest subtrees of at most `limit`, and of any work, to the tasks of the given numbers."""
     size_above = np.where(parent >= 0, size[parent], np.inf)
-    roots = np.flatnonzero((size <= limit) & (size_above > limit))
-    task = np.zeros(len(parent), dtype=np.int64)
-    loads = [(0, k) for k in range(1, n_tasks + 1)]
+    roots = np.flatnonzero((size > 0) & (size <= limit) & (size_above > limit))
+    loads = [(0, k) for k in numbers]
     for root in roots[np.argsort(-size[roots], kind="stable")]:
         load, k = heapq.heappop(loads)
         task[root] = k
         heapq.heappush(loads, (load + int(size[root]), k))
-    _inherit(parent, task)
-    return task
 
 
 def _jumps(cch: Contraction, by_position: Ints, position: Ints, height: int) -> Words:

@@ -4,12 +4,13 @@ Three steps, of which METIS takes the longest although most of the vertices neve
 
 1. Vertices of at most two neighbours are contracted first, in rounds of vertices that are not adjacent: more
    than half of a road map. This adds no more arcs than any other order would.
-2. The remaining graph is bisected recursively until there are enough parts for many cores. METIS bisects each
-   part several times with different seeds, `improve` turns each cut into a separator, and the best one stays.
+2. The remaining graph is bisected recursively until there are enough parts for many cores. Pairs of vertices
+   of a part are merged until it is small; METIS bisects that with many seeds; `improve` turns the best cuts
+   into separators of the part, and the best one stays.
 3. METIS orders each part by its own nested dissection.
 
-A separator comes after both of its sides. METIS runs in processes of their own. The order depends on the
-edges of the graph only, neither on weights nor on the number of cores.
+A separator comes after both of its sides. METIS runs in processes of their own. No part waits for others.
+The order depends on the edges of the graph only, neither on weights nor on the number of cores.
 
 References
 ----------
@@ -21,18 +22,18 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Self, TypeVar
+from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +41,12 @@ from numba import get_num_threads, njit
 
 from relaxometer.device.host_build import built_once
 from relaxometer.problems.sssp.phast import _metis_worker
+from relaxometer.problems.sssp.phast._coarse import Weighted, coarsen, cut_of
 from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, badness, improve
 from relaxometer.problems.sssp.phast._metis_worker import IMBALANCE
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
-Result = TypeVar("Result")
 
 MIN_CUT = 1 << 16
 """Leave smaller graphs to METIS alone."""
@@ -56,11 +57,21 @@ MIN_PART = 16384
 PARTS = 24
 """Do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike."""
 
-TRIES = 2
-"""Bisections of the whole graph; smaller parts get fewer, in proportion, but one at least."""
+SEEDS = 16
+"""Bisections of the whole graph; smaller parts get fewer, in proportion, but two at least."""
+
+FLOWS = 4
+"""Most of the cuts of a part that become separators."""
+
+COARSE = 1 << 16
+"""Merge vertices of larger parts before METIS bisects them."""
 
 SEPARATORS = 2
 """Separators that METIS tries for each of its own dissections."""
+
+
+CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, IMBALANCE)
+"""What an order depends on besides the graph."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +107,9 @@ def dissect(offsets: Ints, adjacent: npt.NDArray[Any], cores: int | None = None)
     """
     if len(offsets) <= MIN_CUT:
         return _reduced(offsets, adjacent, _dissect_alone)
-    with _Metis(cores or get_num_threads()) as metis:  # they start while the graph is reduced
-        return _reduced(offsets, adjacent, partial(_dissect_parts, metis))
+    cores = cores or get_num_threads()
+    with _Metis(cores) as metis:  # they start while the graph is reduced
+        return _reduced(offsets, adjacent, partial(_dissect_parts, metis, cores))
 
 
 def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) -> Ints:
@@ -105,7 +117,7 @@ def kept(offsets: Ints, adjacent: npt.NDArray[Any], make: Callable[[], Ints]) ->
 
     Its name is a hash of the graph's edges and of what the order depends on here.
     """
-    key = hashlib.sha256(repr((MIN_PART, MIN_CUT, PARTS, TRIES, SEPARATORS, CORRIDOR, IMBALANCE)).encode())
+    key = hashlib.sha256(repr(CHOICES).encode())
     key.update(np.ascontiguousarray(offsets, dtype=np.int64).data)
     key.update(np.ascontiguousarray(adjacent, dtype=np.uint32).data)
 
@@ -130,90 +142,146 @@ def _dissect_alone(whole: Part) -> Small:
 
 
 class _Metis:
-    """Processes that each answer one request at a time, and threads that ask them."""
+    """Processes that each answer one request at a time."""
 
     def __init__(self, cores: int) -> None:
-        self._pool = ThreadPoolExecutor(cores)
-        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
-        command = [sys.executable, "-P", _metis_worker.__file__]
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # NumPy would start threads in each
-        self._processes = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-            for _ in range(cores)
+        requests, answers = ([os.pipe() for _ in range(cores)] for _ in range(2))
+        theirs = [
+            end for (reads, _), (_, writes) in zip(requests, answers, strict=True) for end in (reads, writes)
         ]
-        for process in self._processes:
-            self._idle.put(process)
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # NumPy would start threads in each
+        command = [sys.executable, "-P", _metis_worker.__file__, *map(str, theirs)]
+        self._process = subprocess.Popen(command, pass_fds=theirs, stdin=subprocess.DEVNULL, env=environment)
+        for end in theirs:
+            os.close(end)
+        self._idle: SimpleQueue[tuple[IO[bytes], IO[bytes]]] = SimpleQueue()
+        self._pipes = [
+            (os.fdopen(writes, "wb"), os.fdopen(reads, "rb"))
+            for (_, writes), (reads, _) in zip(requests, answers, strict=True)
+        ]
+        for pipes in self._pipes:
+            self._idle.put(pipes)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-        for process in self._processes:
-            with suppress(BrokenPipeError), process:  # closes its pipes and waits for its end
-                process.kill()
+        for pipe in itertools.chain.from_iterable(self._pipes):
+            with suppress(BrokenPipeError):
+                pipe.close()  # a process that reads the end of its requests ends
+        self._process.kill()
+        self._process.wait()
 
-    def bisect(self, part: Part, seed: int) -> Small:
-        """Return labels 0, 1 and `SEPARATOR` for the vertices of a part."""
-        return improve(part.offsets, part.adjacent, self._ask(part, 2, seed))
+    def bisect(self, graph: Weighted, seed: int) -> Small:
+        """Return a side, 0 or 1, for each vertex."""
+        arrays = graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights
+        return self._ask(2, seed, len(graph.vertex_weights), arrays)
 
     def dissect(self, part: Part) -> Small:
         """Return the vertices of a part in order, by its own numbers."""
-        return self._ask(part, 0, 0)
+        return self._ask(0, 0, part.size, (part.offsets, part.adjacent))
 
-    def map(self, function: Callable[..., Result], *arguments: Iterable[Any]) -> list[Result]:
-        """Apply a function in threads."""
-        return list(self._pool.map(function, *arguments))
-
-    def _ask(self, part: Part, parts: int, seed: int) -> Small:
-        process = self._idle.get()
-        assert process.stdin
-        assert process.stdout
-        header = np.array([parts, seed, SEPARATORS, part.size, len(part.adjacent)], dtype=np.int32)
+    def _ask(self, parts: int, seed: int, size: int, arrays: tuple[Small, ...]) -> Small:
+        requests, answers = pipes = self._idle.get()
+        header = np.array([parts, seed, SEPARATORS, size, len(arrays[1])], dtype=np.int32)
         try:
-            for array in (header, part.offsets, part.adjacent):
-                process.stdin.write(array.data)
-            process.stdin.flush()
-            answer = np.frombuffer(process.stdout.read(4 * part.size), dtype=np.int32)
+            for array in (header, *arrays):
+                requests.write(array.data)
+            requests.flush()
+            answer = np.frombuffer(answers.read(4 * size), dtype=np.int32)
         except BrokenPipeError:
             answer = np.empty(0, dtype=np.int32)
         finally:
-            self._idle.put(process)  # a dead one as well: who waits for a process must not wait forever
-        if len(answer) < part.size:
-            raise RuntimeError(f"METIS ended with status {process.wait()}")
+            self._idle.put(pipes)  # of a dead process as well: who waits for one must not wait forever
+        if len(answer) < size:
+            raise RuntimeError(f"METIS ended with status {self._process.wait()}")
         return answer
 
 
-def _dissect_parts(metis: _Metis, whole: Part) -> Small:
-    """Return the order of a graph: all bisections of a level are made at once, then all parts are ordered."""
-    order = np.empty(whole.size, dtype=np.int32)
-    smallest = max(MIN_PART, whole.size // PARTS)
-    place = np.empty(whole.size, dtype=np.int32)
-    leaves: list[Part] = []
-    level = [whole]
-    while level:
-        leaves += [part for part in level if part.size <= smallest]
-        level = [part for part in level if part.size > smallest]
-        tries = [max(1, TRIES * part.size // whole.size) for part in level]
-        parts = [part for part, many in zip(level, tries, strict=True) for _ in range(many)]
-        seeds = [1 + seed for many in tries for seed in range(many)]  # 0 gives what 1 gives
-        cuts = iter(metis.map(metis.bisect, parts, seeds))
-        best = [min(islice(cuts, many), key=badness) for many in tries]
-        level = [half for halves in metis.map(partial(_split, order, place), level, best) for half in halves]
-    leaves.sort(key=lambda part: -part.size)
-    for part, local in zip(leaves, metis.map(metis.dissect, leaves), strict=True):
-        order[part.begin : part.begin + part.size] = part.vertices[local]
-    return order
+class _Dissection:
+    """Bisections of a graph: each step of a part starts when the one before it is done."""
+
+    def __init__(self, metis: _Metis, pool: ThreadPoolExecutor, whole: Part) -> None:
+        self._metis, self._pool, self._whole = metis, pool, whole
+        self._smallest = max(MIN_PART, whole.size // PARTS)
+        self._order = np.empty(whole.size, dtype=np.int32)
+        self._running: dict[Future[Any], Callable[[Any], None]] = {}
+
+    def run(self) -> Small:
+        """Return the order of the whole graph."""
+        self._cut(self._whole)
+        while self._running:
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._running.pop(future)(future.result())
+        return self._order
+
+    def _start(self, then: Callable[[Any], None], function: Callable[..., Any], *arguments: Any) -> None:
+        self._running[self._pool.submit(function, *arguments)] = then
+
+    def _start_all(
+        self, then: Callable[[list[Any]], None], function: Callable[..., Any], calls: list[tuple[Any, ...]]
+    ) -> None:
+        """Start several calls; `then` gets all results, in the order of the calls."""
+        results: dict[int, Any] = {}
+
+        def collect(k: int, result: Any) -> None:
+            results[k] = result
+            if len(results) == len(calls):
+                then([results[k] for k in range(len(calls))])
+
+        for k, arguments in enumerate(calls):
+            self._start(partial(collect, k), function, *arguments)
+
+    def _cut(self, part: Part) -> None:
+        """Order a small part, or begin to cut a larger one."""
+        if part.size <= self._smallest:
+            self._start(partial(self._keep, part), self._metis.dissect, part)
+        else:
+            self._start(partial(self._bisect, part), coarsen, part.offsets, part.adjacent, COARSE)
+
+    def _keep(self, part: Part, local: Small) -> None:
+        self._order[part.begin : part.begin + part.size] = part.vertices[local]
+
+    def _bisect(self, part: Part, coarse: Weighted) -> None:
+        many = max(2, SEEDS * part.size // self._whole.size)
+        calls = [(coarse, 1 + seed) for seed in range(many)]  # 0 gives what 1 gives
+        self._start_all(partial(self._improve, part, coarse), self._metis.bisect, calls)
+
+    def _improve(self, part: Part, coarse: Weighted, sides: list[Small]) -> None:
+        """Make separators of the best cuts; two of the same quality are the same."""
+        cuts = {cut_of(coarse, side): side for side in reversed(sides)}
+        best = [cuts[cut] for cut in sorted(cuts)[:FLOWS]]
+        calls = [(part.offsets, part.adjacent, side[coarse.members]) for side in best]
+        self._start_all(partial(self._halve, part), improve, calls)
+
+    def _halve(self, part: Part, separators: list[Small]) -> None:
+        labels = min(separators, key=badness)
+        self._start(self._cut_all, _split, self._order, part, labels)
+
+    def _cut_all(self, parts: list[Part]) -> None:
+        for part in parts:
+            self._cut(part)
 
 
-def _split(order: Small, place: Small, part: Part, labels: Small) -> list[Part]:
-    """Put a part's separator at its end of the order; return the other two parts. `place` is overwritten."""
+def _dissect_parts(metis: _Metis, cores: int, whole: Part) -> Small:
+    """Return the order of a graph by processes, and threads that ask them."""
+    with ThreadPoolExecutor(cores) as pool:
+        try:
+            return _Dissection(metis, pool, whole).run()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _split(order: Small, part: Part, labels: Small) -> list[Part]:
+    """Put a part's separator at its end of the order; return the other two parts."""
     halves = []
+    place = np.empty(part.size, dtype=np.int32)
     begin = part.begin
     for label in range(SEPARATOR):
         own = np.flatnonzero(labels == label)
-        place[part.vertices[own]] = np.arange(len(own))
-        offsets, adjacent = _induced(part.offsets, part.adjacent, labels, label, own, part.vertices, place)
+        place[own] = np.arange(len(own))
+        offsets, adjacent = _induced(part.offsets, part.adjacent, labels, label, own, place)
         halves.append(Part(begin, part.vertices[own], offsets, adjacent))
         begin += len(own)
     order[begin : part.begin + part.size] = part.vertices[labels == SEPARATOR]
@@ -221,9 +289,7 @@ def _split(order: Small, place: Small, part: Part, labels: Small) -> list[Part]:
 
 
 @njit(cache=True, nogil=True)
-def _induced(
-    offsets: Any, adjacent: Any, labels: Any, label: int, own: Any, vertices: Any, place: Any
-) -> Any:
+def _induced(offsets: Any, adjacent: Any, labels: Any, label: int, own: Any, place: Any) -> Any:
     """Return the graph on the vertices `own` of a part, which have `label`, by their `place`."""
     new_offsets = np.zeros(len(own) + 1, dtype=np.int32)
     heads = np.empty(len(adjacent), dtype=np.int32)
@@ -232,7 +298,7 @@ def _induced(
         for i in range(offsets[own[k]], offsets[own[k] + 1]):
             u = adjacent[i]
             if labels[u] == label:
-                heads[size] = place[vertices[u]]
+                heads[size] = place[u]
                 size += 1
         new_offsets[k + 1] = size
     return new_offsets, heads[:size].copy()

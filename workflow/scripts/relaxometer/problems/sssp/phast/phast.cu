@@ -12,12 +12,13 @@
 // 21, 2016. On a GPU, PHAST climbs on the CPU with Dijkstra's algorithm and then launches one kernel per
 // level of the whole graph. Deviations:
 //
-//   - One launch. Nested dissection cuts the hierarchy into independent subtrees below a common top. The
-//     first block sweeps the top, then every block sweeps tasks of a few subtrees. Distances stay in shared
-//     memory, and levels end with block barriers, not grid barriers.
-//   - A task first takes its arcs from the top, in any order, since the top is final. Only its other arcs go
-//     level by level. A warp loads its next arcs while it relaxes the current ones, across levels too, since
-//     their addresses do not depend on distances.
+//   - One launch. Nested dissection cuts the hierarchy into independent subtrees below a common top, and the
+//     top in the same way, so that there are stages of tasks of a few subtrees: one block sweeps the first
+//     task, some blocks the middle ones, all blocks the last ones. Distances of a task stay in shared memory;
+//     levels end with block barriers, only stages end with grid barriers.
+//   - A task first takes its arcs from earlier stages, in any order, since these are final. Only its other
+//     arcs go level by level. A warp loads its next arcs while it relaxes the current ones, across levels
+//     too, since their addresses do not depend on distances.
 //   - Levels consist of chains of up to 16 vertices of the elimination tree (see _hierarchy.py). After the
 //     arcs from the levels above, a warp descends several chains at once, one lane per vertex. The climb
 //     takes 32 ancestors per round in the same way. This saves hundreds of barriers.
@@ -49,7 +50,8 @@ struct Hierarchy {
     const u32* order;
     const u32* task_begins;
     const u32* task_steps;
-    u32 n_tasks;
+    const u32* stages;  // the first task of each, and the end
+    u32 n_stages;
     Slices inside;
     Slices outside;
     const u32* up_offsets;
@@ -66,8 +68,8 @@ struct Board {
 };
 
 struct State {
-    uint2* path;  // the source's ancestors, itself first, and their distances
-    u32* top_distance;
+    uint2* path;        // the source's ancestors, itself first, and their distances
+    u32* top_distance;  // of all tasks but those of the last stage
     Board* board;
 };
 
@@ -277,11 +279,10 @@ struct Task {
     uint2* table;     // of the slices inside
     u32* step_begin;  // the first slice of each step
 
-    // Loads a task, with the distances that the climb found. All bounds are loaded first, at once.
-    __device__ __forceinline__ Task(const Hierarchy& hierarchy, u32 number, u32* memory, const State& state)
+    // Loads a task without distances. All bounds are loaded first, at once.
+    __device__ __forceinline__ void load(const Hierarchy& hierarchy, u32 number, u32* memory)
     {
         const Slices& inside = hierarchy.inside;
-        u32 path_length = state.board->path_length;
         begin = read_only(&hierarchy.task_begins[number]);
         size = read_only(&hierarchy.task_begins[number + 1]) - begin;
         u32 first_step = read_only(&hierarchy.task_steps[number]);
@@ -299,6 +300,12 @@ struct Task {
         }
         for (u32 row = threadIdx.x; row < size; row += blockDim.x) distance[row] = UNREACHED;
         __syncthreads();
+    }
+
+    // Takes the distances that the climb found.
+    __device__ __forceinline__ void take_path(const State& state)
+    {
+        u32 path_length = state.board->path_length;
         for (u32 k = threadIdx.x; k < path_length; k += blockDim.x) {
             u32 row = state.path[k].x - begin;
             if (row < size) distance[row] = state.path[k].y;
@@ -306,17 +313,17 @@ struct Task {
         __syncthreads();
     }
 
-    // Relaxes the arcs from the top, in any order.
+    // Relaxes the arcs from earlier stages, in any order.
     __device__ __forceinline__ void sweep_outside(const Slices& outside, const uint2* arcs, u32 number,
                                                   const u32* top_distance)
     {
         u32 end = read_only(&outside.bounds[number + 1]);
         u32 s = read_only(&outside.bounds[number]) + warp();
         Loaded next;
-        load(next, arcs, s < end ? read_only(&outside.table[s]) : no_slice());
+        ::load(next, arcs, s < end ? read_only(&outside.table[s]) : no_slice());
         for (; s < end; s += warps()) {
             Loaded loaded = next;
-            load(next, arcs, s + warps() < end ? read_only(&outside.table[s + warps()]) : no_slice());
+            ::load(next, arcs, s + warps() < end ? read_only(&outside.table[s + warps()]) : no_slice());
             relax(loaded, arcs, top_distance, distance);
         }
         __syncthreads();
@@ -327,7 +334,7 @@ struct Task {
     __device__ __forceinline__ void sweep_inside(const uint2* arcs)
     {
         Loaded next;
-        load(next, arcs, n_steps != 0 && warp() < step_begin[1] ? table[warp()] : no_slice());
+        ::load(next, arcs, n_steps != 0 && warp() < step_begin[1] ? table[warp()] : no_slice());
         for (u32 step = 0; step < n_steps; ++step) {
             u32 end = step_begin[step + 1];
             u32 next_end = step + 1 < n_steps ? step_begin[step + 2] : end;
@@ -335,7 +342,7 @@ struct Task {
                 Loaded loaded = next;
                 bool last = s + warps() >= end;
                 u32 following = last ? end + warp() : s + warps();
-                load(next, arcs, following < (last ? next_end : end) ? table[following] : no_slice());
+                ::load(next, arcs, following < (last ? next_end : end) ? table[following] : no_slice());
                 if (step % 2 == 0) {
                     relax(loaded, arcs, distance, distance);
                 } else {
@@ -348,17 +355,28 @@ struct Task {
     }
 
     // Writes the distances in the order of the graph.
-    __device__ __forceinline__ void write(const u32* order, u32 source_position, u32* distance_of,
-                                          u32* predecessor_of) const
+    __device__ __forceinline__ void write(const u32* order, u32* distance_of) const
     {
         for (u32 row = threadIdx.x; row < size; row += blockDim.x) {
-            u32 position = begin + row, vertex = read_only(&order[position]);
-            distance_of[vertex] = distance[row];
-            predecessor_of[vertex] = position == source_position ? vertex : NO_PREDECESSOR;
+            distance_of[read_only(&order[begin + row])] = distance[row];
         }
-        __syncthreads();
+    }
+
+    // Writes them for later stages too.
+    __device__ __forceinline__ void publish(u32* top_distance) const
+    {
+        for (u32 row = threadIdx.x; row < size; row += blockDim.x) top_distance[begin + row] = distance[row];
     }
 };
+
+// Gives the source its predecessor and all others none; for all blocks from `first_block` on.
+__device__ __forceinline__ void clear(u32 n, u32 source, u32* predecessor, u32 first_block)
+{
+    u32 begin = (blockIdx.x - first_block) * blockDim.x + threadIdx.x;
+    for (u32 v = begin; v < n; v += (gridDim.x - first_block) * blockDim.x) {
+        predecessor[v] = v == source ? source : NO_PREDECESSOR;
+    }
+}
 
 // Records when a part of the search ended in the last block, in instrumented runs.
 __device__ __forceinline__ void record(u64* log, u32 part)
@@ -382,23 +400,31 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (threadIdx.x == 0) board->overflowed = board->changed[0] = 0;
         climb(hierarchy, graph.n, source_position, memory, state);
         record(log, 1);
-        Task top(hierarchy, 0, memory, state);
-        top.sweep_inside(inside_arcs);
-        for (u32 row = threadIdx.x; row < top.size; row += blockDim.x) {
-            state.top_distance[row] = top.distance[row];
+    }
+    u32 first_block = gridDim.x > 1 ? 1 : 0;  // the first block has enough to do
+    if (blockIdx.x >= first_block) {
+        clear(graph.n, read_only(&hierarchy.order[source_position]), predecessor, first_block);
+    }
+    for (u32 stage = 0; stage < hierarchy.n_stages; ++stage) {
+        u32 number = read_only(&hierarchy.stages[stage]) + blockIdx.x;
+        u32 end = read_only(&hierarchy.stages[stage + 1]);
+        bool is_last = stage + 1 == hierarchy.n_stages;
+        Task task = {};
+        if (number < end) task.load(hierarchy, number, memory);
+        if (stage != 0) grid.sync();
+        while (number < end) {
+            task.take_path(state);
+            if (stage != 0) task.sweep_outside(hierarchy.outside, outside_arcs, number, state.top_distance);
+            task.sweep_inside(inside_arcs);
+            if (!is_last) task.publish(state.top_distance);
+            task.write(hierarchy.order, distance);
+            number += gridDim.x;
+            __syncthreads();
+            if (number < end) task.load(hierarchy, number, memory);
         }
-        top.write(hierarchy.order, source_position, distance, predecessor);
-        record(log, 2);
+        record(log, stage + 2);
     }
-    grid.sync();
-    for (u32 number = 1 + blockIdx.x; number < hierarchy.n_tasks; number += gridDim.x) {
-        Task task(hierarchy, number, memory, state);
-        task.sweep_outside(hierarchy.outside, outside_arcs, number, state.top_distance);
-        task.sweep_inside(inside_arcs);
-        task.write(hierarchy.order, source_position, distance, predecessor);
-    }
-    record(log, 3);
     grid.sync();
     find_predecessors(grid, graph, distance, predecessor, &board->overflowed, board->changed);
-    record(log, 4);
+    record(log, hierarchy.n_stages + 2);
 }

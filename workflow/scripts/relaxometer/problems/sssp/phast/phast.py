@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
@@ -33,8 +34,8 @@ MAX_ARCS, MAX_MEAN = 1024, 8.0
 MAX_PART = 28_000
 """Vertices of a part on average; those of the largest part and its slices have to fit in shared memory."""
 
-PARTS = ("climb", "top", "parts", "predecessors")
-"""The parts of a search whose ends the kernel records."""
+BLOCKS_PER_MIDDLE_TASK = 8
+"""More middle tasks leave more to the first block, fewer more to each of them."""
 
 
 class Parameters(variants.Parameters):
@@ -45,6 +46,9 @@ class Parameters(variants.Parameters):
     tasks : int or "auto"
         Parts besides the top, each swept by one block. "auto": one per multiprocessor, of at least 64
         vertices, or a multiple of that with at most 28,000 vertices on average.
+    middle : int or "auto"
+        Tasks between the first block's and the parts; 0 leaves all above the parts to the first block.
+        "auto": one for eight blocks.
     fill : float
         Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
     keep_order : bool
@@ -53,6 +57,7 @@ class Parameters(variants.Parameters):
     """
 
     tasks: PositiveInt | Literal["auto"] = Field("auto")
+    middle: NonNegativeInt | Literal["auto"] = Field("auto")
     fill: PositiveFloat = 16.0
     keep_order: bool = False
 
@@ -98,13 +103,15 @@ class Solver:
             raise Skipped(f"{n} vertices; shared memory holds at most {max_vertices}")
         # Lengths are numbers of arcs until the first customization.
         numbered = _cch.number(host, parameters.fill, parameters.keep_order)
-        self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks)
-        blocks, shared_bytes = min(tasks, max_blocks), _shared_bytes(hierarchy)
+        blocks = min(tasks, max_blocks)
+        middle = blocks // BLOCKS_PER_MIDDLE_TASK if parameters.middle == "auto" else parameters.middle
+        self._hierarchy = hierarchy = _hierarchy.lay_out(numbered, tasks, [middle] if middle else [])
         self._position = np.empty(n, dtype=np.uint32)
         self._position[hierarchy.order] = np.arange(n, dtype=np.uint32)
         self._resolved: dict[str, Any] = {
             "tasks": tasks,
-            "top": int(hierarchy.task_begins[1]),
+            "middle": middle,
+            "top": hierarchy.top,
             "arcs": len(hierarchy.up_arcs),
             "levels": int(np.diff(hierarchy.task_steps).max()) // 2,
             "height": int(hierarchy.depth.max(initial=0)),
@@ -119,7 +126,7 @@ class Solver:
         self._state = module.struct(
             "State",
             path=device.xp.empty((self._resolved["height"] + 1, 2), dtype=np.uint32),
-            top_distance=device.xp.empty(max(1, self._resolved["top"]), dtype=np.uint32),
+            top_distance=device.xp.empty(max(1, hierarchy.top), dtype=np.uint32),
             board=None,  # each search has its own
         )
         structs = self._graph_members, module.struct("Hierarchy", **members), self._state
@@ -128,7 +135,7 @@ class Solver:
             blocks,
             threads,
             (*structs, inside, outside, np.uint32(0), None, None, None),
-            shared_mem=shared_bytes,
+            shared_mem=_shared_bytes(hierarchy),
         )
 
     @property
@@ -176,7 +183,7 @@ class Solver:
         """
         device, found = self._graph.device, self._arrays.take()
         position = self._position[source]
-        log = None if phases is None else device.xp.zeros(len(PARTS) + 1, dtype=np.uint64)
+        log = None if phases is None else device.xp.zeros(len(self._hierarchy.stages) + 2, dtype=np.uint64)
         self._state.set(board=found.board)
         self._launch(
             source_position=position, distance=found.distance, predecessor=found.predecessor, log=log
@@ -190,16 +197,18 @@ class Solver:
 
     def _parts(self, position: int, reached: Any, times_ms: Any) -> list[Phase]:
         """Return the parts of a search from a position; `reached` is a mask of vertices."""
-        hierarchy, top = self._hierarchy, self._resolved["top"]
+        hierarchy = self._hierarchy
         path = [position]
         while hierarchy.depth[path[-1]]:
             path.append(int(hierarchy.jumps[0][path[-1]]))
         rows = np.diff(hierarchy.up_offsets)
-        of_top, in_top = int(rows[:top].sum()), int(reached[hierarchy.order[:top]].sum())
-        n_reached = int(reached.sum())
-        updated = (len(path), in_top, n_reached - in_top, n_reached)
-        relaxed = (int(rows[path].sum()), of_top, int(rows[top:].sum()), 0)
-        return list(map(Phase, PARTS, updated, relaxed, times_ms.tolist()))
+        begins = hierarchy.task_begins[hierarchy.stages].tolist()
+        spans = [slice(*span) for span in itertools.pairwise(begins)]
+        names = ["climb", "top", *["middle"] * (len(spans) - 2), "parts", "predecessors"]
+        in_order = reached[hierarchy.order]
+        updated = (len(path), *(int(in_order[span].sum()) for span in spans), int(reached.sum()))
+        relaxed = (int(rows[path].sum()), *(int(rows[span].sum()) for span in spans), 0)
+        return list(map(Phase, names, updated, relaxed, times_ms.tolist()))
 
 
 def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
@@ -209,9 +218,9 @@ def _members(device: Device, hierarchy: Hierarchy) -> dict[str, Any]:
         arrays = {"table": given.table, "bounds": given.bounds.astype(np.uint32)}
         return {name: device.asarray(array) for name, array in arrays.items()}
 
-    arrays = ("order", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth", "jumps")
+    arrays = ("order", "stages", "task_begins", "task_steps", "up_offsets", "up_arcs", "depth", "jumps")
     return {name: device.asarray(getattr(hierarchy, name)) for name in arrays} | {
-        "n_tasks": np.uint32(len(hierarchy.task_begins) - 1),
+        "n_stages": np.uint32(len(hierarchy.stages) - 1),
         "inside": slices(hierarchy.inside),
         "outside": slices(hierarchy.outside),
     }

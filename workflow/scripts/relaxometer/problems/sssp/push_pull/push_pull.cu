@@ -40,7 +40,8 @@
 #include "_pull.cuh"
 #include "_push.cuh"
 
-// Labels every vertex unreached except the source, whose first arc is due.
+// Labels every vertex unreached except the source, whose first arc is due. A source without arcs is none of
+// the n vertices that have some.
 __device__ __forceinline__ void start(Search& s, u32 source)
 {
     Vertices& all = s.vertices;
@@ -57,19 +58,21 @@ __device__ __forceinline__ void start(Search& s, u32 source)
     for (PhaseCounters& phase : s.state->phases) {
         phase = {};
     }
-    s.state->settled_arcs = degree_of(s.out, source);
+    s.state->settled_arcs = source < all.n ? degree_of(s.out, source) : 0;
     s.state->overflow = s.state->logged = 0;
 }
 
+// `rank` is each vertex's place in the order of degrees.
 extern "C" __global__ void __launch_bounds__(512)
-    search(const __grid_constant__ Problem problem, u32 source, u64* log, u32 log_size)
+    search(const __grid_constant__ Problem problem, const u32* __restrict__ rank, u32 source, u64* log,
+           u32 log_size)
 {
     cg::grid_group grid = cg::this_grid();
     Search s = {problem,
                 {log, log_size},
                 {problem.state->phase, 0, 0, problem.frontiers[0], problem.frontiers[1]},
                 {INFINITE, 0, 0}};
-    start(s, source);
+    start(s, rank[source]);
     grid.sync();
     log_phase(s, false, 1, 0);
     for (u64 nearest = 0; nearest < INFINITE;) {
@@ -86,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(512)
     if (thread_id() == 0) s.state->phase = s.at.phase;
 }
 
-// Writes the answer in the graph's own order; `rank` is each vertex's place in the order of degrees.
+// Writes the answer in the graph's own order.
 extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict__ rank,
                                   const u64* __restrict__ best, u32 source, u32* __restrict__ distance,
                                   u32* __restrict__ predecessor)

@@ -10,6 +10,7 @@ from pydantic import PositiveFloat, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
+from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
@@ -59,7 +60,7 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
         prepared = prepare(graph, MANY_ARCS)
-        self._rank, self._n = prepared.rank, len(prepared.ids)
+        self._n = len(prepared.ids)
         given = parameters.delta
         fitting = automatic_delta(prepared.mean_weight, self._n, graph.n_arcs)
         self._delta = fitting if given == "auto" else given
@@ -68,10 +69,17 @@ class Solver:
         self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
         module = device.module(SOURCE.path, cooperative=True)
-        self._problem = module.struct("Problem", **self._members(prepared))
-        self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
-        self._block = threads_per_block(device, BLOCK)
-        self._blocks = device.max_cooperative_blocks(self._search, self._block)
+        problem = module.struct("Problem", **self._members(prepared))
+        search, unpack = module.get_function("search"), module.get_function("unpack")
+        block = threads_per_block(device, BLOCK)
+        blocks = device.max_cooperative_blocks(search, block)
+        self._outcome = self._state[:12]
+        source, n = np.uint32(0), graph.n_vertices
+        start = problem, prepared.rank, source, self._log, np.uint32(0)
+        self._search = search.bind(blocks, block, start)
+        labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, source
+        self._unpack = unpack.bind(blocks, block, (*labels, None, None))
+        self._arrays = Ahead(lambda: [xp.empty(n, dtype=xp.uint32) for _ in range(2)])
 
     def _members(self, prepared: Prepared) -> dict[str, Any]:
         """Return the members of the kernel's `Problem`."""
@@ -105,18 +113,12 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        xp, n = self._graph.device.xp, self._graph.n_vertices
-        distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
-        rank = int(self._graph.device.item(self._rank[source : source + 1]))
-        if rank < self._n:
-            log = self._log, np.uint32(LOG_ROWS if phases is not None else 0)
-            self._search(self._blocks, self._block, (self._problem, np.uint32(rank), *log))
-        else:  # a source without arcs reaches only itself
-            self._best.fill(2**64 - 1)
-            self._state[4:12].fill(0)
-        answer = (np.uint32(n), np.uint32(self._n), self._rank, self._best, np.uint32(source))
-        self._unpack(self._blocks, self._block, (*answer, distance, predecessor))
-        _, overflowed, logged = self._graph.device.asnumpy(self._state[:12]).view(np.uint32).tolist()
+        from_source = np.uint32(source)
+        self._search(source=from_source, log_size=np.uint32(LOG_ROWS if phases is not None else 0))
+        distance, predecessor = self._arrays.take()
+        self._unpack(source=from_source, distance=distance, predecessor=predecessor)
+        self._arrays.prepare()
+        _, overflowed, logged = self._graph.device.asnumpy(self._outcome).view(np.uint32).tolist()
         if phases is not None:
             phases += logged_phases(self._graph.device.asnumpy(self._log[:logged]), ("push", "pull"))
         return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,14 +55,10 @@ class Kernels:
         return max(1, min(most, -(-items // self.threads)))
 
 
-_KERNELS: dict[Any, Kernels] = {}
-
-
+@functools.cache
 def kernels_of(device: Device) -> Kernels:
-    """Return the kernels of a device, which even when compiled take milliseconds to load."""
-    if device not in _KERNELS:
-        _KERNELS[device] = Kernels(device)
-    return _KERNELS[device]
+    """Return the kernels of a device; to look whether a file has changed takes as long as an array."""
+    return Kernels(device)
 
 
 class Order(NamedTuple):
@@ -195,18 +192,30 @@ class Cutter:
         self._ranges: Struct = self._kernels.cut.struct(
             "Ranges", n_tiles=np.uint32(n_tiles), size=np.uint32(size), longer=np.uint32(longer)
         )
-        self._found: Any = None
-        self._border = self._xp.empty(n, dtype=np.uint8)
-        begins = self._empty(n_tiles + 1)
+        self._surveyed = False
+        word = np.uint32
+        self._found, self._border, begins, borders, order, place, rows, first, arcs = (
+            graph.device.empty_arrays(
+                (FACTS.size // 8, np.uint64),
+                (n, np.uint8),
+                (n_tiles + 1, word),
+                (n_tiles, word),
+                (n, word),
+                (n, word),
+                ((n, 2), word),
+                ((n, FIRST, 2), word),
+                ((m, 2), word),
+            )
+        )
         self._tiling = DeviceTiling(
             begins=begins,
             mail_begins=begins,
-            borders=self._empty(n_tiles),
-            order=self._empty(n),
-            place=self._empty(n),
-            rows=self._empty((n, 2)),
-            first=self._empty((n, FIRST, 2)),
-            arcs=self._empty((m, 2)),
+            borders=borders,
+            order=order,
+            place=place,
+            rows=rows,
+            first=first,
+            arcs=arcs,
             n_slots=n,
             largest=self.largest,
         )
@@ -233,13 +242,13 @@ class Cutter:
         DeviceTiling
             To be used only if `facts` says that at most `most_crossing` arcs cross.
         """
-        self._found = self._xp.empty(FACTS.size // 8, dtype=np.uint64)
+        self._surveyed = True
         self._launch_cut(None, self._found, most_crossing)
         return self._tiling
 
     def facts(self) -> Facts:
         """Wait for the survey, which is started if it has not been, and return what it found."""
-        if self._found is None:
+        if not self._surveyed:
             self.survey()
         words = self._graph.device.asnumpy(self._found)
         crossing, zero_arcs, weights, max_degree, with_arcs, _ = words.tolist()
@@ -252,7 +261,8 @@ class Cutter:
         """Return tail and head of the `count` arcs of weight zero, shape (count, 2), uint32; None if 0."""
         if count == 0:
             return None
-        arcs, counter = self._empty((count, 2)), self._xp.zeros(1, dtype=np.uint32)
+        arcs = self._xp.empty((count, 2), dtype=np.uint32)
+        counter = self._xp.zeros(1, dtype=np.uint32)
         self._launch(self._kernels.list_zero_arcs, self._n, self._csr, arcs, counter)
         return arcs
 
@@ -267,16 +277,20 @@ class Cutter:
         frontiers = 2 * 16 * FRONTIER
         blocks = kernels.blocks(kernels.grow_cells, n, frontiers)
         count = max(1, min(CELLS, CELLS_PER_BLOCK * blocks, n // MIN_CELL))
-        order = Order(self._empty(n), self._empty(n))
+        sizes = n, n, n, count + 1, count * NEIGHBOURS, count + 1
+        position, vertices, of_vertex, of_cells, neighbours, begins = self._graph.device.empty_arrays(
+            *((size, np.uint32) for size in sizes)
+        )
+        order = Order(position, vertices)
         cells = kernels.grow.struct(
             "Cells",
             n=np.uint32(count),
-            of_vertex=self._empty(n),
-            rank=order.position,
-            vertices=order.vertices,
-            sizes=self._empty(count + 1),
-            neighbours=self._empty(count * NEIGHBOURS),
-            begins=self._empty(count + 1),
+            of_vertex=of_vertex,
+            rank=position,
+            vertices=vertices,
+            sizes=of_cells,
+            neighbours=neighbours,
+            begins=begins,
         )
         self._launch(kernels.grow_cells, n, self._csr, cells, shared_bytes=frontiers)
         words = (NEIGHBOURS + LANDMARKS) * count + (1 << (count - 1).bit_length())
@@ -284,6 +298,3 @@ class Cutter:
         self._launch(kernels.order_cells, 1, cells, shared_bytes=4 * words, threads=threads)
         self._launch(kernels.place_vertices, n, np.uint32(n), cells)
         return order
-
-    def _empty(self, shape: int | tuple[int, ...]) -> Any:
-        return self._xp.empty(shape, dtype=np.uint32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -29,6 +30,8 @@ LOG = tuple(SOURCE.layout("TileLog").members)
 """Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
 
 NO_LEASH = SOURCE.constants["NO_LEASH"]
+NONE = np.uint32(0)
+"""For what is set later."""
 
 QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
 CHUNK = SOURCE.constants["CHUNK"]
@@ -118,8 +121,11 @@ class Solver:
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
         # While the device is busy:
         packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
-        state = module.struct("State", **self._state_members(n_slots))
-        settings = module.struct("Settings")
+        self._state = module.struct("State", **self._state_members(n_slots))
+        settings = module.struct("Settings", **self._settings(), delta=NONE, leash=NONE)
+        self._bind(packed, cutter.packed, settings)
+        self._arrays = _maps.answers_ahead(graph, BOARD)
+        self._arrays.prepare()
         facts = cutter.facts()
         if look is not None:
             look(facts)
@@ -127,12 +133,17 @@ class Solver:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
         if facts.zero_arcs > 0:
             packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
-        tiling = self._cut(cutter, facts, parameters)
+        self._way = self._cut(cutter, facts, parameters)
+        if self._way == "bisection":
+            tiling = self._bisect()
+            settings.set(**self._settings())
+            self._bind(packed, tiling, settings)
         self._delta, self._leash = _widths(facts, parameters)
-        settings.set(**self._settings())
-        self._state = state
-        self._arrays = _maps.answers_ahead(graph, BOARD)
-        arguments = packed, tiling, settings, state, np.uint32(0), None, None, None
+        settings.set(delta=np.uint32(self._delta), leash=np.uint32(self._leash))
+
+    def _bind(self, graph: Struct, tiling: Struct, settings: Struct) -> None:
+        """Prepare the launch of a search; the structs may change later."""
+        arguments = graph, tiling, settings, self._state, NONE, None, None, None
         self._launch = self._kernel.bind(self._tiles, self._threads, arguments, shared_mem=self._shared_bytes)
 
     def _most_crossing(self, parameters: Parameters) -> int:
@@ -140,19 +151,17 @@ class Solver:
         most = {"auto": int(FEW_CROSS * self._graph.n_arcs), "ranges": self._graph.n_arcs}
         return most.get(parameters.cut, -1)
 
-    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> Struct:
-        """Cut the graph in the way wanted, unless the survey has, and return the struct ``Tiling``."""
+    def _cut(self, cutter: Cutter, facts: Facts, parameters: Parameters) -> str:
+        """Cut the graph in the way wanted, unless the survey has or the host is to; return the way."""
         if facts.crossing <= self._most_crossing(parameters):
-            self._way = "ranges"
-        elif parameters.cut == "bisection":
-            self._way = "bisection"
-            return self._bisect()
-        else:
-            self._way = "grow"
-            cutter.cut(cutter.grow_order())
-        return cutter.packed
+            return "ranges"
+        if parameters.cut == "bisection":
+            return "bisection"
+        cutter.cut(cutter.grow_order())
+        return "grow"
 
     def _bisect(self) -> Struct:
+        """Have the host cut the graph, choose memory and threads again, and return the struct ``Tiling``."""
         from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
 
         tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
@@ -195,23 +204,26 @@ class Solver:
             raise Skipped(f"{self._tiles} tiles of {capacity} vertices; fewer blocks run at once")
 
     def _settings(self) -> dict[str, Any]:
-        """Return the members of the struct ``Settings`` in ``_tile.cuh``."""
+        """Return the members of the struct ``Settings`` in ``_tile.cuh`` that do not depend on weights."""
         return {
             "capacity": np.uint32(self._capacity),
             "arcs_in_shared": np.uint32(self._arcs_in_shared),
-            "delta": np.uint32(self._delta),
-            "leash": np.uint32(self._leash),
         }
 
     def _state_members(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``; each search has its own board."""
-        xp = self._graph.device.xp
+        sizes: tuple[int, ...] = max(1, n_slots), self._tiles, self._tiles
+        if not self._in_shared:
+            sizes += (2 * self._graph.n_vertices,)
+        mail, confirmed, waiting, *labels = self._graph.device.empty_arrays(
+            *((size, np.uint32) for size in sizes)
+        )
         return {
-            "mail": xp.empty(max(1, n_slots), dtype=np.uint32),
+            "mail": mail,
             "board": None,
-            "confirmed": xp.empty(self._tiles, dtype=np.uint32),
-            "waiting": xp.empty(self._tiles, dtype=np.uint32),
-            "labels": None if self._in_shared else xp.empty(2 * self._graph.n_vertices, dtype=np.uint32),
+            "confirmed": confirmed,
+            "waiting": waiting,
+            "labels": labels[0] if labels else None,
         }
 
     def _fits(self, shared_bytes: int) -> bool:
@@ -255,15 +267,11 @@ class Solver:
         return Answer(found.distance, found.predecessor, None, found.overflow)
 
 
-_COMPILED: dict[Any, tuple[Module, Kernel, Kernel]] = {}
-
-
+@functools.cache
 def _compiled(device: Device) -> tuple[Module, Kernel, Kernel]:
     """Return the module and its kernels for a device: for tiles in shared and in global memory."""
-    if device not in _COMPILED:
-        module = device.module(SOURCE.path, cooperative=True)
-        _COMPILED[device] = module, module.get_function("tiled"), module.get_function("tiled_in_global")
-    return _COMPILED[device]
+    module = device.module(SOURCE.path, cooperative=True)
+    return module, module.get_function("tiled"), module.get_function("tiled_in_global")
 
 
 def _capacity(largest: int) -> int:

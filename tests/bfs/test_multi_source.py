@@ -1,0 +1,129 @@
+"""Many breadth-first searches at once: levels and trees of every source, on every device."""
+
+import numpy as np
+import pytest
+
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.bfs import UNREACHED, multi_source
+from relaxometer.problems.bfs._multi_source import pieces_of_long_rows, renumber
+from relaxometer.problems.bfs.certify import BfsCertifier
+from sample_graphs import sample_graphs, undirected
+
+BOTTOM_UP, TO_AND_FRO = {"alpha": 1e12, "beta": 1e12}, {"alpha": 1e12, "beta": 1e-12}
+
+
+def kite(tail, leaves=1300):
+    """Two hubs with common leaves and a path of `tail` vertices; then two vertices that no arc reaches."""
+    first, n = 2 + leaves, 2 + leaves + tail
+    star = np.array([(hub, 2 + leaf) for hub in (0, 1) for leaf in range(leaves)])
+    path = np.array([(max(v - 1, first) if v > first else 0, v) for v in range(first, n)])
+    edges = np.concatenate([star, path])
+    return undirected("kite", n + 2, edges, np.ones(len(edges), dtype=int))
+
+
+def proven(resident, solver, sources):
+    """Search for trees and for levels, and prove all; return the parts of the levels."""
+    level, predecessor = solver.solve_many(sources)
+    alone = solver.find_levels(sources)
+    certifier = BfsCertifier(resident)
+    for number, source in enumerate(sources):
+        certificate = certifier.check(source, level[number], predecessor[number])
+        assert certificate.holds, (number, source, certificate.reason)
+    for one, other in zip(level.parts, alone.parts, strict=True):
+        np.testing.assert_array_equal(resident.device.asnumpy(one), resident.device.asnumpy(other))
+    return alone.parts
+
+
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("parameters", [{}, {**BOTTOM_UP, "order": "degree"}, TO_AND_FRO], ids=str)
+def test_every_source_of_several_launches_is_proven(device, graph, parameters):
+    resident = ResidentGraph.upload(device, graph)
+    solver = multi_source.Solver(resident, multi_source.Parameters(**parameters))
+    sources = np.random.default_rng(5).integers(0, graph.n_vertices, 67).tolist()
+    assert len(proven(resident, solver, sources)) == 2
+
+
+@pytest.mark.parametrize("order", ["degree", "given"])
+@pytest.mark.parametrize("parameters", [{"alpha": 1e-12}, BOTTOM_UP, TO_AND_FRO, {}], ids=str)
+def test_hubs_sources_without_arcs_and_more_levels_than_a_byte_holds(device, order, parameters):
+    graph = kite(300)
+    resident = ResidentGraph.upload(device, graph)
+    solver = multi_source.Solver(resident, multi_source.Parameters(order=order, **parameters))
+    planes = solver._planes
+    last = graph.n_vertices - 1
+    sources = [0, 1, 7, 7, 900, last - 2, last - 1, last]
+    (part,) = proven(resident, solver, sources)
+    assert part.dtype == np.uint16
+    assert int(part[last - 2, 4]) == 301  # past a hub to the end of the tail
+    assert part[last].tolist()[:8] == [2**16 - 1] * 7 + [0]
+    assert solver._planes >= planes
+    (part,) = proven(resident, solver, [last - 1] * 64)
+    assert part.dtype == np.uint8
+
+
+def test_a_deeper_graph_than_the_planes_hold_is_searched_again(host_device, monkeypatch):
+    monkeypatch.setattr(multi_source, "PLANES", {True: 4, False: 4})
+    resident = ResidentGraph.upload(host_device, kite(70, leaves=3))
+    solver = multi_source.Solver(resident, multi_source.Parameters(order="given"))
+    proven(resident, solver, [5, 0, 70])
+    assert solver._planes == 8
+    monkeypatch.setattr(multi_source, "MOST_PLANES", 4)
+    solver = multi_source.Solver(resident, multi_source.Parameters(order="given"))
+    with pytest.raises(OverflowError, match="a level is greater than 15"):
+        solver.find_levels([0])
+
+
+def test_levels_of_four_bytes(host_device, monkeypatch):
+    monkeypatch.setattr(multi_source, "LEVELS", {np.uint32: "u32"})
+    resident = ResidentGraph.upload(host_device, kite(20, leaves=40))
+    solver = multi_source.Solver(resident, multi_source.Parameters())
+    (part,) = proven(resident, solver, [3, 50, resident.n_vertices - 1])
+    assert part.dtype == np.uint32
+    assert int(part[0, 2]) == UNREACHED
+
+
+def test_the_levels_of_a_search_count_vertices_found_by_any_source(host_device):
+    graph = sample_graphs()["grid"]
+    solver = multi_source.Solver(ResidentGraph.upload(host_device, graph), multi_source.Parameters())
+    sources = [0, 8, 350]
+    levels = np.stack([solver.find_levels([source])[0] for source in sources])
+    expected = [int((levels == depth).any(axis=0).sum()) for depth in range(1, int(levels.max()) + 2)]
+    for trees in (False, True):
+        phases = solver.levels_of(sources, trees=trees)
+        assert [phase.updated for phase in phases] == expected[: len(phases)]
+        assert expected[len(phases) - 1 :] == [0]
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_a_wrong_number_of_sources_is_refused(host_device, count):
+    resident = ResidentGraph.upload(host_device, sample_graphs()["hub"])
+    solver = multi_source.Solver(resident, multi_source.Parameters(sources=4))
+    for search in (solver.solve_many, solver.find_levels):
+        with pytest.raises(ValueError, match=f"{count} sources; expected 1 to 4"):
+            search([1] * count)
+    with pytest.raises(IndexError):
+        solver.find_levels([1])[1]
+
+
+def test_vertices_are_numbered_by_falling_degree_and_arcs_follow(device):
+    graph = Graph.from_arcs("small", 6, [1, 2, 4, 4, 5], [4, 4, 2, 5, 4], np.ones(5, dtype=int))
+    made = renumber(ResidentGraph.upload(device, graph), by_degree=True)
+    assert made.original.tolist() == [4, 2, 5, 1]
+    assert made.position.tolist() == [UNREACHED, 3, 1, UNREACHED, 0, 2]
+    assert [part.tolist() for part in made.into] == [[0, 3, 4, 5, 5], [1, 2, 3, 0, 0]]
+    assert [part.tolist() for part in made.out] == [[0, 2, 3, 4, 5], [1, 2, 0, 0, 0]]
+
+
+def test_long_rows_are_cut_into_pieces(device):
+    offsets = device.asarray(np.array([0, 4, 13, 13, 18, 26], dtype=np.int64))
+    pieces = pieces_of_long_rows(offsets, 4, device.xp).tolist()
+    assert pieces == [
+        number << 32 | row for row, count in ((1, 3), (3, 2), (4, 2)) for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("name", "order"), [("grid", "given"), ("hub", "degree")])
+def test_the_order_follows_from_hubs(host_device, name, order):
+    resident = ResidentGraph.upload(host_device, sample_graphs()[name])
+    assert multi_source.Solver(resident, multi_source.Parameters()).resolved["order"] == order

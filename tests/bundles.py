@@ -1,0 +1,56 @@
+"""A finished run of two tiny graphs without Snakemake, to pack into bundles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from relaxometer.cli.all_runs import graph_of, inputs_of, jobs_of
+from relaxometer.core.files import write_csv, write_json, write_table
+from relaxometer.graphs.batch import Batch, write_batch
+from relaxometer.graphs.graph import write_graph
+from relaxometer.plan.plan import Plan
+from relaxometer.results.contexts import merge_contexts, read_contexts
+from relaxometer.results.gather import gather, summarise
+
+ROOT = Path(__file__).parents[1]
+
+CONFIG = {
+    "device": "host",
+    "timing": {"sources": 6, "repetitions": 2, "rounds": 2, "warmup": 0},
+    "sssp": {"graphs": ["small-grid"], "variants": {"conventional": {}, "dijkstra-cpu": {}}},
+    "bfs": {"graphs": ["small-grid"], "variants": {"hybrid-cpu": {}}},
+    "dominators": {"graphs": ["flow-random-30"], "variants": {"semi-nca": {}}},
+    "datasets": {
+        "small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}},
+    },
+}
+
+
+def plan() -> Plan:
+    return Plan(CONFIG, ROOT / "resources/datasets.yaml", "test", gpu=False)
+
+
+def make_run(plan: Plan) -> None:
+    """Do all jobs of a plan in the current folder, and gather them as the workflow does."""
+    for name in inputs_of(plan):
+        graph = graph_of(plan, name)
+        if isinstance(graph, Batch):
+            write_batch(graph, Path("results/batches", name))
+        else:
+            write_graph(graph, Path("results/graphs", name))
+        for job in jobs_of(plan, name).values():
+            job.do(graph)
+    gather_run(plan)
+
+
+def gather_run(plan: Plan) -> None:
+    """Write the tables over all runs."""
+    folders = [Path(run.folder(number)) for run in plan.runs.values() for number in plan.rounds(run)]
+    results = Path("results")
+    for file, target in (("runs", "timings"), ("certificates", "certificates")):
+        write_table(gather(folders, f"{file}.parquet"), results / f"{target}.parquet")
+    write_csv(summarise(pq.read_table(results / "timings.parquet")), results / "summary.csv")
+    contexts = read_contexts(folder / "context.json" for folder in folders)
+    write_json(merge_contexts(contexts), results / "context.json")

@@ -1,0 +1,51 @@
+"""A comparison on the terminal, in Markdown and as a table of the report."""
+
+import pandas as pd
+import pytest
+
+from relaxometer.report import compared
+from relaxometer.report.terminal import COLUMNS
+from relaxometer.results import compare
+from relaxometer.results.recorded import Recorded
+from synthetic_runs import quiet, searches, spread
+
+LONG = "a-variant-with-a-name-that-is-longer-than-any-line-of-a-terminal-could-ever-hold-of-a-variant"
+
+
+@pytest.fixture(scope="module")
+def found():
+    base = [quiet(), *(searches(name, spread(1234.5)) for name in ("slow", LONG, "broken"))]
+    now = [quiet(), searches("slow", spread(1500)), searches(LONG, spread(1000))]
+    now.append(searches("broken", spread(1), status="error"))
+    return compare.compare(*(Recorded(name, pd.concat(rows)) for name, rows in (("a|b", base), ("now", now))))
+
+
+def test_the_terminal_has_a_table_per_race_in_100_columns(found):
+    text = compared.terminal(found)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= COLUMNS
+    (slow,) = [line for line in lines if line.startswith("  slow")]
+    assert slow.split()[1:4] == ["1,235", "1,501", "1.215"]
+    assert slow.endswith(compare.SLOWER)
+    assert any(line.startswith("SSSP on town ") for line in lines)
+    assert any("…" in line and line.endswith(compare.FASTER) for line in lines)
+    assert "  broken on town: error: rule broken" in lines
+    assert " ".join(lines[-2:]).endswith(found.verdict[-20:])
+
+
+def test_markdown_shows_what_changed_and_folds_the_rest(found):
+    text = compared.markdown(found)
+    assert text.startswith(f"**{found.verdict}**")
+    head, folded = text.split("<details>")
+    assert "| sssp | town | slow | 1,235 | 1,501 | 1.215 |" in head
+    assert "quiet-0" not in head
+    assert "quiet-0" in folded
+    assert "12 others" in folded
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.count("|") - line.count("\\|") for line in rows} == {10}
+
+
+def test_the_table_of_the_report_begins_with_the_worst(found):
+    rows = compared.rows(found)
+    assert rows["Verdict"].tolist()[:3] == [compare.SLOWER, compare.FAILS, compare.FASTER]
+    assert {"Base [ms]", "Now [ms]", "Ratio", "95% interval"} <= set(rows)

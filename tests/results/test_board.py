@@ -1,0 +1,151 @@
+"""Several machines on one board: ranks, the page, LaTeX and CSV."""
+
+import re
+import shutil
+import subprocess
+
+import pandas as pd
+import pytest
+
+from relaxometer.cli.board import write
+from relaxometer.core.errors import UserError
+from relaxometer.report.board import LATEX, escaped, latex, page, texts
+from relaxometer.results.board import board
+from relaxometer.results.recorded import Recorded
+from synthetic_runs import quiet, rival, searches, spread
+
+
+def machine(name, gpu, ms, *, seed_of_sources=0, **options):
+    table = pd.concat(
+        [
+            quiet(),
+            searches("tiled", spread(ms)),
+            searches("near-far", spread(3 * ms), status=options.pop("status", "ok")),
+            rival("boost", spread(9.0)),
+            searches("emulated", spread(1.0), device_kind="host"),
+        ]
+    )
+    is_gpu = table["device_kind"] == "cuda"
+    table = table.assign(device=table["device"].where(~is_gpu, gpu), source=table["source"] + seed_of_sources)
+    context = {"commit": f"c-{name}", "date": "2026-01-02T00:00:00+00:00"}
+    return Recorded(name, table, [context], **options)
+
+
+def rows_of(merged, **wanted):
+    for column, value in wanted.items():
+        merged = merged[merged[column] == value]
+    return merged
+
+
+def test_two_machines_merge_and_each_class_has_its_own_ranks():
+    merged = board([machine("one", "NVIDIA X", 1.0), machine("two", "NVIDIA Y", 0.5)])
+    for gpu, bundle in (("NVIDIA X", "one"), ("NVIDIA Y", "two")):
+        rows = rows_of(merged, device=gpu, graph="town")
+        assert rows["variant"].tolist() == ["tiled", "near-far"]
+        assert rows["rank"].tolist() == [1, 2]
+        assert rows["bundle"].unique().tolist() == [bundle]
+    boost = rows_of(merged, variant="boost")
+    assert boost["rank"].tolist() == [1, 1], "two machines of one class, not told apart"
+    emulated = rows_of(merged, variant="emulated")
+    assert emulated["rank"].isna().all()
+    assert emulated["median_ms"].isna().all()
+
+
+def test_machines_of_one_class_with_other_sources_are_ranked_apart():
+    merged = board([machine("one", "NVIDIA X", 1.0), machine("two", "NVIDIA X", 0.5, seed_of_sources=100)])
+    ranks = {(row.bundle, row.variant): row.rank for row in rows_of(merged, graph="town").itertuples()}
+    assert [ranks[bundle, name] for bundle in ("one", "two") for name in ("tiled", "near-far")] == [
+        1,
+        2,
+        1,
+        2,
+    ]
+
+
+def test_batches_are_ranked_by_their_repetitions():
+    tables = [
+        searches(name, [ms], problem="dominators", graph="cfg", repetitions=8, rounds=(1.0, 1.01))
+        for name, ms in (("batch-warp", 1.0), ("batch-block", 2.0))
+    ]
+    merged = board([Recorded("one", pd.concat([quiet(), *tables]))])
+    assert rows_of(merged, graph="cfg")["rank"].tolist() == [1, 2]
+
+
+def test_what_failed_has_no_rank_and_says_why():
+    merged = board([machine("one", "NVIDIA X", 1.0, status="invalid")])
+    row = texts(rows_of(merged, variant="near-far")).iloc[0]
+    assert (row["Rank"], row["Median [ms]"], row["Status"]) == ("", "", "invalid: rule broken")
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ([], "no bundle to read"),
+        ([machine("one", "X", 1.0), machine("one", "Y", 1.0)], "two bundles are called 'one'"),
+        (
+            [
+                machine(name, "X", 1.0, graphs={"town": digest * 64})
+                for name, digest in (("one", "a"), ("two", "b"))
+            ],
+            "graph town is not the same in one and two",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(others, message):
+    with pytest.raises(UserError, match=message):
+        board(others)
+
+
+def test_the_page_sorts_filters_and_has_preparation_next_to_time():
+    html = page(board([machine("one", "NVIDIA X", 1.0), machine("two", "<b>", 0.5)]))
+    heads = re.findall(r'<button type="button">([^<]*)</button>', html)
+    assert heads[heads.index("Median [ms]") + 2] == "Preparation [ms]"
+    assert 'class="sortable" id="board"' in html
+    assert "sortBy" in html
+    assert "<b>" not in html
+    assert "2 bundles on 2 graphs" in html
+
+
+@pytest.fixture
+def awkward():
+    runs = machine("a_b", 'NVIDIA 100% & #1 {x} \\ ~ ^ $ <>|"…–≤', 1.0)
+    return latex(board([runs]))
+
+
+def test_latex_has_a_plain_table_with_everything_escaped(awkward):
+    lines = awkward.splitlines()
+    assert lines[0] == r"\begin{tabular}{llrllrlr}"
+    assert lines[-1] == r"\end{tabular}"
+    cells = [line for line in lines if line.endswith(r"\\")]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in cells} == {len(LATEX) - 1}
+    assert awkward.isascii()
+    bare = re.sub(r"\\[a-zA-Z]+|\\[&%$#_{}\\]|\$[-\\leq]+\$", "", "\n".join(lines[1:-1]))
+    assert not re.search(r"[%$#_~^\\<>|\"]", bare)
+    without = re.sub(r"\\[{}]", "", awkward)
+    assert without.count("{") == without.count("}")
+
+
+def test_latex_compiles(awkward, tmp_path):
+    program = shutil.which("pdflatex") or shutil.which("tectonic")
+    if program is None:
+        pytest.skip("neither pdflatex nor tectonic is installed")
+    document = f"\\documentclass{{article}}\\begin{{document}}\\tiny\n{awkward}\\end{{document}}\n"
+    (tmp_path / "t.tex").write_text(document, encoding="utf-8")
+    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
+    done = subprocess.run(
+        [program, *options, "t.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_characters_without_a_command_are_replaced():
+    assert escaped("東 é") == "? é"
+
+
+def test_the_program_writes_three_files(tmp_path):
+    folder = tmp_path / "one"
+    folder.mkdir()
+    machine("one", "NVIDIA X", 1.0).timings.to_parquet(folder / "timings.parquet")
+    files = write([folder], tmp_path / "board")
+    assert [file.name for file in files] == ["index.html", "board.tex", "board.csv"]
+    assert len(pd.read_csv(files[2])) == 16

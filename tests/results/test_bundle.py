@@ -1,0 +1,211 @@
+"""Bundles: what they hold, that every changed byte is noticed, and that wrong answers are."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bundles
+from relaxometer.core.errors import UserError
+from relaxometer.results import bundle_file
+from relaxometer.results.bundle import pack, verify
+from relaxometer.results.recorded import read_recorded
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """The bundle of a finished run, in that run's folder."""
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        plan = bundles.plan()
+        bundles.make_run(plan)
+        pack(plan, Path("results"), folder / "run.zip", "run")
+    return folder / "run.zip"
+
+
+def test_a_bundle_verifies_in_another_folder_without_the_run(packed, tmp_path):
+    said = verify(packed, tmp_path / "results", "host")
+    assert said.wrong == said.unchecked == []
+    assert "answers: 4 of 4 proven" in said.lines
+    assert "graph small-grid: generated, with the content that was measured" in said.lines
+    assert "tables: 4 runs, 38 searches, their certificates and the summary" in said.lines
+
+
+def test_graphs_of_the_results_folder_are_used(packed):
+    said = verify(packed, packed.parent / "results", "host")
+    assert any("from " in line and "results/graphs/small-grid" in line for line in said.lines)
+
+
+def test_equal_columns_are_kept_once(packed):
+    found = bundle_file.read(packed)
+    distances = {answer.columns["distance"] for answer in found.manifest.answers if answer.problem == "sssp"}
+    assert len(distances) == 1
+    assert found.manifest.lock_sha256 == found.manifest.members["requirements.lock"].sha256
+    assert set(found.manifest.kernels) == {
+        "sssp/conventional",
+        "sssp/dijkstra-cpu",
+        "bfs/hybrid-cpu",
+        "dominators/semi-nca",
+    }
+
+
+def test_a_bundle_can_be_compared(packed):
+    recorded = read_recorded(packed)
+    assert len(recorded.timings) == 38
+    assert recorded.graphs.keys() == {"small-grid", "flow-random-30"}
+    assert recorded.of_run("sssp", "small-grid", "conventional")
+
+
+def positions(content):
+    """Places of every kind: the structure of the archive, names, contents, and the comment."""
+    marks = [content.find(mark) for mark in (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06")]
+    structure = [start + step for start in marks for step in range(46) if start + step < len(content)]
+    end = range(len(content) - 120, len(content))
+    rng = np.random.default_rng(1)
+    return sorted({*structure, *end, *rng.integers(0, len(content), 300).tolist()})
+
+
+def test_one_changed_byte_anywhere_is_noticed(packed, tmp_path):
+    content = packed.read_bytes()
+    damaged = tmp_path / "damaged.zip"
+    places = positions(content)
+    assert len(places) > 400
+    for place in places:
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        damaged.write_bytes(changed)
+        with pytest.raises(UserError, match=r"changed since it was written|not a bundle|more than"):
+            bundle_file.read(damaged)
+
+
+@pytest.mark.parametrize("cut", [0, 10, 100, 5000])
+def test_a_cut_or_longer_file_is_noticed(packed, tmp_path, cut):
+    content, damaged = packed.read_bytes(), tmp_path / "damaged.zip"
+    for changed in (content[: len(content) - cut - 1], content[:cut], content + b"x", b"x" + content):
+        damaged.write_bytes(changed)
+        with pytest.raises(UserError):
+            bundle_file.read(damaged)
+
+
+def rewritten(packed, target, change, change_manifest=lambda manifest: None):
+    """Write the bundle anew, as an honest writer would, with changed members."""
+    found = bundle_file.read(packed)
+    members = dict(found.members)
+    change(members)
+    manifest = found.manifest.model_dump()
+    del manifest["members"]
+    change_manifest(manifest)
+    bundle_file.write(target, manifest, members)
+    return target
+
+
+def set_table(members, name, frame):
+    content = io.BytesIO()
+    frame.to_parquet(content)
+    members[name] = content.getvalue()
+
+
+def test_a_wrong_answer_is_named(packed, tmp_path):
+    def corrupt(members):
+        (name,) = [one for one in members if "sssp" in one and "distance" in one]
+        frame = pd.read_parquet(io.BytesIO(members[name]))
+        frame.loc[5, "distance"] += 1
+        set_table(members, name, frame.astype("uint32"))
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", corrupt), tmp_path, "host")
+    assert len(said.wrong) == 2
+    assert said.wrong[0].startswith("the answer of sssp conventional on small-grid: rule")
+
+
+def test_an_answer_to_another_source_is_named(packed, tmp_path):
+    def other_source(manifest):
+        answer = next(one for one in manifest["answers"] if one["problem"] == "bfs")
+        answer["source"] = (answer["source"] + 1) % 72
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, other_source), tmp_path, "host")
+    assert [line for line in said.wrong if line.startswith("the answer of bfs hybrid-cpu on small-grid")]
+
+
+def test_a_summary_or_certificate_that_contradicts_the_searches_is_named(packed, tmp_path):
+    def faster(members):
+        table = pd.read_csv(io.BytesIO(members["summary.csv"]))
+        table["median_ms"] = table["median_ms"] / 2
+        members["summary.csv"] = table.to_csv(index=False).encode()
+        frame = pd.read_parquet(io.BytesIO(members["certificates.parquet"]))
+        set_table(members, "certificates.parquet", frame[frame["problem"] != "bfs"])
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", faster), tmp_path, "host")
+    assert "sssp small-grid conventional: the summary is not that of the samples" in said.wrong
+    assert any(line.startswith("bfs small-grid hybrid-cpu: a search from") for line in said.wrong)
+
+
+def test_a_graph_that_cannot_be_had_is_not_checked(packed, tmp_path):
+    def from_a_file(manifest):
+        entry = manifest["graphs"]["small-grid"]["dataset"]
+        entry |= {"format": "dimacs", "urls": ["https://example.org/town.gr"], "seed": None, "parameters": {}}
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, from_a_file), tmp_path, "host")
+    assert said.wrong == []
+    assert (
+        said.unchecked
+        == [
+            "2 answers on small-grid: its file town.gr is not in "
+            f"{tmp_path / 'downloads'}; FETCH=1 downloads it"
+        ]
+        or len(said.unchecked) == 1
+    )
+    assert "answers: 1 of 4 proven" in said.lines
+
+
+def test_another_generator_is_not_checked(packed, tmp_path):
+    def other_seed(manifest):
+        manifest["graphs"]["small-grid"]["dataset"]["seed"] = 2
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, other_seed), tmp_path, "host")
+    assert len(said.unchecked) == 1
+    assert "made here, it has other content" in said.unchecked[0]
+
+
+def test_answers_on_large_graphs_are_left_out(packed, tmp_path, monkeypatch):
+    monkeypatch.chdir(packed.parent)
+    pack(bundles.plan(), Path("results"), tmp_path / "b.zip", "b", most_vertices=50)
+    said = verify(tmp_path / "b.zip", Path("results"), "host")
+    assert "answers: sssp conventional on small-grid: more than 50 vertices" in said.unchecked
+
+
+def test_a_run_of_another_configuration_is_refused(packed, tmp_path, monkeypatch):
+    monkeypatch.chdir(packed.parent)
+    config = {**bundles.CONFIG, "sssp": {"graphs": []}}
+    other = bundles.Plan(config, bundles.ROOT / "resources/datasets.yaml", "test", gpu=False)
+    with pytest.raises(UserError, match="not of this configuration; name the suite that was run: SUITE="):
+        pack(other, Path("results"), tmp_path / "b.zip", "b")
+
+
+def test_a_foreign_archive_is_no_bundle(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("manifest.json", json.dumps({"format": "relaxometer-bundle"}))
+    with pytest.raises(UserError, match="not a bundle of version 1"):
+        bundle_file.read(tmp_path / "x.zip")
+
+
+def test_a_manifest_against_the_schema_is_refused(packed, tmp_path):
+    with pytest.raises(ValueError, match="version"):
+        rewritten(packed, tmp_path / "b.zip", lambda _: None, lambda manifest: manifest.update(version=2))
+
+
+def test_the_same_results_make_the_same_file(tmp_path):
+    manifest = {
+        **{"format": "relaxometer-bundle", "version": 1, "name": "a", "made": "now", "commit": "b"},
+        **{"graphs": {}, "kernels": {}, "lock_sha256": None, "answers": [], "left_out": []},
+    }
+    table = pa.table({"a": [1]})
+    members = {"b.json": b"{}", "a.parquet": table.to_pandas().to_csv().encode()}
+    hashes = {bundle_file.write(tmp_path / name, manifest, members) for name in ("1.zip", "2.zip")}
+    assert len(hashes) == 1
+    assert (tmp_path / "1.zip").read_bytes() == (tmp_path / "2.zip").read_bytes()

@@ -1,0 +1,46 @@
+"""Pack a finished run into one file: ``python -m relaxometer.cli.bundle [SUITE.yaml]``; docs/bundle.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from relaxometer.core.environment import environment
+from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.plan.load import load_plan
+from relaxometer.results.bundle import MOST_VERTICES, pack
+
+FOLDER = Path("bundles")
+
+
+def file_of(configfiles: list[Path]) -> Path:
+    """Return the default name of a bundle: of the suite, the commit and the day."""
+    suite = "-".join(path.stem for path in configfiles) or "default"
+    day = datetime.now(UTC).strftime("%Y%m%d")
+    return FOLDER / f"{suite}-{environment()['commit']}-{day}.zip"
+
+
+def main() -> None:
+    """Pack the results of the configuration files on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.bundle", description=__doc__)
+    parser.add_argument("configfiles", nargs="*", type=Path, help="laid over config/config.yaml")
+    parser.add_argument("--target", type=Path, help="the file to write")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument(
+        "--most-vertices", type=int, default=MOST_VERTICES, help="leave out answers on larger graphs"
+    )
+    given = parser.parse_args()
+    target = given.target or file_of(given.configfiles)
+    try:
+        with naming_lacks():
+            plan = load_plan(given.configfiles)
+            sha256 = pack(plan, given.results, target, target.stem, given.most_vertices)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    print(f"{target}: {target.stat().st_size / 1e6:,.1f} MB, sha256 {sha256}")
+
+
+if __name__ == "__main__":
+    main()

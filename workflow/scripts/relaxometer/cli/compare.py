@@ -1,0 +1,64 @@
+"""Compare a run with an earlier one: ``python -m relaxometer.cli.compare BASE [NOW]``.
+
+docs/compare.md explains it. The exit code is 0 if nothing became slower, 3 if something did or
+fails now, and 1 after a mistake.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.files import write_csv, write_text
+from relaxometer.report import compared
+from relaxometer.results.compare import THRESHOLD, compare
+from relaxometer.results.recorded import read_recorded
+
+REGRESSION = 3
+"""Exit code."""
+
+TARGET = Path("results/compare")
+
+
+def threshold_of(text: str) -> float:
+    """Return a share of the time from ``5%`` or ``0.05``; UserError if it is neither."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 10:
+        raise UserError(f"threshold {quoted(text)}: expected a share of the time, such as 5% or 0.05")
+    return value
+
+
+def run(base: Path, now: Path, threshold: float, target: Path) -> int:
+    """Compare, print, and write ``comparison.csv`` and ``comparison.md``; return the exit code."""
+    found = compare(read_recorded(base), read_recorded(now), threshold)
+    write_csv(found.lines, target / "comparison.csv")
+    write_text(compared.markdown(found), target / "comparison.md")
+    print(compared.terminal(found))
+    print(f"For a pull request: {target / 'comparison.md'}")
+    return REGRESSION if len(found.regressions) else 0
+
+
+def main() -> None:
+    """Compare the two places that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.compare", description=__doc__)
+    parser.add_argument("base", type=Path, help="a bundle, a results folder or a published suite")
+    parser.add_argument(
+        "now", type=Path, nargs="?", default=Path("results"), help="the same; by default results"
+    )
+    parser.add_argument("--threshold", default=f"{THRESHOLD:.0%}", help="slowdown that counts, such as 5%%")
+    parser.add_argument("--target", type=Path, default=TARGET, help="folder of the tables that are written")
+    given = parser.parse_args()
+    try:
+        code = run(given.base, given.now, threshold_of(given.threshold), given.target)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

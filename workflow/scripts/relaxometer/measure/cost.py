@@ -1,0 +1,317 @@
+"""What a search costs besides time: energy, device memory, and whether the clocks were held back.
+
+Energy is that of a counter over repeated searches, less what the idle device uses in the same time. On a GPU
+it is NVML's (package ``nvidia-ml-py``), on a CPU that of RAPL, for all processors of the machine. Where a
+counter or the package is missing there are no values.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+from relaxometer.device import Device
+
+IDLE_S = 1.0
+"""Seconds over which the idle power is measured."""
+
+READ_EVERY_S = 0.01
+"""Least time between two readings of clocks and memory is ten times this, and of energy a tenth."""
+
+STALE_S = 0.3
+"""A counter that has not moved for this long does not move at all."""
+
+LEAK_BYTES = 1 << 16
+"""Growth of the memory in use over all repeated searches that is no leak, such as a cached scalar."""
+
+RAPL = Path("/sys/class/powercap")
+
+THROTTLED = {
+    0x0000000000000004: "power cap",
+    0x0000000000000008: "hardware slowdown",
+    0x0000000000000010: "sync boost",
+    0x0000000000000020: "software thermal",
+    0x0000000000000040: "hardware thermal",
+    0x0000000000000080: "power brake",
+}
+"""Bits of NVML's clock event reasons that hold clocks back; others say that the GPU is idle or set so."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The counters at one time; what a meter lacks is None.
+
+    Parameters
+    ----------
+    seconds : float
+        By the host's clock.
+    joules : float
+        Of an ever growing counter.
+    used_bytes : int, optional
+        Of device memory, by all processes.
+    sm_mhz, memory_mhz : int, optional
+    reasons : int
+        Bits of `THROTTLED`.
+    """
+
+    seconds: float
+    joules: float
+    used_bytes: int | None = None
+    sm_mhz: int | None = None
+    memory_mhz: int | None = None
+    reasons: int = 0
+
+
+class Meter(Protocol):
+    """A device's counters."""
+
+    def joules(self) -> float:
+        """Return the energy since some fixed time."""
+
+    def read(self) -> Reading:
+        """Return all counters."""
+
+
+class Nvml:
+    """The counters of a GPU."""
+
+    def __init__(self, nvml: Any, handle: Any) -> None:
+        self._nvml, self._handle = nvml, handle
+
+    def joules(self) -> float:
+        """Return the energy since the driver was loaded."""
+        return float(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)) / 1e3
+
+    def used_bytes(self) -> int:
+        """Return the device memory in use, by all processes."""
+        return int(self._nvml.nvmlDeviceGetMemoryInfo(self._handle).used)
+
+    def reasons(self) -> int:
+        """Return why the clocks are not at their highest, as bits."""
+        return int(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle))
+
+    def read(self) -> Reading:
+        """Return all counters."""
+        nvml, handle = self._nvml, self._handle
+        return Reading(
+            time.perf_counter(),
+            self.joules(),
+            self.used_bytes(),
+            int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
+            self.reasons(),
+        )
+
+
+class Rapl:
+    """The counters of a machine's processors."""
+
+    def __init__(self, packages: list[Path]) -> None:
+        self._packages = packages
+        self._ranges = [_number(one / "max_energy_range_uj") for one in packages]
+        self._last = [_number(one / "energy_uj") for one in packages]
+        self._total = 0.0
+
+    def joules(self) -> float:
+        """Return the energy since the meter was opened; the counters begin anew after their range."""
+        for place, package in enumerate(self._packages):
+            now = _number(package / "energy_uj")
+            self._total += (now - self._last[place]) % (self._ranges[place] + 1)
+            self._last[place] = now
+        return self._total / 1e6
+
+    def read(self) -> Reading:
+        """Return the only counter there is."""
+        return Reading(time.perf_counter(), self.joules())
+
+
+def _number(file: Path) -> int:
+    return int(file.read_text(encoding="ascii"))
+
+
+def open_nvml(bus_id: str | None = None) -> Nvml | None:
+    """Return the counters of a GPU, by default of the first; None without the package, a driver or a counter.
+
+    Parameters
+    ----------
+    bus_id : str, optional
+        As CUDA writes it, such as ``0000:1b:00.0``.
+    """
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        if bus_id:
+            handle = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())
+        else:
+            handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+        meter = Nvml(pynvml, handle)
+        meter.read()
+    except Exception:  # of a missing package, driver, permission or counter: there are no values then
+        return None
+    return meter
+
+
+def open_rapl(folder: Path = RAPL) -> Rapl | None:
+    """Return the counters of the processors; None where they are not readable."""
+    packages = sorted(path for path in folder.glob("intel-rapl:*") if path.name.count(":") == 1)
+    try:
+        return Rapl(packages) if packages else None
+    except (OSError, ValueError):
+        return None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What repeated searches cost, each.
+
+    Parameters
+    ----------
+    energy_j : float
+        Less what the idle device uses in the same time.
+    gross_j : float
+        All that the device used.
+    idle_w : float
+    searches : int
+    seconds : float
+        That they took together.
+    sm_mhz, memory_mhz : tuple of int, optional
+        Lowest and highest clock.
+    throttled : str
+        Why the clocks were held back, joined by ", "; empty if they were not.
+    nvml_peak_bytes : int, optional
+        Most device memory in use, by all processes.
+    """
+
+    energy_j: float
+    gross_j: float
+    idle_w: float
+    searches: int
+    seconds: float
+    sm_mhz: tuple[int, int] | None = None
+    memory_mhz: tuple[int, int] | None = None
+    throttled: str = ""
+    nvml_peak_bytes: int | None = None
+
+
+def idle_watts(meter: Meter, seconds: float = IDLE_S) -> float | None:
+    """Return the power of a device that does nothing; None if its counter does not move."""
+    begin = _tick(meter, lambda: time.sleep(READ_EVERY_S / 2))
+    if begin is None:
+        return None
+    time.sleep(seconds)
+    end = _tick(meter, lambda: time.sleep(READ_EVERY_S / 2))
+    return (end.joules - begin.joules) / (end.seconds - begin.seconds) if end else None
+
+
+def spend(meter: Meter, search: Callable[[], None], seconds: float, idle_w: float) -> Spent | None:
+    """Repeat a search for some seconds; return what one costs, or None if the counter does not move.
+
+    Parameters
+    ----------
+    meter : Meter
+    search : callable
+        Makes a search and waits for its end.
+    seconds : float
+    idle_w : float
+        As :func:`idle_watts` has it.
+    """
+    begin = _tick(meter, search)
+    if begin is None:
+        return None
+    count, readings = 0, [begin]
+
+    def counted() -> None:
+        nonlocal count
+        search()
+        count += 1
+
+    while (now := time.perf_counter()) < begin.seconds + seconds:
+        while time.perf_counter() < now + READ_EVERY_S * 10:
+            counted()
+        readings.append(meter.read())
+    end = _tick(meter, counted)
+    if end is None or not count:
+        return None
+    readings.append(end)
+    elapsed, joules = end.seconds - begin.seconds, end.joules - begin.joules
+    bits = 0
+    for reading in readings:
+        bits |= reading.reasons
+    return Spent(
+        (joules - idle_w * elapsed) / count,
+        joules / count,
+        idle_w,
+        count,
+        elapsed,
+        _ends(reading.sm_mhz for reading in readings),
+        _ends(reading.memory_mhz for reading in readings),
+        in_words(bits),
+        max((reading.used_bytes for reading in readings if reading.used_bytes is not None), default=None),
+    )
+
+
+def _tick(meter: Meter, work: Callable[[], None]) -> Reading | None:
+    """Work until the energy counter moves, which it does in steps; return the counters then."""
+    first, begin = meter.joules(), time.perf_counter()
+    read = begin
+    while True:
+        work()
+        now = time.perf_counter()
+        if now < read + READ_EVERY_S / 10:
+            continue
+        read = now
+        if meter.joules() != first:
+            return meter.read()
+        if now > begin + STALE_S + IDLE_S:
+            return None
+
+
+def _ends(values: Iterator[int | None]) -> tuple[int, int] | None:
+    known = [value for value in values if value is not None]
+    return (min(known), max(known)) if known else None
+
+
+def in_words(reasons: int) -> str:
+    """Return the names of the reasons that hold clocks back."""
+    return ", ".join(name for bit, name in THROTTLED.items() if reasons & bit)
+
+
+def pool_bytes(device: Device) -> tuple[int, int] | None:
+    """Return the bytes in use and the most ever held in the memory pool of a GPU; None on other devices."""
+    if device.kind != "cuda":
+        return None
+    pool = device.xp.get_default_memory_pool()
+    # The pool gives nothing back by itself, so what it holds is the most that it ever held.
+    return int(pool.used_bytes()), int(pool.total_bytes())
+
+
+def leaked_bytes(used: Callable[[], int | None], search: Callable[[], None], searches: int = 8) -> int | None:
+    """Return by how many bytes a search lets the memory in use grow; None where that is not known.
+
+    Growth that stops after the first searches, such as that of a cache, is none.
+    """
+    for _ in range(2):
+        search()
+    readings = [used()]
+    for _ in range(searches):
+        search()
+        readings.append(used())
+    known = [one for one in readings if one is not None]
+    if len(known) < len(readings):
+        return None
+    steps = [after - before for before, after in pairwise(known)]
+    grows = sum(step > 0 for step in steps) > len(steps) / 2 and known[-1] - known[0] > LEAK_BYTES
+    return (known[-1] - known[0]) // searches if grows else 0
+
+
+def bus_id_of(device: Device) -> str | None:
+    """Return the PCI bus id of a GPU; None of other devices."""
+    with suppress(Exception):  # of a device that is none of CUDA
+        return str(device.xp.cuda.runtime.deviceGetPCIBusId(device.xp.cuda.Device().id))
+    return None

@@ -1,0 +1,93 @@
+"""A graph renumbered for searches from many sources at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from relaxometer.problems.bfs import UNREACHED
+from relaxometer.problems.bfs._incoming import incoming
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+HALF = 32
+"""Bits of a vertex in a key of an arc."""
+
+HUB = 16
+"""A graph has hubs if a vertex has more than this many times the mean number of arcs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Renumbered:
+    """The arcs of a graph between renumbered vertices.
+
+    Parameters
+    ----------
+    position : device array of shape (n_vertices,), uint32
+        The new number of each vertex; `UNREACHED` for those left out, as they have no arcs.
+    original : device array of shape (n_searched,), uint32
+        The vertices by their new numbers.
+    out, into : tuple of device array
+        Offsets, int64, and heads or tails, uint32, of outgoing and of incoming arcs, ascending within a row.
+    """
+
+    position: Any
+    original: Any
+    out: tuple[Any, Any]
+    into: tuple[Any, Any]
+
+
+def has_hubs(graph: ResidentGraph) -> bool:
+    """Return whether some vertex has far more outgoing arcs than most."""
+    if graph.n_arcs == 0:
+        return False
+    return int((graph.offsets[1:] - graph.offsets[:-1]).max()) > HUB * graph.n_arcs / graph.n_vertices
+
+
+def renumber(graph: ResidentGraph, *, by_degree: bool) -> Renumbered:
+    """Sort vertices by falling number of incoming arcs and leave out those without arcs, or keep all.
+
+    The sort of the arcs takes 32 bytes per arc of temporary memory.
+    """
+    xp, n = graph.device.xp, graph.n_vertices
+    rows = incoming(graph)
+    own = graph.offsets, graph.targets
+    if not by_degree:
+        same = xp.arange(n, dtype=xp.uint32)
+        return Renumbered(same, same, own, rows)
+    entering, leaving = (offsets[1:] - offsets[:-1] for offsets in (rows[0], graph.offsets))
+    rank = xp.where(entering + leaving > 0, entering + 1, 0)
+    keys = (rank.max() - rank).astype(xp.uint64) << xp.uint64(HALF) | xp.arange(n, dtype=xp.uint64)
+    keys.sort()
+    searched = int((rank > 0).sum())
+    original = keys[:searched].astype(xp.uint32)
+    position = xp.full(n, UNREACHED, dtype=xp.uint32)
+    position[original] = xp.arange(searched, dtype=xp.uint32)
+    into = _moved(xp, rows, position, searched)
+    out = into if rows[0] is own[0] else _moved(xp, own, position, searched)
+    return Renumbered(position, original, out, into)
+
+
+def _moved(xp: Any, rows: tuple[Any, Any], position: Any, n: int) -> tuple[Any, Any]:
+    """Return rows between the new numbers of their vertices, sorted."""
+    offsets, ends = rows
+    arcs = xp.arange(len(ends), dtype=xp.int64)
+    keys = position[xp.searchsorted(offsets, arcs, side="right") - 1].astype(xp.uint64) << xp.uint64(HALF)
+    del arcs
+    keys |= position[ends].astype(xp.uint64)
+    keys.sort()
+    firsts = xp.arange(n + 1, dtype=xp.uint64) << xp.uint64(HALF)
+    return xp.searchsorted(keys, firsts).astype(xp.int64), keys.astype(xp.uint32)
+
+
+def pieces_of_long_rows(offsets: Any, longest: int, xp: Any) -> Any:
+    """Return the pieces of rows of more than `longest` arcs: vertex | number of the piece << 32, uint64."""
+    lengths = offsets[1:] - offsets[:-1]
+    long_rows = xp.flatnonzero(lengths > longest)
+    counts = -(-lengths[long_rows] // longest)
+    ends = xp.cumsum(counts)
+    pieces = xp.arange(int(ends[-1]) if len(ends) else 0, dtype=xp.int64)
+    row = xp.searchsorted(ends, pieces, side="right")
+    number = pieces - (ends - counts)[row]
+    return number.astype(xp.uint64) << xp.uint64(HALF) | long_rows[row].astype(xp.uint64)

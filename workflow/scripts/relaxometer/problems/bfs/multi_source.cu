@@ -1,0 +1,593 @@
+// BFS from up to 64 sources at once: every vertex has a word with a bit per source. Then, Kaufmann,
+// Chirigati, Hoang-Vu, Pham, Kemper, Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph
+// Traversal" (PVLDB 8, 2014); changes of direction as by Beamer, Asanovic and Patterson (SC 2012), on a GPU
+// first by Liu, Huang and Hu, "iBFS: Concurrent Breadth-First Search on GPUs" (SIGMOD 2016).
+//
+// The whole search is one cooperative launch with a barrier of the grid per level. An arc costs one access of
+// a word for all sources together.
+//
+// Top-down, while few arcs leave the frontier. The frontier is a list of pieces of rows (_pieces.cuh) and a
+// word per vertex. A warp takes a piece and adds the bits of its vertex to the heads that lack them. A vertex
+// joins the next list when it gets its first bits, even if no arcs leave it. Whoever owns the first piece of
+// a row adds the frontier's word to the visited one, while others read it: they add the frontier's word
+// themselves, so both values serve.
+//
+// Bottom-up. A vertex collects the visited words of its neighbours, as they were when the level began, until
+// no live source lacks it. That is equivalent to the frontier: once all levels up to one are known, a vertex
+// that is not visited has no arc from an earlier one. Visited words are read from one array and written to
+// another. A source is live if it found something in the last level. Without this, one source in a small
+// component would keep every row from ending early. Short rows are a lane's, wide ones a warp's, and pieces
+// of long ones are shared out among warps.
+//
+// _multi_source.py numbers the vertices by falling degree, where there are hubs. Then rows begin with the
+// neighbours that are visited first, the words of hubs share cache lines, vertices without arcs have no
+// words, and the rows of a warp are about equally long.
+//
+// Levels are kept in planes: bit b of the level of all sources is a word of plane b. A level adds one word
+// per bit that its number has. `finish` turns planes into numbers side by side, of as few bytes as the
+// deepest level needs. Predecessors are written when found, 32 sources by a warp at a time, as a vertex finds
+// most of its sources by few neighbours.
+//
+// Deviations from Then et al.: words are of 64 bits, not wider; the direction changes; levels and
+// predecessors are stored.
+
+#include <cooperative_groups.h>
+
+#include "_pieces.cuh"
+#include "device/clock.cuh"
+
+namespace cg = cooperative_groups;
+
+const u32 SOURCES = 64;
+
+// Incoming arcs from which a warp searches a row, and of a piece of a long one.
+const u32 WIDE = 32;
+const u32 LONG = 512;
+
+// Planes that a search clears at its start; the others follow when they are needed.
+const u32 FIRST_PLANES = 3;
+
+// Sums over the threads during a level; LIVE is a union.
+enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, LIVE };
+const u32 COUNTS = 6;
+static_assert(COUNTS == LIVE + 1, "one word for each count");
+
+// A level of an instrumented run; one more entry than levels holds the time at the end.
+struct Entry {
+    u64 is_top_down;
+    u64 found;
+    u64 examined;
+    u64 begin_ns;
+};
+
+// Arrays of words have `n` elements, one per vertex that is searched. Bottom-up begins when the arcs of the
+// frontier are more than `many_arcs`, and ends when its vertices are fewer than `few_vertices`.
+struct Search {
+    u32 n;
+    u32 n_planes;
+    Rows out;
+    Rows into;
+    const u32* original;   // the vertices' own numbers
+    const u64* long_rows;  // pieces of LONG incoming arcs, as in _pieces.cuh
+    u64 n_long;
+    u64 many_arcs;
+    u64 few_vertices;
+    u64* visited;    // two arrays
+    u64* frontiers;  // three arrays
+    u64* planes;     // n_planes arrays
+    u64* lists;      // three of `list_capacity` pieces
+    u64 list_capacity;
+    u64* counts;  // three of COUNTS
+
+    __device__ u64* frontier(u32 depth) const
+    {
+        return frontiers + static_cast<size_t>(depth % 3) * n;
+    }
+    __device__ u64* list(u32 depth) const
+    {
+        return lists + static_cast<size_t>(depth % 3) * list_capacity;
+    }
+    __device__ u64* seen(u32 which) const
+    {
+        return visited + static_cast<size_t>(which) * n;
+    }
+};
+
+// Counts of a thread during a level.
+struct Tally {
+    u64 found;
+    u64 arcs;
+    u64 examined;
+    u64 live;
+};
+
+// Where predecessors go: a row of SOURCES per vertex, or nowhere.
+template <bool WANTED>
+struct Predecessors {
+    u32* rows;
+    const u32* original;
+
+    // Each lane passes sources that find vertex v from u. All lanes call it.
+    __device__ __forceinline__ void write(u32 v, u32 u, u64 sources) const
+    {
+        if (!WANTED) return;
+        u32 lane = threadIdx.x % WARP;
+        u32 row = sources ? read_only(&original[v]) : 0;
+        u32 name = sources ? read_only(&original[u]) : 0;
+        u32 lanes = __ballot_sync(ALL_LANES, sources != 0);
+        while (lanes) {
+            u32 owner = __ffs(lanes) - 1;
+            lanes &= lanes - 1;
+            u64 found = __shfl_sync(ALL_LANES, sources, owner);
+            u32* of_vertex = rows + static_cast<size_t>(__shfl_sync(ALL_LANES, row, owner)) * SOURCES;
+            u32 predecessor = __shfl_sync(ALL_LANES, name, owner);
+            if (found >> lane & 1) store_relaxed(&of_vertex[lane], predecessor);
+            if (found >> (lane + WARP) & 1) store_relaxed(&of_vertex[lane + WARP], predecessor);
+        }
+    }
+};
+
+// Sets the level of a vertex for some sources. No other thread writes the vertex's words.
+__device__ __forceinline__ void set_level(const Search& search, u32 v, u64 sources, u32 level)
+{
+    for (u32 plane = 0; level >> plane; ++plane) {
+        if (level >> plane & 1) search.planes[static_cast<size_t>(plane) * search.n + v] |= sources;
+    }
+}
+
+// The same where other threads may set the level for other sources.
+__device__ __forceinline__ void set_level_together(const Search& search, u32 v, u64 sources, u32 level)
+{
+    for (u32 plane = 0; level >> plane; ++plane) {
+        if (level >> plane & 1) atomicOr(&search.planes[static_cast<size_t>(plane) * search.n + v], sources);
+    }
+}
+
+__device__ void clear(u64* words, u64 count)
+{
+    for (u64 i = thread_id(); i < count; i += thread_count()) {
+        words[i] = 0;
+    }
+}
+
+// Clears the words of a list's vertices.
+__device__ void clear_listed(u64* words, const u64* list, u64 n_pieces)
+{
+    for (u64 k = thread_id(); k < n_pieces; k += thread_count()) {
+        u64 entry = list[k];
+        if (entry >> 32 == 0) words[static_cast<u32>(entry)] = 0;
+    }
+}
+
+// The first frontier. `sources` has the searched vertices, UNREACHED for one without arcs.
+__device__ void start(const Search& search, const u32* sources, u32 n_sources, u64* counts)
+{
+    u64 arcs = 0;
+    for (u32 first = 0; first < n_sources; first += WARP) {
+        if (thread_id() / WARP != first / WARP) continue;
+        u32 source = first + threadIdx.x % WARP;
+        u32 v = source < n_sources ? sources[source] : UNREACHED;
+        u64 bit = 1ull << source % SOURCES;
+        bool is_new = v != UNREACHED && atomicOr(&search.frontier(0)[v], bit) == 0;
+        u32 vertices[DEEP] = {is_new ? v : 0, 0, 0, 0};
+        arcs = append_rows<1>(vertices, is_new, search.out.offsets, search.list(0), &counts[PIECES]);
+        if (v != UNREACHED) atomicOr(&counts[LIVE], bit);
+        atomicAdd(&counts[FOUND], static_cast<u64>(is_new));
+        atomicAdd(&counts[ARCS], arcs);
+    }
+}
+
+// A top-down level.
+template <bool WANTED>
+__device__ void expand(const Search& search, const Predecessors<WANTED>& predecessors, u64* seen,
+                       u64 n_pieces, u32 depth, u64* length, Tally* tally)
+{
+    u32 lane = threadIdx.x % WARP;
+    const u64* list = search.list(depth);
+    const u64* now = search.frontier(depth);
+    u64* next = search.frontier(depth + 1);
+    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
+        Piece piece = piece_of(list[k], search.out.offsets);
+        u64 bits = now[piece.vertex];
+        if (lane == 0 && list[k] >> 32 == 0) {
+            store_relaxed(&seen[piece.vertex], load_relaxed(&seen[piece.vertex]) | bits);
+            set_level(search, piece.vertex, bits, depth);
+        }
+        u32 heads[DEEP];
+        u64 lacking[DEEP];
+        u32 taken = 0;
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            i64 i = piece.begin + 32 * j + lane;
+            heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
+            tally->examined += i < piece.end;
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            lacking[j] = bits & ~(load_relaxed(&seen[heads[j]]) | now[heads[j]]);
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u64 before = lacking[j] ? atomicOr(&next[heads[j]], lacking[j]) : 0;
+            taken |= (lacking[j] && before == 0) << j;
+            lacking[j] &= ~before;
+            tally->live |= lacking[j];
+            predecessors.write(heads[j], piece.vertex, lacking[j]);
+        }
+        tally->found += __popc(taken);
+        tally->arcs += append_rows<1>(heads, taken, search.out.offsets, search.list(depth + 1), length);
+    }
+}
+
+// Adds a top-down frontier to the visited words, before a bottom-up level, and clears it.
+__device__ void absorb(const Search& search, u64* seen, u64 n_pieces, u32 depth)
+{
+    const u64* list = search.list(depth);
+    u64* frontier = search.frontier(depth);
+    for (u64 k = thread_id(); k < n_pieces; k += thread_count()) {
+        u32 v = static_cast<u32>(list[k]);
+        if (list[k] >> 32) continue;
+        u64 bits = frontier[v];
+        seen[v] |= bits;
+        set_level(search, v, bits, depth);
+        frontier[v] = 0;
+    }
+}
+
+// Turns what the last level, a bottom-up one, has found into a list and words.
+__device__ void convert(const Search& search, const u64* seen, const u64* seen_before, u32 depth, u64* length)
+{
+    for (u64 first = 0; first < search.n; first += static_cast<u64>(thread_count()) * DEEP) {
+        u32 vertices[DEEP];
+        u32 taken = 0;
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u64 v = first + static_cast<u64>(j) * thread_count() + thread_id();
+            u64 bits = v < search.n ? seen[v] & ~seen_before[v] : 0;
+            if (bits) search.frontier(depth)[v] = bits;
+            vertices[j] = static_cast<u32>(v);
+            taken |= (bits != 0) << j;
+        }
+        append_rows<1>(vertices, taken, search.out.offsets, search.list(depth), length);
+    }
+}
+
+// Collects the words of the neighbours of one vertex per lane, up to `length` from `begin`, until the lane
+// has all that it needs; returns what it still needs.
+template <bool WANTED>
+__device__ __forceinline__ u64 collect_row(const Search& search, const Predecessors<WANTED>& predecessors,
+                                           const u64* seen, u32 v, i64 begin, u32 length, u64 needed,
+                                           Tally* tally)
+{
+    for (u32 i = 0; __any_sync(ALL_LANES, needed && i < length); i += DEEP) {
+        bool is_open = needed && i < length;
+        u32 neighbours[DEEP];
+        u64 words[DEEP];
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            neighbours[j] = is_open ? search.into.target(begin + min(i + j, length - 1)) : 0;
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            words[j] = is_open ? seen[neighbours[j]] : 0;
+        }
+        tally->examined += is_open ? min(length - i, DEEP) : 0;
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            u64 found = words[j] & needed;
+            predecessors.write(v, neighbours[j], found);
+            needed &= ~found;
+        }
+    }
+    return needed;
+}
+
+// The union of a value over the lanes of a warp.
+__device__ __forceinline__ u64 warp_union(u64 value)
+{
+    u64 high = __reduce_or_sync(ALL_LANES, static_cast<u32>(value >> 32));
+    return high << 32 | __reduce_or_sync(ALL_LANES, static_cast<u32>(value));
+}
+
+// The bits of a value that no lower lane has.
+__device__ __forceinline__ u64 first_of_warp(u64 value)
+{
+    u32 lane = threadIdx.x % WARP;
+    u64 below = value;
+    for (u32 distance = 1; distance < WARP; distance *= 2) {
+        u64 other = __shfl_up_sync(ALL_LANES, below, distance);
+        if (lane >= distance) below |= other;
+    }
+    below = __shfl_up_sync(ALL_LANES, below, 1);
+    return lane ? value & ~below : value;
+}
+
+// The same by a whole warp: all lanes pass the same vertex, and the row from `begin` to `end`.
+template <bool WANTED>
+__device__ __forceinline__ u64 collect_by_warp(const Search& search, const Predecessors<WANTED>& predecessors,
+                                               const u64* seen, u32 v, i64 begin, i64 end, u64 needed,
+                                               Tally* tally)
+{
+    u32 lane = threadIdx.x % WARP;
+    // The first step is narrow, as most rows end there if hubs come first.
+    for (i64 step = WARP; begin < end && needed; begin += step, step = WARP * DEEP) {
+        u32 neighbours[DEEP];
+        u64 words[DEEP];
+        i64 stop = min(begin + step, end);
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            i64 i = begin + WARP * j + lane;
+            neighbours[j] = i < stop ? search.into.target(i) : 0;
+        }
+#pragma unroll
+        for (u32 j = 0; j < DEEP; ++j) {
+            bool is_inside = begin + WARP * j + lane < stop;
+            words[j] = is_inside ? seen[neighbours[j]] & needed : 0;
+            tally->examined += is_inside;
+        }
+        if (WANTED) {
+#pragma unroll
+            for (u32 j = 0; j < DEEP; ++j) {
+                u64 found = words[j] & needed;
+                if (!__any_sync(ALL_LANES, found != 0)) continue;
+                predecessors.write(v, neighbours[j], first_of_warp(found));
+                needed &= ~warp_union(found);
+            }
+        } else {
+            needed &= ~warp_union(words[0] | words[1] | words[2] | words[3]);
+        }
+    }
+    return needed;
+}
+
+// The pieces of long rows in a bottom-up level. Several warps may find the same; the last predecessor stays.
+template <bool WANTED>
+__device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>& predecessors,
+                               const u64* seen, u64* seen_next, u64 live, u32 depth, Tally* tally)
+{
+    for (u64 k = thread_id() / WARP; k < search.n_long; k += thread_count() / WARP) {
+        u64 entry = read_only(reinterpret_cast<const i64*>(&search.long_rows[k]));
+        u32 v = static_cast<u32>(entry);
+        i64 begin = search.into.begin(v) + static_cast<i64>(entry >> 32) * LONG;
+        i64 end = min(search.into.begin(v + 1), begin + LONG);
+        u64 own = seen[v];
+        u64 needed = live & ~own;
+        u64 found = needed & ~collect_by_warp(search, predecessors, seen, v, begin, end, needed, tally);
+        if (threadIdx.x % WARP == 0 && (found || entry >> 32 == 0)) {
+            u64 before = atomicOr(&seen_next[v], own | found);
+            // Once, by whoever adds the first bits beyond those of the level before.
+            bool is_first = found && (before & ~own) == 0;
+            tally->found += is_first;
+            tally->arcs += is_first ? search.out.begin(v + 1) - search.out.begin(v) : 0;
+            tally->live |= found;
+            if (found) set_level_together(search, v, found, depth + 1);
+        }
+    }
+}
+
+// A bottom-up level: reads `seen`, writes `seen_next`.
+template <bool WANTED>
+__device__ void pull(const Search& search, const Predecessors<WANTED>& predecessors, const u64* seen,
+                     u64* seen_next, u64 live, u32 depth, Tally* tally)
+{
+    u32 lane = threadIdx.x % WARP;
+    pull_long_rows(search, predecessors, seen, seen_next, live, depth, tally);
+    for (u64 first = thread_id() / WARP * WARP; first < search.n; first += thread_count()) {
+        bool is_inside = first + lane < search.n;
+        u32 v = is_inside ? static_cast<u32>(first + lane) : 0;
+        u64 own = is_inside ? seen[v] : 0;
+        u64 needed = is_inside ? live & ~own : 0;
+        i64 begin = needed ? search.into.begin(v) : 0;
+        i64 end = needed ? search.into.begin(v + 1) : 0;
+        u32 length = static_cast<u32>(min(end - begin, static_cast<i64>(LONG) + 1));
+        u64 lacking = needed;
+        u64 narrow = length < WIDE ? needed : 0;
+        narrow = collect_row(search, predecessors, seen, v, begin, length, narrow, tally);
+        if (length < WIDE) lacking = narrow;
+        u32 wide = __ballot_sync(ALL_LANES, needed && length >= WIDE && length <= LONG);
+        while (wide) {
+            u32 owner = __ffs(wide) - 1;
+            wide &= wide - 1;
+            i64 row = __shfl_sync(ALL_LANES, begin, owner);
+            u64 rest = collect_by_warp(search, predecessors, seen, __shfl_sync(ALL_LANES, v, owner), row,
+                                       row + __shfl_sync(ALL_LANES, length, owner),
+                                       __shfl_sync(ALL_LANES, needed, owner), tally);
+            if (lane == owner) lacking = rest;
+        }
+        u64 found = needed & ~lacking;
+        // If nothing is needed the row may be a long one, whose first piece then writes the same.
+        bool is_long = needed && length > LONG;
+        if (is_inside && !is_long) store_relaxed(&seen_next[v], own | found);
+        if (found == 0) continue;
+        set_level(search, v, found, depth + 1);
+        ++tally->found;
+        tally->arcs += search.out.begin(v + 1) - search.out.begin(v);
+        tally->live |= found;
+    }
+}
+
+__device__ void record(Entry* entry, bool is_top_down, const u64* counts)
+{
+    entry->is_top_down = is_top_down;
+    entry->found = load_relaxed(&counts[FOUND]);
+    entry->examined = load_relaxed(&counts[EXAMINED]);
+    entry[1].begin_ns = nanoseconds();
+}
+
+// Adds the counts of a block's threads.
+__device__ void sum_up(const Tally& tally, u64* counts)
+{
+    add_up({tally.found, tally.arcs, tally.examined}, counts);
+    u64 live = warp_union(tally.live);
+    if (threadIdx.x % WARP == 0 && live & ~load_relaxed(&counts[LIVE])) atomicOr(&counts[LIVE], live);
+}
+
+// The search. `log` is null, or has an entry for each level and one more. `result` gets the number of levels,
+// or UNREACHED if there are too few planes, and the visited words that are the last, 0 or 1.
+template <bool WANTED>
+__device__ void search_all(const Search& search, const u32* sources, u32 n_sources, u32* rows, u32* result,
+                           Entry* log)
+{
+    cg::grid_group grid = cg::this_grid();
+    Predecessors<WANTED> predecessors = {rows, search.original};
+    bool is_first = thread_id() == 0;
+
+    clear(search.visited, 2ull * search.n);
+    clear(search.frontiers, 3ull * search.n);
+    clear(search.planes, static_cast<u64>(FIRST_PLANES) * search.n);
+    clear(search.counts, 3ull * COUNTS);
+    grid.sync();
+    start(search, sources, n_sources, search.counts + 2 * COUNTS);
+    grid.sync();
+    if (is_first && log) log[0].begin_ns = nanoseconds();
+
+    const u64* last = search.counts + 2 * COUNTS;
+    u64 vertices = load_relaxed(&last[FOUND]), arcs = load_relaxed(&last[ARCS]);
+    u64 n_pieces = load_relaxed(&last[PIECES]), live = load_relaxed(&last[LIVE]);
+    u64 n_cleared = 0;  // pieces of the list whose words the level clears
+    bool top_down = true;
+    u32 which = 0;  // of the two arrays of visited words
+    u32 depth = 0;
+    do {
+        // Three sets of counts in turn: one for this level, one cleared here for the next, and the last
+        // level's, which some thread may still be reading.
+        u64* now = search.counts + depth % 3 * COUNTS;
+        if (thread_id() < COUNTS) search.counts[(depth + 1) % 3 * COUNTS + thread_id()] = 0;
+        u64* seen = search.seen(which);
+        u64* seen_other = search.seen(1 - which);
+        Tally tally = {0, 0, 0, 0};
+        for (u32 plane = FIRST_PLANES; plane < search.n_planes; ++plane) {
+            if (depth + 2 == 1u << plane)
+                clear(search.planes + static_cast<size_t>(plane) * search.n, search.n);
+        }
+        clear_listed(search.frontier(depth + 2), search.list(depth + 2), n_cleared);
+        n_cleared = 0;
+        if (top_down && arcs > search.many_arcs) {
+            absorb(search, seen, n_pieces, depth);
+            grid.sync();
+            top_down = false;
+        } else if (!top_down && vertices < search.few_vertices) {
+            convert(search, seen, seen_other, depth, &now[CONVERTED]);
+            grid.sync();
+            n_pieces = load_relaxed(&now[CONVERTED]);
+            top_down = true;
+        }
+        if (top_down) {
+            expand(search, predecessors, seen, n_pieces, depth, &now[PIECES], &tally);
+            n_cleared = n_pieces;
+        } else {
+            pull(search, predecessors, seen, seen_other, live, depth, &tally);
+            which = 1 - which;
+        }
+        sum_up(tally, now);
+        grid.sync();
+        vertices = load_relaxed(&now[FOUND]);
+        arcs = load_relaxed(&now[ARCS]);
+        n_pieces = load_relaxed(&now[PIECES]);
+        live = load_relaxed(&now[LIVE]);
+        if (is_first && log) record(&log[depth], top_down, now);
+        ++depth;
+    } while (vertices > 0 && depth + 1 >> search.n_planes == 0);
+    if (is_first) {
+        result[0] = vertices > 0 ? UNREACHED : depth;
+        result[1] = which;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2)
+    search_levels(const __grid_constant__ Search search, const u32* sources, u32 n_sources, u32* result,
+                  Entry* log)
+{
+    search_all<false>(search, sources, n_sources, nullptr, result, log);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2)
+    search_trees(const __grid_constant__ Search search, const u32* sources, u32 n_sources, u32* predecessors,
+                 u32* result, Entry* log)
+{
+    search_all<true>(search, sources, n_sources, predecessors, result, log);
+}
+
+// Spreads the bits of a byte over the bytes of a word, each 0 or 1.
+__device__ __forceinline__ u64 spread(u32 byte)
+{
+    u64 bits = byte * 0x0101010101010101ull & 0x8040201008040201ull;
+    return (bits + 0x7f7f7f7f7f7f7f7full) >> 7 & 0x0101010101010101ull;
+}
+
+// Numbers of 8 neighbouring sources.
+template <typename NUMBER>
+struct alignas(sizeof(NUMBER) < 2 ? 8 : 16) Eight {
+    NUMBER of[8];
+};
+
+// Writes the levels of all vertices, and marks vertices that are not reached. A thread writes 8 neighbouring
+// sources of a vertex. `position` has the searched number of each vertex, or UNREACHED; `n` counts all
+// vertices.
+template <typename LEVEL, bool WANTED>
+__device__ __forceinline__ void finish(const Search& search, u32 n, const u32* position, const u32* result,
+                                       u32 n_planes, LEVEL* levels, u32* predecessors)
+{
+    u64 n_items = static_cast<u64>(n) * (SOURCES / 8);
+    const u64* visited = search.seen(result[1]);
+    for (u64 item = thread_id(); item < n_items; item += thread_count()) {
+        u32 at = read_only(&position[item / 8]);
+        u32 shift = item % 8 * 8;
+        u32 reached = at == UNREACHED ? 0 : visited[at] >> shift & 0xff;
+        u64 bytes[sizeof(LEVEL)] = {};
+        for (u32 plane = 0; plane < n_planes && reached; ++plane) {
+            u32 byte = search.planes[static_cast<size_t>(plane) * search.n + at] >> shift & 0xff;
+#pragma unroll
+            for (u32 part = 0; part < sizeof(LEVEL); ++part) {
+                if (plane / 8 == part) bytes[part] += spread(byte) << plane % 8;
+            }
+        }
+        Eight<LEVEL> eight;
+#pragma unroll
+        for (u32 j = 0; j < 8; ++j) {
+            u32 level = 0;
+#pragma unroll
+            for (u32 part = 0; part < sizeof(LEVEL); ++part) {
+                level |= static_cast<u32>(bytes[part] >> 8 * j & 0xff) << 8 * part;
+            }
+            eight.of[j] = static_cast<LEVEL>(reached >> j & 1 ? level : UNREACHED);
+        }
+        reinterpret_cast<Eight<LEVEL>*>(levels)[item] = eight;
+        if (!WANTED || reached == 0xff) continue;
+        Eight<u32>* row = &reinterpret_cast<Eight<u32>*>(predecessors)[item];
+        if (reached == 0) {
+            *row = {NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR,
+                    NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR};
+            continue;
+        }
+        for (u32 j = 0; j < 8; ++j) {
+            if (!(reached >> j & 1)) row->of[j] = NO_PREDECESSOR;
+        }
+    }
+}
+
+template <typename LEVEL>
+__global__ void write_levels(const __grid_constant__ Search search, u32 n, const u32* __restrict__ position,
+                             const u32* __restrict__ result, u32 n_planes, LEVEL* levels)
+{
+    finish<LEVEL, false>(search, n, position, result, n_planes, levels, nullptr);
+}
+
+template <typename LEVEL>
+__global__ void write_trees(const __grid_constant__ Search search, u32 n, const u32* __restrict__ position,
+                            const u32* __restrict__ result, u32 n_planes, LEVEL* levels, u32* predecessors)
+{
+    finish<LEVEL, true>(search, n, position, result, n_planes, levels, predecessors);
+}
+
+// Puts the sources at the roots of their trees, also those without arcs. One thread per source.
+template <typename LEVEL>
+__global__ void write_sources(const u32* __restrict__ sources, u32 n_sources, LEVEL* levels,
+                              u32* predecessors)
+{
+    u32 i = thread_id();
+    if (i >= n_sources) return;
+    u64 at = static_cast<u64>(sources[i]) * SOURCES + i;
+    levels[at] = 0;
+    if (predecessors) predecessors[at] = sources[i];
+}

@@ -1,0 +1,268 @@
+"""Searches from up to 64 sources at once, with a bit of a word per source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, PositiveInt
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems.bfs import UNREACHED, Answer
+from relaxometer.problems.bfs._levels import PIECE, filling, kernels
+from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
+from relaxometer.problems.bfs._switching import SwitchingParameters
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+SOURCE = read_source(Path(__file__).with_name("multi_source.cu"))
+
+AT_ONCE = SOURCE.constants["SOURCES"]
+"""Sources of one launch."""
+
+BLOCK = 512
+"""Threads per block of the persistent kernels, as in their launch bounds."""
+
+PLANES = {True: 8, False: 12}
+"""Bits of a level, with and without hubs, until some search needs more."""
+
+MOST_PLANES = 28
+
+LEVELS: dict[Any, str] = {np.uint8: "u8", np.uint16: "unsigned short", np.uint32: "u32"}
+"""Types of levels side by side: the narrowest that holds a search's levels is taken."""
+
+
+class Parameters(SwitchingParameters):
+    """When the search changes direction, and how the graph is numbered.
+
+    Parameters
+    ----------
+    alpha, beta, way_back
+        See :class:`SwitchingParameters`.
+    order : {"auto", "degree", "given"}
+        Whether vertices are renumbered by falling degree. "auto": if there are hubs.
+    sources : int
+        Maximum number of sources of :meth:`Solver.solve_many`; all answers are in memory at once.
+    """
+
+    order: Literal["auto", "degree", "given"] = "auto"
+    sources: PositiveInt = Field(1024)
+
+
+class Rows:
+    """Answers side by side, read as one row per source.
+
+    Parameters
+    ----------
+    parts : list of device array of shape (n_vertices, 64)
+        Levels or predecessors of 64 sources each, of any unsigned types; the greatest number of a type means
+        `UNREACHED`.
+    n_sources : int
+    """
+
+    def __init__(self, parts: list[Any], n_sources: int, xp: Any) -> None:
+        self.parts = parts
+        self._n_sources, self._xp = n_sources, xp
+
+    def __len__(self) -> int:
+        return self._n_sources
+
+    def __getitem__(self, number: int) -> Any:
+        """Return the numbers of one source, a new device array of shape (n_vertices,), uint32."""
+        if not 0 <= number < self._n_sources:
+            raise IndexError(number)
+        xp, part = self._xp, self.parts[number // AT_ONCE]
+        column = part[:, number % AT_ONCE]
+        row = column.astype(xp.uint32)
+        row[column == np.iinfo(part.dtype).max] = UNREACHED
+        return row
+
+
+class Solver:
+    """BFS from many sources at once, in one cooperative launch per 64 sources.
+
+    References
+    ----------
+    Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann and Vo, "The More the Merrier: Efficient
+    Multi-Source Graph Traversal", PVLDB 8, 2014.
+    Liu, Huang and Hu, "iBFS: Concurrent Breadth-First Search on GPUs", SIGMOD 2016.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph, self._parameters = graph, parameters
+        device, xp = graph.device, graph.device.xp
+        self._load_kernels()
+        self._order = parameters.order
+        if self._order == "auto":
+            self._order = "degree" if has_hubs(graph) else "given"
+        renumbered = renumber(graph, by_degree=self._order == "degree")
+        self._position = renumbered.position
+        self._n = n = len(renumbered.original)
+        pieces = n + graph.n_arcs // PIECE
+        long_rows = pieces_of_long_rows(renumbered.into[0], SOURCE.constants["LONG"], xp)
+        many_arcs, few_vertices = parameters.limits(graph.n_vertices, graph.n_arcs)
+        self._search = self._module.struct(
+            "Search",
+            n=np.uint32(n),
+            out=dict(zip(("offsets", "targets"), renumbered.out, strict=True)),
+            into=dict(zip(("offsets", "targets"), renumbered.into, strict=True)),
+            original=renumbered.original,
+            long_rows=long_rows,
+            n_long=np.uint64(len(long_rows)),
+            many_arcs=np.uint64(many_arcs),
+            few_vertices=np.uint64(few_vertices),
+            visited=xp.empty(2 * n, dtype=xp.uint64),
+            frontiers=xp.empty(3 * n, dtype=xp.uint64),
+            lists=xp.empty(3 * pieces, dtype=xp.uint64),
+            list_capacity=np.uint64(pieces),
+            counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
+        )
+        self._allocate_planes(PLANES[self._order == "degree"])
+        most = max(1, min(-(-graph.n_vertices // BLOCK), 2**31 // BLOCK))
+        self._blocks = [min(device.max_cooperative_blocks(one, BLOCK), most) for one in self._searches]
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return all parameters, with the order that was chosen."""
+        return {**self._parameters.model_dump(), "order": self._order}
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from one source; an instrumented run first counts them by another search."""
+        sources = np.array([source])
+        level, predecessor, depth = self._search_part(sources, None, trees=True)
+        if phases is not None:
+            entry = SOURCE.layout("Entry").dtype
+            log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
+            level, predecessor, depth = self._search_part(sources, log, trees=True)
+            phases += _logged(self._graph.device.asnumpy(log).view(entry))
+        xp = self._graph.device.xp
+        return Answer(Rows([level], 1, xp)[0], Rows([predecessor], 1, xp)[0], depth)
+
+    def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
+        """Find levels and predecessors from each of at most `Parameters.sources` sources.
+
+        Parameters
+        ----------
+        sources : array_like of shape (n_sources,), integers
+
+        Returns
+        -------
+        level, predecessor : Rows
+            Item i is the answer for source i, as in :class:`relaxometer.problems.bfs.Answer`.
+
+        Raises
+        ------
+        ValueError
+            If there are no sources or too many.
+        """
+        array = self._checked(sources)
+        parts = [self._search_part(part, None, trees=True) for part in _parts(array)]
+        xp = self._graph.device.xp
+        levels, predecessors = (Rows([part[place] for part in parts], len(array), xp) for place in (0, 1))
+        return levels, predecessors
+
+    def find_levels(self, sources: npt.ArrayLike) -> Rows:
+        """Find levels only, else like :meth:`solve_many`."""
+        array = self._checked(sources)
+        levels = [self._search_part(part, None, trees=False)[0] for part in _parts(array)]
+        return Rows(levels, len(array), self._graph.device.xp)
+
+    def levels_of(self, sources: npt.ArrayLike, *, trees: bool) -> list[Phase]:
+        """Search from at most 64 sources, and return what each level of the search did and how long it took.
+
+        Parameters
+        ----------
+        sources : array_like of shape (n_sources,), integers
+        trees : bool
+            Whether to find predecessors.
+        """
+        array = np.asarray(sources)
+        depth = self._search_part(array, None, trees=trees)[2]
+        entry = SOURCE.layout("Entry").dtype
+        log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
+        self._search_part(array, log, trees=trees)
+        return _logged(self._graph.device.asnumpy(log).view(entry))
+
+    def _checked(self, sources: npt.ArrayLike) -> npt.NDArray[Any]:
+        array, most = np.asarray(sources), self._parameters.sources
+        if not 0 < len(array) <= most:
+            raise ValueError(f"{len(array)} sources; expected 1 to {most} (parameter sources)")
+        return array
+
+    def _search_part(self, sources: npt.NDArray[Any], log: Any, *, trees: bool) -> tuple[Any, Any, int]:
+        """Search from at most 64 sources.
+
+        A search that turns out too deep for the planes is repeated with more, which are kept.
+
+        Returns
+        -------
+        level : device array of shape (n_vertices, 64), of one of the types of `LEVELS`
+        predecessor : device array of shape (n_vertices, 64), uint32, or None
+        depth : int
+            Levels searched from, including the last, which finds nothing.
+        """
+        device, n = self._graph.device, self._graph.n_vertices
+        xp = device.xp
+        given = device.asarray(sources.astype(np.uint32))
+        searched = self._position[given]
+        predecessor = xp.empty((n, AT_ONCE), dtype=xp.uint32) if trees else None
+        result = xp.empty(2, dtype=xp.uint32)
+        rows = (predecessor,) if trees else ()
+        while True:
+            arguments = self._search, searched, np.uint32(len(sources)), *rows, result, log
+            self._searches[trees](self._blocks[trees], BLOCK, arguments)
+            depth = int(device.asnumpy(result)[0])
+            if depth != UNREACHED:
+                break
+            if self._planes == MOST_PLANES:
+                raise OverflowError(f"a level is greater than {2**MOST_PLANES - 1}")
+            self._allocate_planes(min(self._planes + 4, MOST_PLANES))
+        kind = next(kind for kind in LEVELS if depth <= np.iinfo(kind).max)
+        level = xp.empty((n, AT_ONCE), dtype=kind)
+        planes = np.uint32(max(depth - 1, 0).bit_length())
+        write, write_sources = self._writers[kind, trees], self._source_writers[kind]
+        arguments = self._search, np.uint32(n), self._position, result, planes, level, *rows
+        write(*filling(device, write), arguments)
+        write_sources(1, AT_ONCE, (given, np.uint32(len(sources)), level, predecessor))
+        return level, predecessor, depth
+
+    def _allocate_planes(self, count: int) -> None:
+        self._planes = count
+        self._search.set(n_planes=np.uint32(count), planes=None)  # frees the old ones first
+        self._search.set(planes=self._graph.device.xp.empty(count * self._n, dtype=np.uint64))
+
+    def _load_kernels(self) -> None:
+        device = self._graph.device
+        self._module = kernels(device, "multi_source.cu", cooperative=True)
+        self._searches = [self._module.get_function(f"search_{what}") for what in ("levels", "trees")]
+        templates = ("write_levels", "write_trees", "write_sources")
+        names = [f"{template}<{kind}>" for template in templates for kind in LEVELS.values()]
+        writers = device.module(SOURCE.path, name_expressions=names)
+        self._writers = {
+            (kind, trees): writers.get_function(f"{templates[trees]}<{name}>")
+            for kind, name in LEVELS.items()
+            for trees in (False, True)
+        }
+        self._source_writers = {
+            kind: writers.get_function(f"write_sources<{name}>") for kind, name in LEVELS.items()
+        }
+
+
+def _parts(sources: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    return [sources[first : first + AT_ONCE] for first in range(0, len(sources), AT_ONCE)]
+
+
+def _logged(entries: Any) -> list[Phase]:
+    """Return the levels of the kernel's log."""
+    times_ms = np.diff(entries["begin_ns"].astype(np.int64)) / 1e6
+    modes = ["top-down" if entry["is_top_down"] else "bottom-up" for entry in entries[:-1]]
+    return [
+        Phase(mode, int(entry["found"]), int(entry["examined"]), time_ms)
+        for mode, entry, time_ms in zip(modes, entries[:-1], times_ms.tolist(), strict=True)
+    ]

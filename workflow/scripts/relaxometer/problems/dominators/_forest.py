@@ -1,0 +1,98 @@
+"""A tree that reaches what the root reaches, grown on the device from a forest of smallest predecessors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from relaxometer.graphs.graph import UNREACHED
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+THREADS = 512
+"""Threads per block, as in the launch bounds."""
+
+
+class Tree(NamedTuple):
+    """A tree that reaches what the root reaches; its arrays are those of :class:`BreadthFirst`.
+
+    Parameters
+    ----------
+    number, order, parent, reached, longest_chain : device arrays
+    depth : int
+        How many vertices are on the longest chain.
+    """
+
+    number: Any
+    order: Any
+    parent: Any
+    reached: Any
+    longest_chain: Any
+    depth: int
+
+
+class Forest:
+    """Trees of a graph whose order is close to one in which every vertex has a smaller predecessor.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    tails : device array of shape (n_arcs,), uint32
+        The tail of every arc.
+
+    Attributes
+    ----------
+    tops : int
+        Vertices other than 0 without a smaller predecessor.
+    """
+
+    def __init__(self, graph: ResidentGraph, tails: Any) -> None:
+        self._graph = graph
+        device, xp, n = graph.device, graph.device.xp, graph.n_vertices
+        module = device.module(Path(__file__).with_name("_forest.cu"), cooperative=True)
+        self._kernel = module.get_function("grow_tree")
+        wanted = max(1, -(-max(n, graph.n_arcs) // THREADS))
+        self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
+        lowest = xp.full(n, UNREACHED, dtype=np.uint32)
+        arcs = np.uint64(graph.n_arcs), tails, graph.targets
+        module.get_function("lowest_predecessors")(self._blocks, THREADS, (*arcs, lowest))
+        self._vertices = xp.arange(n, dtype=np.uint32)
+        self.tops = int((lowest[1:] >= self._vertices[1:]).sum())
+        self._parent, top = (xp.empty(n, dtype=np.uint32) for _ in range(2))
+        self._forest = module.struct(
+            "Forest",
+            n=np.uint32(n),
+            n_arcs=np.uint64(graph.n_arcs),
+            tails=tails,
+            heads=graph.targets,
+            lowest=lowest,
+            parent=self._parent,
+            top=top,
+            paths=xp.empty(n, dtype=np.uint64),
+            unfinished=xp.empty(6, dtype=np.uint32),
+        )
+        self._depth = xp.empty(n, dtype=np.uint32)
+
+    def tree_of(self, root: int) -> Tree:
+        """Find a tree from `root` and number its vertices by depth."""
+        extent, reached, depth = self._grow(root)
+        # Vertices that are not reached have the largest depth and come last.
+        order = self._graph.device.xp.argsort(self._depth).astype(np.uint32)
+        number = self._graph.device.xp.full(len(order), UNREACHED, dtype=np.uint32)
+        number[order[:reached]] = self._vertices[:reached]
+        return Tree(number, order, number[self._parent[order]], extent[:1], extent[1:], depth)
+
+    def tree_in_order(self) -> Tree:
+        """Find a tree from vertex 0 in the order of the input; no vertex may be a top."""
+        extent, _, depth = self._grow(0)
+        return Tree(self._vertices, self._vertices, self._parent.copy(), extent[:1], extent[1:], depth)
+
+    def _grow(self, root: int) -> tuple[Any, int, int]:
+        """Find parents and depths by vertex; return how many are reached, and on the longest chain."""
+        extent = self._graph.device.xp.zeros(2, dtype=np.uint32)
+        self._kernel(self._blocks, THREADS, (self._forest, np.uint32(root), self._depth, extent))
+        reached, depth = self._graph.device.asnumpy(extent).tolist()
+        return extent, reached, depth

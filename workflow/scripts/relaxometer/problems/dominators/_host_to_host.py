@@ -1,0 +1,113 @@
+"""Batches from arrays in ordinary memory to dominators in host memory, prepared on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device, Kernel
+    from relaxometer.graphs.batch import Batch
+
+SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
+
+SORTERS = SOURCE.constants["SIZES"]
+"""Threads per block of the preparation."""
+
+WIDENERS = 64
+"""Blocks that widen offsets."""
+
+MOST_SHARED = 1 << 15
+"""Bytes up to which the kernel reads the batch from page-locked memory, without copies."""
+
+
+class Mirrored:
+    """An array in page-locked memory, as seen by the host and by the device."""
+
+    def __init__(self, device: Device, n: int, dtype: npt.DTypeLike) -> None:
+        if device.kind != "cuda":
+            self.host = self.device = np.empty(n, dtype=dtype)
+            return
+        cuda = device.xp.cuda
+        size = max(n, 1) * np.dtype(dtype).itemsize
+        memory = cuda.alloc_pinned_memory(size)
+        self.host = np.frombuffer(memory, dtype, n)
+        unowned = cuda.UnownedMemory(memory.ptr, size, memory, cuda.runtime.getDevice())
+        self.device = device.xp.ndarray((n,), dtype, cuda.MemoryPointer(unowned, 0))
+
+
+def copied(device: Device, source: Any, target: Any) -> None:
+    """Start a copy between page-locked memory and the device."""
+    if device.kind != "cuda":
+        np.copyto(target, source)
+        return
+    runtime, stream = device.xp.cuda.runtime, device.xp.cuda.get_current_stream()
+    runtime.memcpyAsync(target.data.ptr, source.data.ptr, source.nbytes, runtime.memcpyDefault, stream.ptr)
+
+
+class LargeBatches:
+    """One upload, a kernel that sorts the graphs, one that solves them, and a download.
+
+    Numbers travel in 32 bits. The arrays in page-locked memory hold one batch of the size of `batch`.
+    """
+
+    def __init__(self, device: Device, batch: Batch) -> None:
+        if batch.n_arcs >= 2**32 or batch.n_vertices >= 2**32:
+            raise Skipped(f"{batch.n_arcs:,} arcs; numbers of 32 bits are uploaded")
+        self._device = device
+        xp, n, graphs = device.xp, batch.n_vertices, len(batch)
+        self._numbers = graphs + n + 2
+        self._staged = Mirrored(device, self._numbers + batch.n_arcs, np.uint32)
+        self._uploaded = xp.empty(self._numbers + batch.n_arcs, dtype=np.uint32)
+        self._wide = xp.empty(self._numbers, dtype=np.int64)
+        self.largest_first = xp.empty(max(graphs, 1), dtype=np.uint32)
+        self.queue = xp.empty(1, dtype=np.uint32)
+        self.first_vertex, self.offsets = self._wide[: graphs + 1], self._wide[graphs + 1 :]
+        self.targets = self._uploaded[self._numbers :]
+        self._answer = Mirrored(device, n, np.uint32)
+        self._prepare = device.module(SOURCE.path).get_function("prepare_batch")
+
+    def upload(self, batch: Batch) -> None:
+        """Upload and prepare a batch."""
+        staged, graphs = self._staged.host, len(batch)
+        staged[: graphs + 1] = batch.first_vertex
+        staged[graphs + 1 : self._numbers] = batch.offsets
+        staged[self._numbers :] = batch.targets
+        copied(self._device, self._staged.device, self._uploaded)
+        counts = np.uint32(graphs), np.uint32(batch.n_vertices)
+        arrays = self._uploaded, self._wide, self.largest_first, self.queue
+        self._prepare(1 + WIDENERS, SORTERS, (*counts, *arrays))
+
+    def download(self, idom: Any) -> npt.NDArray[np.uint32]:
+        """Return the answer, which the next one overwrites."""
+        copied(self._device, idom, self._answer.device)
+        self._device.synchronize()
+        return self._answer.host
+
+
+class SmallBatches:
+    """One launch that reads a batch of small graphs from page-locked memory and writes the answer there."""
+
+    def __init__(self, device: Device, batch: Batch, kernel: Kernel) -> None:
+        self._device, self._kernel = device, kernel
+        self._first_vertex = Mirrored(device, len(batch.first_vertex), np.int64)
+        self._offsets = Mirrored(device, len(batch.offsets), np.int64)
+        self._targets = Mirrored(device, batch.n_arcs, np.uint32)
+        self._answer = Mirrored(device, batch.n_vertices, np.uint32)
+        arrays = self._first_vertex, self._offsets, self._targets, self._answer
+        self._arguments = np.uint32(len(batch)), *(array.device for array in arrays)
+
+    def solve(self, batch: Batch, blocks: int, threads: int, shared_bytes: int) -> npt.NDArray[np.uint32]:
+        """Return the answer, which the next one overwrites."""
+        self._first_vertex.host[:] = batch.first_vertex
+        self._offsets.host[:] = batch.offsets
+        self._targets.host[:] = batch.targets
+        self._kernel(blocks, threads, self._arguments, shared_mem=shared_bytes)
+        self._device.synchronize()
+        return self._answer.host

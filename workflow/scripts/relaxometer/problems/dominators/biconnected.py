@@ -1,0 +1,114 @@
+"""One large graph whose arcs lead both ways: dominators by its biconnected components."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems import variants
+from relaxometer.problems.dominators import Answer
+from relaxometer.problems.dominators._predecessors import arc_tails
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+SOURCE = read_source(Path(__file__).with_name("biconnected.cu"))
+
+STAGES = ("connect", "tour", "rank", "place", "extremes", "fences", "join", "answer")
+"""As in the kernel; an instrumented run records each."""
+
+THREADS = 512
+"""Threads per block, as in the launch bounds."""
+
+
+class Parameters(variants.Parameters):
+    """Nothing to set."""
+
+
+class Solver:
+    """Immediate dominators by an Euler tour of any spanning tree; no step depends on the graph's depth.
+
+    In an undirected graph, the immediate dominator of a vertex is the vertex nearest to the root of its
+    biconnected component. Arcs at the root may lead one way.
+
+    Raises
+    ------
+    Skipped
+        If arcs between other vertices lead one way.
+
+    References
+    ----------
+    Tarjan and Vishkin, "An Efficient Parallel Biconnectivity Algorithm", SIAM Journal on Computing 14, 1985.
+    Dong, Wang, Gu and Sun, "Provably Fast and Space-Efficient Parallel Biconnectivity", PPoPP 2023.
+    """
+
+    runs_on: ClassVar[Literal["device"]] = "device"
+    takes: ClassVar[Literal["graph"]] = "graph"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph = graph
+        device, xp, n = graph.device, graph.device.xp, graph.n_vertices
+        module = device.module(SOURCE.path, cooperative=True)
+        self._kernel = module.get_function("biconnected")
+        wanted = -(-max(2 * n, graph.n_arcs) // THREADS)
+        self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
+        tails = arc_tails(graph)
+        self._one_way, self._n_one_way = self._count_one_way(module, tails)
+        arrays = {
+            name: xp.empty(n, dtype=np.uint32) for name in ("link", "from", "to", "list", "first", "last")
+        }
+        tours = {name: xp.empty(2 * n, dtype=np.uint32) for name in ("after", "above", "joined")}
+        self._packed = module.struct(
+            "Graph",
+            n=np.uint32(n),
+            n_arcs=np.uint64(graph.n_arcs),
+            offsets=graph.offsets,
+            tails=tails,
+            heads=graph.targets,
+        )
+        self._work = module.struct(
+            "Work",
+            **arrays,
+            **tours,
+            ranks=xp.empty(2 * n, dtype=np.uint64),
+            extremes=xp.empty(8 * n, dtype=np.uint32),
+            unfinished=xp.empty(3, dtype=np.uint32),
+        )
+
+    def _count_one_way(self, module: Any, tails: Any) -> tuple[Any, int]:
+        """Return the number of arcs without reverse at every vertex, or None, and of all."""
+        graph, xp = self._graph, self._graph.device.xp
+        if graph.host.metadata.get("directed") is False:
+            return None, 0
+        at, total = xp.zeros(graph.n_vertices, dtype=np.uint32), xp.zeros(1, dtype=np.uint64)
+        arcs = np.uint64(graph.n_arcs), graph.offsets, tails, graph.targets
+        module.get_function("count_one_way")(self._blocks, THREADS, (*arcs, at, total))
+        n_one_way = int(graph.device.item(total))
+        if n_one_way and int(at.max()) < n_one_way:
+            raise Skipped(f"{n_one_way:,} arcs lead one way, and not all at one vertex")
+        return at, n_one_way
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The number of arcs that lead one way, all at one vertex."""
+        return {"one_way_arcs": self._n_one_way}
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators from `root`."""
+        assert root is not None, "a graph needs a root"
+        device, xp = self._graph.device, self._graph.device.xp
+        if self._n_one_way and int(device.item(self._one_way, root)) < self._n_one_way:
+            raise Skipped(f"arcs lead one way, and not all at the root {root}")
+        idom = xp.empty(self._graph.n_vertices, dtype=np.uint32)
+        times = None if phases is None else xp.zeros(len(STAGES) + 1, dtype=np.uint64)
+        self._kernel(self._blocks, THREADS, (self._packed, self._work, np.uint32(root), idom, times))
+        if phases is not None:
+            spans_ms = np.diff(device.asnumpy(times).astype(np.int64)) / 1e6
+            n, m = self._graph.n_vertices, self._graph.n_arcs
+            phases.extend(Phase(name, n, m, ms) for name, ms in zip(STAGES, spans_ms.tolist(), strict=True))
+        return Answer(idom, None)

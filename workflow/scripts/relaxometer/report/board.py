@@ -1,0 +1,135 @@
+"""The table of several machines as a page, as LaTeX and as CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from relaxometer.report.figures.names import CLASSES, label, shown_version
+from relaxometer.report.pages import from_caption, table_page
+from relaxometer.results.rows import PROVEN
+
+NOTE = """Runs of {bundles} on {graphs}, ranked within each problem, graph and class of machine: programs
+that share a rank are not told apart. Medians over sources, with 95% intervals; preparation is
+made once per graph and stands next to every time. The cold time is from the graph's arrays to the
+first answer. Only proven answers have a rank; emulated kernels have neither rank nor time.
+Machines of different classes are not compared.
+
+Click a heading to sort; type words to filter."""
+
+TITLE = "Results of several machines"
+
+LATEX = {
+    "Problem": "l",
+    "Graph": "l",
+    "Rank": "r",
+    "Program": "l",
+    "Machine": "l",
+    "Median [ms]": "r",
+    "95% interval": "l",
+    "Preparation [ms]": "r",
+}
+"""Columns of the LaTeX table and how they are aligned."""
+
+SPECIAL = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "…": r"\dots{}",
+    "–": "--",
+    "−": "$-$",
+    "≤": r"$\leq$",
+}
+"""What LaTeX needs in place of a character."""
+
+OTHERS = re.compile(r"[^\x20-\x7e\xa1-\xff]")
+"""Characters that a plain LaTeX document may lack."""
+
+
+def texts(board: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of the page from :func:`relaxometer.results.board.board`."""
+    rivals = board["rival"].eq(True)
+    versions = [f" {known}" if (known := shown_version(one)) else "" for one in board["version"]]
+    names = board["variant"] + pd.Series(versions, index=board.index).where(rivals, "")
+    intervals = [
+        "" if pd.isna(low) else f"{_digits(low)} to {_digits(high)}"
+        for low, high in zip(board["low_ms"], board["high_ms"], strict=True)
+    ]
+    kinds = board["class"].map(lambda kind: CLASSES.get(kind, kind))
+    return pd.DataFrame(
+        {
+            "Problem": board["problem"].map(label),
+            "Graph": board["graph"],
+            "Machine": board["device"] + ", " + kinds,
+            "Rank": board["rank"].astype("string").fillna(""),
+            "Program": names + rivals.map({True: " (rival)", False: ""}),
+            "Median [ms]": board["median_ms"].map(_digits),
+            "95% interval": intervals,
+            "Preparation [ms]": board["prepare_ms"].map(_digits),
+            "Cold [ms]": board["cold_ms"].map(_digits),
+            "Energy [mJ]": (pd.to_numeric(board["energy_j"]) * 1e3).map(_digits),
+            "Memory [MiB]": (pd.to_numeric(board["peak_bytes"]) / 2**20).map(_digits),
+            "Sources": board["sources"].astype(str),
+            "Bundle": board["bundle"],
+            "Commit": board["commit"],
+            "Measured": board["date"],
+            "Status": [
+                status if status in PROVEN else f"{status}: {reason}".rstrip(": ")
+                for status, reason in zip(board["status"], board["reason"].fillna(""), strict=True)
+            ],
+        }
+    )
+
+
+def _digits(value: Any) -> str:
+    """Return a number with three digits."""
+    if value is None or pd.isna(value):
+        return ""
+    number = float(value)
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
+
+
+def page(board: pd.DataFrame) -> str:
+    """Return a page that sorts and filters without a network."""
+    bundles, graphs = board["bundle"].nunique(), board["graph"].nunique()
+    note = NOTE.format(
+        bundles="one bundle" if bundles == 1 else f"{bundles} bundles",
+        graphs="one graph" if graphs == 1 else f"{graphs} graphs",
+    )
+    return table_page(TITLE, from_caption(note), texts(board), "board")
+
+
+def escaped(text: str) -> str:
+    """Return a text for LaTeX."""
+    return OTHERS.sub("?", "".join(SPECIAL.get(character, character) for character in text))
+
+
+def latex(board: pd.DataFrame) -> str:
+    """Return a plain ``tabular`` of the ranked runs, which needs no package."""
+    rows = texts(board[board["rank"].notna()])
+    return "\n".join([*_latex_lines(rows), ""])
+
+
+def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
+    yield f"\\begin{{tabular}}{{{''.join(LATEX.values())}}}"
+    yield "\\hline"
+    yield " & ".join(map(escaped, LATEX)) + r" \\"
+    yield "\\hline"
+    before: tuple[str, str, str] | None = None
+    for row in rows.to_dict("records"):
+        race = (row["Problem"], row["Graph"], row["Machine"])
+        if before and before != race:
+            yield "\\hline"
+        before = race
+        # A cell that begins with [ would be read as an option of the line break before it.
+        yield " & ".join("{}" + escaped(str(row[name])) for name in LATEX) + r" \\"
+    yield "\\hline"
+    yield "\\end{tabular}"

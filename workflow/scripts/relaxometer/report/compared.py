@@ -1,0 +1,134 @@
+"""A comparison of two runs of the workflow as text: for the terminal, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten, wrap
+from typing import Any
+
+import pandas as pd
+
+from relaxometer.report.figures.names import label
+from relaxometer.report.terminal import COLUMNS
+from relaxometer.results import compare
+from relaxometer.results.compare import Compared
+
+HEADS = {
+    "base": "base, ms",
+    "now": "now, ms",
+    "ratio": "ratio",
+    "interval": "95% interval",
+    "verdict": "verdict",
+}
+"""Columns right of the names."""
+
+QUIET = (compare.SAME, compare.EMULATION)
+"""Verdicts of lines that Markdown folds away."""
+
+ORDER = [
+    *(compare.SLOWER, compare.FAILS, compare.TOLERATED, compare.FASTER, compare.OTHER_GRAPH, compare.FEW),
+    *(compare.SAME, compare.ONLY_NOW, compare.ONLY_BASE, compare.EMULATION),
+]
+"""Verdicts from the one that matters most."""
+
+
+def cells(line: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the texts of a line's columns."""
+    low, high = line["low"], line["high"]
+    return {
+        "base": _digits(line["base_ms"]),
+        "now": _digits(line["now_ms"]),
+        "ratio": "" if pd.isna(line["ratio"]) else f"{line['ratio']:.3f}",
+        "interval": "" if pd.isna(low) else f"{low:.3f} to {high:.3f}",
+        "verdict": str(line["verdict"]),
+    }
+
+
+def _digits(ms: Any) -> str:
+    """Return milliseconds with three digits."""
+    if pd.isna(ms):
+        return ""
+    return f"{ms:,.0f}" if ms >= 999.5 else f"{ms:.3g}"
+
+
+def rows(found: Compared) -> pd.DataFrame:
+    """Return the table of the report: one row per run, worst verdict first."""
+    shown = [
+        {
+            "Problem": label(line["problem"]),
+            "Graph": line["graph"],
+            "Variant": line["variant"],
+            "Class": line["class"],
+            **{head.capitalize().replace(", ms", " [ms]"): cells(line)[key] for key, head in HEADS.items()},
+            "Note": line["note"],
+        }
+        for line in _sorted(found.lines).to_dict("records")
+    ]
+    return pd.DataFrame(shown)
+
+
+def terminal(found: Compared) -> str:
+    """Return the comparison in lines of at most `COLUMNS`, a table per problem and graph."""
+    lines = [*_heading(found)]
+    for (problem, graph), of_race in found.lines.groupby(["problem", "graph"], sort=False):
+        lines += ["", *_table(f"{label(str(problem))} on {graph}", of_race)]
+    lines.append("")
+    for line in found.lines[found.lines["note"] != ""].to_dict("records"):
+        said = f"{line['variant']} on {line['graph']}: {shorten(str(line['note']), 160, placeholder=' …')}"
+        lines += wrap(said, COLUMNS, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join([*lines, *wrap(found.verdict, COLUMNS)])
+
+
+def _heading(found: Compared) -> Iterator[str]:
+    for text in (f"base: {found.base}", f"now:  {found.now}", *found.notes):
+        yield from wrap(text, COLUMNS, subsequent_indent="  ")
+
+
+def _table(title: str, lines: pd.DataFrame) -> Iterator[str]:
+    """Yield the heading of a race and a line for each run."""
+    texts = [[*HEADS.values()], *([*cells(line).values()] for line in lines.to_dict("records"))]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    room = COLUMNS - sum(widths) - 2 * len(widths)
+    names = [title, *("  " + str(name) for name in lines["variant"])]
+    names = [name if len(name) <= room else name[: room - 1] + "…" for name in names]
+    left = max(map(len, names))
+    for name, line in zip(names, texts, strict=True):
+        aligned = [
+            text.ljust(width) if place == len(widths) - 1 else text.rjust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield "  ".join([name.ljust(left), *aligned]).rstrip()
+
+
+def markdown(found: Compared) -> str:
+    """Return the comparison as Markdown: the verdict, what changed, and everything else folded away."""
+    lines = _sorted(found.lines)
+    loud = lines[~lines["verdict"].isin(QUIET)]
+    parts = [f"**{found.verdict}**", f"Base: {found.base}. Now: {found.now}."]
+    parts += ["\n".join(f"- {note}" for note in found.notes)] if found.notes else []
+    parts += [_markdown_table(loud)] if len(loud) else []
+    if len(loud) < len(lines):
+        rest = _markdown_table(lines[lines["verdict"].isin(QUIET)])
+        count = len(lines) - len(loud)
+        parts.append(f"<details><summary>{count} others</summary>\n\n{rest}\n\n</details>")
+    parts.append("Ratio: the time now over that of the base, from the same sources; above 1 is slower.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(lines: pd.DataFrame) -> str:
+    heads = ["problem", "graph", "variant", *HEADS.values(), "note"]
+    text = [_markdown_row(heads), _markdown_row(["---"] * 3 + ["---:"] * 4 + ["---"] * 2)]
+    for line in lines.to_dict("records"):
+        names = [line["problem"], line["graph"], line["variant"]]
+        text.append(_markdown_row([*names, *cells(line).values(), shorten(str(line["note"]), 160)]))
+    return "\n".join(text)
+
+
+def _markdown_row(texts: Sequence[Any]) -> str:
+    escaped = (str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;") for text in texts)
+    return f"| {' | '.join(escaped)} |"
+
+
+def _sorted(lines: pd.DataFrame) -> pd.DataFrame:
+    place = lines["verdict"].map({name: number for number, name in enumerate(ORDER)})
+    return lines.assign(place=place).sort_values("place", kind="stable").drop(columns="place")

@@ -1,0 +1,49 @@
+"""The table that compares a run with an earlier one, where the configuration names one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from relaxometer.report import compared
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, Files, Inputs, View
+from relaxometer.results.compare import compare
+from relaxometer.results.recorded import read_recorded, searches_file
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
+
+def against_base(inputs: Inputs) -> pd.DataFrame:
+    """Return the rows of the comparison with the base, the worst first."""
+    (now,) = inputs.files("timings")
+    return compared.rows(compare(read_recorded(Path(inputs.params["base"])), read_recorded(now.parent)))
+
+
+def _inputs(plan: Plan, _: str) -> Files:
+    base = plan.config.report.base
+    # The context is a file of its own, which the comparison reads for the machine.
+    return {
+        "timings": TIMINGS,
+        "context": "results/context.json",
+        "base": str(searches_file(Path(base or ""))),
+    }
+
+
+def _params(plan: Plan, _: str) -> Mapping[str, Any]:
+    return {"base": plan.config.report.base}
+
+
+EXHIBITS = (
+    Exhibit(
+        "comparison",
+        against_base,
+        _inputs,
+        views=(View("comparison", SUMMARY, "comparison", "with an earlier run", suffix="csv"),),
+        wanted=lambda plan: plan.config.report.base is not None,
+        params=lambda plan, graph: dict(_params(plan, graph)),
+    ),
+)

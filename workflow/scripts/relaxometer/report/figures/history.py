@@ -1,0 +1,70 @@
+"""The times of every variant over the commits that were measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from relaxometer.report.figures.looks import distinct_looks
+from relaxometer.report.figures.names import CLASSES, label
+from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
+from relaxometer.report.figures.style import empty_figure, entitle, legend_below, new_figure, plain_log
+
+PANEL = ["problem", "graph", "class", "device"]
+LETTERS_OF_A_COMMIT = 10
+
+
+def times_over_commits(lines: pd.DataFrame) -> Figure:
+    """Draw the median time of every variant over commits, a panel per problem, graph and device.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        As :func:`relaxometer.results.history.history`; emulated variants are left out.
+    """
+    title = "Median time of a search over commits"
+    shown = lines[lines["class"] != "emulated"]
+    if shown.empty:
+        return empty_figure(title, "No variant was measured in real time.")
+    groups = list(shown.groupby(PANEL, sort=False))
+    looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
+    in_a_row = legend_columns(list(looks))
+    rows, entries = -(-len(groups) // COLUMNS), -(-len(looks) // in_a_row)
+    figure, axes = new_figure(
+        (PANEL_INCHES + 0.5) * rows + ROW_INCHES * entries + 1.1,
+        min(COLUMNS, len(groups)),
+        rows,
+        squeeze=False,
+    )
+    for panel, ((problem, graph, kind, device), of_panel) in zip(axes.ravel(), groups, strict=False):
+        panel.set_title(
+            f"{label(str(problem))} on {graph}\n{device}, {CLASSES.get(str(kind), kind)}",
+            loc="left",
+            fontsize=9,
+        )
+        _draw_panel(panel, of_panel, looks)
+    for panel in axes.ravel()[len(groups) :]:
+        panel.set_axis_off()
+    legend_below(figure, looks, in_a_row)
+    entitle(figure, title, "Whiskers: 95% intervals. Log scales; lower is better. Real time only")
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: dict) -> None:
+    places = {
+        run: place for place, run in enumerate(dict.fromkeys(zip(rows["date"], rows["commit"], strict=True)))
+    }
+    for variant, of_variant in rows.groupby("variant", sort=False):
+        at = [places[run] for run in zip(of_variant["date"], of_variant["commit"], strict=True)]
+        middle = of_variant["median_ms"]
+        ends = (middle - of_variant["low_ms"].fillna(middle), of_variant["high_ms"].fillna(middle) - middle)
+        axes.errorbar(
+            at, middle, yerr=ends, markersize=5, capsize=2.5, elinewidth=0.9, **looks[str(variant)].line
+        )
+    axes.set_yscale("log")
+    axes.set_ylabel("Median search [ms]")
+    names = [commit[:LETTERS_OF_A_COMMIT] for _, commit in places]
+    axes.set_xticks(range(len(places)), labels=names, rotation=30, ha="right")
+    axes.margins(x=0.1, y=0.15)
+    plain_log(axes.yaxis)

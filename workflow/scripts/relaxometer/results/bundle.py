@@ -1,0 +1,433 @@
+"""Packs a finished run of the workflow into a bundle, and checks one without a network; docs/bundle.md."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from relaxometer.core.environment import PROJECT, environment
+from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.files import read_json, read_table
+from relaxometer.core.provenance import code_hash
+from relaxometer.datasets.build import build_graph
+from relaxometer.datasets.build_batch import build_batch
+from relaxometer.datasets.download import all_mirrors, fetch
+from relaxometer.datasets.registry import DataFile, Dataset
+from relaxometer.device import DeviceOutOfMemory, get_device
+from relaxometer.graphs import batch as batches
+from relaxometer.graphs import graph as graphs
+from relaxometer.graphs.batch import Batch, read_batch
+from relaxometer.graphs.graph import Graph, read_graph
+from relaxometer.measure.proofs import Prover, Search
+from relaxometer.plan.models import RivalRun, Run
+from relaxometer.plan.plan import Plan
+from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.variants import solver_modules
+from relaxometer.results import bundle_file
+from relaxometer.results.bundle_file import AnswerOf, BundleFile, Manifest
+from relaxometer.results.gather import SEVERITY, SUMMARY, UNTIMED, summarise
+from relaxometer.results.published import RENAMED, SAMPLES, samples_of
+from relaxometer.results.recorded import CONTEXT, RATES, TIMINGS
+from relaxometer.results.rows import KEY, PROVEN
+
+SUMMARY_FILE, CERTIFICATES, LOCK = "summary.csv", "certificates.parquet", "requirements.lock"
+
+MOST_VERTICES = 1 << 22
+"""Answers on larger graphs are left out unless asked for: each has 8 bytes a vertex."""
+
+NEEDED = [
+    *(*KEY, "kernel", "class", "rival", "device_kind", "device", "round", "source", "repetition"),
+    *("time_ms", "status", "reason", "reached_arcs", "phases"),
+]
+"""Columns that the samples of a bundle must have."""
+
+SAME_TIME = 1e-9
+"""Relative difference between a median and the same in the summary."""
+
+
+def pack(plan: Plan, results: Path, target: Path, name: str, most_vertices: int = MOST_VERTICES) -> str:
+    """Write a bundle of a finished run, and return its SHA-256.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the configuration that was run.
+    results : Path
+    target : Path
+    name : str
+        Of the bundle, in its manifest.
+    most_vertices : int
+        First answers on larger graphs are left out.
+
+    Raises
+    ------
+    UserError
+        If the run is not finished, or of another configuration.
+    """
+    files = {file: results / file for file in (TIMINGS, CERTIFICATES, SUMMARY_FILE, CONTEXT)}
+    for path in files.values():
+        if not path.is_file():
+            raise UserError(f"{path} is not there; run the workflow first: make run")
+    timings = read_table(files[TIMINGS])
+    keys = [tuple(row[column] for column in KEY) for row in timings.select(KEY).to_pylist()]
+    runs = {key: _run_of(plan, key) for key in dict.fromkeys(keys)}
+    members = {file: files[file].read_bytes() for file in (SUMMARY_FILE, CERTIFICATES, CONTEXT)}
+    members[SAMPLES] = _parquet(samples_of(timings))
+    lock = PROJECT.with_name(LOCK)
+    for file in (lock, results / RATES):
+        if file.is_file():
+            members[file.name] = file.read_bytes()
+    described = _graphs(plan, results, dict.fromkeys(run.graph for run in runs.values()))
+    answers, left_out = [], []
+    for run in runs.values():
+        what = f"{run.problem} {run.variant} on {run.graph}"
+        if described[run.graph]["vertices"] > most_vertices:
+            left_out.append(f"{what}: more than {most_vertices:,} vertices")
+        elif answer := _answer(plan, results, run, members):
+            answers.append(answer)
+        else:
+            left_out.append(f"{what}: no proven answer")
+    manifest = {
+        "format": "relaxometer-bundle",
+        "version": bundle_file.VERSION,
+        "name": name,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": environment()["commit"],
+        "graphs": described,
+        "kernels": {f"{run.problem}/{run.variant}": _code(plan, run) for run in runs.values()},
+        "lock_sha256": hashlib.sha256(members[LOCK]).hexdigest() if LOCK in members else None,
+        "answers": answers,
+        "left_out": left_out,
+    }
+    return bundle_file.write(target, manifest, members)
+
+
+def _run_of(plan: Plan, key: tuple[str, ...]) -> Run:
+    if key not in plan.runs:
+        raise UserError(
+            f"{' '.join(key)}: measured, but not of this configuration; name the suite that was run: SUITE="
+        )
+    return plan.runs[key[0], key[1], key[2]]
+
+
+def _code(plan: Plan, run: Run) -> str:
+    """Return the hash of the code that ran and proved a variant, as the workflow's rules know it."""
+    if isinstance(run, RivalRun):
+        return code_hash("measure.rival") + plan.rivals[run.solver].code
+    return code_hash("measure.variant", solver_modules(run.problem)[run.solver].removeprefix("relaxometer."))
+
+
+def _graphs(plan: Plan, results: Path, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
+    """Return the manifest's entries of graphs, and of those that they are extracted from."""
+    found: dict[str, dict[str, Any]] = {}
+    waiting = list(names)
+    for name in waiting:  # which grows
+        dataset = plan.datasets[name]
+        kind = "batches/{}/batch.json" if dataset.is_batch else "graphs/{}/graph.json"
+        described = read_json(results / kind.format(name))
+        found[name] = {
+            "content_sha256": described["content_sha256"],
+            "batch": dataset.is_batch,
+            "vertices": described["vertices"],
+            "arcs": described["arcs"],
+            "dataset": dataset.model_dump(mode="json"),
+            "base": dataset.extracted_from,
+        }
+        if dataset.extracted_from and dataset.extracted_from not in waiting:
+            waiting.append(dataset.extracted_from)
+    return found
+
+
+def _answer(plan: Plan, results: Path, run: Run, members: dict[str, bytes]) -> dict[str, Any] | None:
+    """Add the columns of a run's first answer to the members; equal columns share one."""
+    folder = results / "runs" / run.problem / run.graph / run.variant
+    if not (folder / "answer.parquet").is_file():
+        return None
+    answer, first = (
+        read_table(folder / "answer.parquet"),
+        read_table(folder / "runs.parquet").slice(0, 1).to_pylist(),
+    )
+    if not len(answer) or not first or first[0]["status"] not in PROVEN:
+        return None
+    has_source = load_problem(run.problem).has_source and not plan.datasets[run.graph].is_batch
+    columns = {}
+    for name in answer.column_names:
+        values = np.ascontiguousarray(answer[name].to_numpy())
+        digest = hashlib.sha256(values.view(np.uint8).data).hexdigest()[:16]
+        columns[name] = f"answers/{run.problem}/{run.graph}/{name}-{digest}.parquet"
+        if columns[name] not in members:
+            members[columns[name]] = _parquet(answer.select([name]))
+    source = first[0]["source"] if has_source else None
+    identity = {"problem": run.problem, "graph": run.graph, "variant": run.variant}
+    return {**identity, "source": source, "columns": columns}
+
+
+def _parquet(table: pa.Table) -> bytes:
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd", compression_level=9)
+    return content.getvalue()
+
+
+@dataclass
+class Verified:
+    """What the check of a bundle found.
+
+    Parameters
+    ----------
+    lines : list of str
+        What was checked.
+    wrong : list of str
+        What is not right.
+    unchecked : list of str
+        What could not be checked, and why.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+
+
+def verify(path: Path, results: Path, device: str = "auto", *, download: bool = False) -> Verified:
+    """Check a bundle: every byte, the schema, the tables against each other, and the proofs of its answers.
+
+    Parameters
+    ----------
+    path : Path
+    results : Path
+        A results folder, whose graphs and downloads are used; nothing is written there.
+    device : {"auto", "cuda", "host"}
+        Where answers are proven.
+    download : bool
+        Whether files that graphs are made from may be fetched from the addresses that the bundle names.
+
+    Raises
+    ------
+    UserError
+        If the file is not a bundle, or differs from what was written.
+    """
+    found = bundle_file.read(path)
+    manifest = found.manifest
+    said = Verified([f"{path}: {len(found.members)} members, every byte as written, sha256 {found.sha256}"])
+    samples = _samples(found)
+    said.wrong += _wrong_tables(found, samples)
+    runs = samples.drop_duplicates(KEY)
+    said.lines.append(
+        f"tables: {len(runs)} runs, {len(samples):,} searches, their certificates and the summary"
+    )
+    said.unchecked += [f"answers: {one}" for one in manifest.left_out]
+    maker = _Maker(manifest, results, download)
+    proven = 0
+    for name, answers in _by_graph(manifest).items():
+        try:
+            graph = maker.make(name)
+        except (UserError, MemoryError) as error:
+            said.unchecked.append(f"{len(answers)} answers on {name}: {str(error).splitlines()[0]}")
+            continue
+        said.lines.append(f"graph {name}: {maker.how[name]}, with the content that was measured")
+        proven += _prove(found, samples, graph, answers, device, said)
+    said.lines.append(f"answers: {proven} of {len(manifest.answers)} proven")
+    return said
+
+
+def _by_graph(manifest: Manifest) -> dict[str, list[AnswerOf]]:
+    found: dict[str, list[AnswerOf]] = {}
+    for answer in manifest.answers:
+        found.setdefault(answer.graph, []).append(answer)
+    return found
+
+
+def _samples(found: BundleFile) -> pd.DataFrame:
+    """Return the searches, with the columns of gathered ones; UserError if one lacks or has another type."""
+    samples = found.frame(SAMPLES).rename(columns={ours: theirs for theirs, ours in RENAMED.items()})
+    if lacking := [name for name in NEEDED if name not in samples]:
+        raise UserError(f"{found.path}: {SAMPLES} has no column {lacking[0]!r}")
+    if not pd.api.types.is_float_dtype(samples["time_ms"]) or not len(samples):
+        raise UserError(f"{found.path}: {SAMPLES}: expected searches with milliseconds in time_ms")
+    unknown = set(samples["status"]) - set(SEVERITY)
+    if unknown:
+        raise UserError(f"{found.path}: {SAMPLES}: unknown status {quoted(min(map(str, unknown)))}")
+    return samples
+
+
+def _wrong_tables(found: BundleFile, samples: pd.DataFrame) -> list[str]:
+    """Return what contradicts the samples in the certificates and the summary."""
+    finished = samples[samples["status"].isin(PROVEN)]
+    wrong = [
+        f"{_name(row)}: a proven search of {row['time_ms']} ms"
+        for row in finished[~(finished["time_ms"] > 0)].to_dict("records")
+    ]
+    search = [*KEY, "source", "repetition"]
+    certificates = found.frame(CERTIFICATES)
+    if lacking := [name for name in (*search, "holds") if name not in certificates]:
+        raise UserError(f"{found.path}: {CERTIFICATES} has no column {lacking[0]!r}")
+    rules = [name for name in certificates if str(name).startswith("rule_")]
+    broken = certificates[rules].fillna(0).ne(0).any(axis=1) | ~certificates["holds"].astype(bool)
+    held = pd.MultiIndex.from_frame(certificates.loc[~broken, search])
+    bare = finished[~pd.MultiIndex.from_frame(finished[search]).isin(held)]
+    wrong += [
+        f"{_name(row)}: a search from {row['source']} is said to be proven, without a certificate that holds"
+        for row in bare.drop_duplicates(KEY).to_dict("records")
+    ]
+    return wrong + _wrong_summary(found.frame(SUMMARY_FILE), samples)
+
+
+def _wrong_summary(summary: pd.DataFrame, samples: pd.DataFrame) -> list[str]:
+    again = summarise(pa.Table.from_pandas(samples, preserve_index=False)).set_index(KEY)
+    if lacking := [name for name in SUMMARY if name not in summary and name not in KEY]:
+        return [f"the summary has no column {lacking[0]!r}"]
+    told = summary.set_index(KEY)
+    wrong = [f"{' '.join(key)}: not in the summary" for key in again.index.difference(told.index)]
+    for key in again.index.intersection(told.index):
+        ours, theirs = again.loc[key], told.loc[key]
+        same = ours["status"] == theirs["status"] and ours["sources"] == theirs["sources"]
+        if same and ours["status"] not in UNTIMED and not np.isnan(ours["median_ms"]):
+            same = math.isclose(ours["median_ms"], float(theirs["median_ms"]), rel_tol=SAME_TIME)
+        if not same:
+            wrong.append(f"{' '.join(key)}: the summary is not that of the samples")
+    extra = told.loc[told.index.difference(again.index)]
+    return wrong + [
+        f"{' '.join(key)}: in the summary without a search" for key in extra[extra["status"] == "ok"].index
+    ]
+
+
+def _name(row: Mapping[Any, Any]) -> str:
+    return " ".join(str(row[column]) for column in KEY)
+
+
+class _Maker:
+    """Makes the graphs of a bundle: from a results folder, or anew from their entries."""
+
+    def __init__(self, manifest: Manifest, results: Path, download: bool) -> None:
+        self._manifest, self._results, self._download = manifest, results, download
+        self.how: dict[str, str] = {}
+        """Where each graph came from."""
+
+    def make(self, name: str) -> Graph | Batch:
+        """Return a graph with the content that the bundle names; UserError if it cannot be had."""
+        entry = self._manifest.graphs.get(name)
+        if entry is None:
+            raise UserError("the bundle does not describe the graph")
+        folder = self._results / ("batches" if entry.batch else "graphs") / Path(name).name
+        if folder.is_dir():
+            try:
+                here = read_batch(folder) if entry.batch else read_graph(folder)
+            except UserError:
+                here = None
+            if here is not None and here.metadata.get("content_sha256") == entry.content_sha256:
+                self.how[name] = f"from {folder}"
+                return here
+        try:
+            dataset: Dataset[Any] = Dataset.model_validate(entry.dataset)
+        except (ValidationError, UserError) as error:
+            first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            raise UserError(f"its entry is not valid here ({quoted(first)})") from None
+        base = self.make(entry.base) if entry.base else None
+        with self._files(dataset) as files:
+            if entry.batch:
+                made: Graph | Batch = build_batch(name, dataset, files=files)
+            else:
+                made = build_graph(name, dataset, files=files, base=base if isinstance(base, Graph) else None)
+        found = batches.content_hash(made) if isinstance(made, Batch) else graphs.content_hash(made)
+        if found != entry.content_sha256:
+            raise UserError("made here, it has other content; check with the commit that the bundle names")
+        self.how[name] = "made from its files" if dataset.files else "generated"
+        return made
+
+    @contextmanager
+    def _files(self, dataset: Dataset[Any]) -> Iterator[list[Path]]:
+        """Yield the data files of an entry; UserError if one cannot be had."""
+        with tempfile.TemporaryDirectory() as folder:
+            yield [self._file(one, Path(folder)) for one in dataset.files]
+
+    def _file(self, file: DataFile, folder: Path) -> Path:
+        if file.path:
+            if not Path(file.path).is_file():
+                raise UserError(f"its file {quoted(file.path)} is not here")
+            return Path(file.path)
+        name = str(file.file_name)
+        here = self._results / "downloads" / name
+        if here.is_file():
+            return here
+        mirrors = [one for one in all_mirrors([]) if self._download or "://" not in one]
+        if not self._download and not any((Path(one) / name).is_file() for one in mirrors):
+            raise UserError(f"its file {name} is not in {here.parent}; FETCH=1 downloads it")
+        urls = file.urls if self._download else []
+        fetch(urls, folder / name, sha256=file.sha256, expected_bytes=file.bytes, mirrors=mirrors)
+        return folder / name
+
+
+def _prove(
+    found: BundleFile,
+    samples: pd.DataFrame,
+    graph: Graph | Batch,
+    answers: list[AnswerOf],
+    device: str,
+    said: Verified,
+) -> int:
+    """Prove the answers on a graph; return how many are."""
+    provers: dict[str, Prover] = {}
+    outcomes: Counter[bool] = Counter()
+    for answer in answers:
+        what = f"{answer.problem} {answer.variant} on {answer.graph}"
+        if answer.problem not in problem_names():
+            said.unchecked.append(f"the answer of {what}: no problem of this name here")
+            continue
+        try:
+            if answer.problem not in provers:
+                provers[answer.problem] = Prover(load_problem(answer.problem), graph, get_device(device))
+            columns = _columns(found, answer, graph.n_vertices)
+            search = Search({}, answer.source, columns, False, {})
+            if answer.source is not None and answer.source >= graph.n_vertices:
+                raise ValueError(f"source {answer.source} is no vertex")
+            proof = provers[answer.problem].prove(search)
+        except DeviceOutOfMemory as error:
+            said.unchecked.append(f"the answer of {what}: {error}")
+            continue
+        except ValueError as error:
+            said.wrong.append(f"the answer of {what}: {error}")
+            continue
+        broken = [f"rule {rule} broken {count} times" for rule, count in proof["violations"].items() if count]
+        if not broken and proof["reached_arcs"] not in _reached(samples, answer):
+            broken = [f"it reaches {proof['reached_arcs']:,} arcs, which the samples do not say"]
+        said.wrong += [f"the answer of {what}: {', '.join(broken)}"] if broken else []
+        outcomes[not broken] += 1
+    return outcomes[True]
+
+
+def _columns(found: BundleFile, answer: AnswerOf, n_vertices: int) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of an answer; ValueError if they are not those of its problem."""
+    expected = load_problem(answer.problem).columns
+    if sorted(answer.columns) != sorted(expected):
+        raise ValueError(f"columns {', '.join(answer.columns)}; expected {', '.join(expected)}")
+    columns = {}
+    for name, kind in expected.items():
+        table = found.table(answer.columns[name])
+        if table.column_names != [name] or len(table) != n_vertices or table[name].null_count:
+            raise ValueError(f"{answer.columns[name]} is not a column {name} of {n_vertices:,} values")
+        columns[name] = table[name].to_numpy()
+        if columns[name].dtype != np.dtype(kind):
+            raise ValueError(f"column {name} is of type {columns[name].dtype}, expected {np.dtype(kind)}")
+    return columns
+
+
+def _reached(samples: pd.DataFrame, answer: AnswerOf) -> set[int]:
+    """Return the numbers of arcs that the searches of this answer's source reached."""
+    of_run = (samples[KEY] == [answer.problem, answer.graph, answer.variant]).all(axis=1)
+    source = answer.source if answer.source is not None else 0
+    return {int(one) for one in samples.loc[of_run & (samples["source"] == source), "reached_arcs"].dropna()}

@@ -1,0 +1,140 @@
+"""The searches of a finished run and what is known of its machine, from a folder of results or a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import read_frame, read_json
+from relaxometer.results import bundle_file
+from relaxometer.results.contexts import Flat
+from relaxometer.results.published import RENAMED, SAMPLES, read_samples
+
+TIMINGS, CONTEXT, RATES = "timings.parquet", "context.json", "device_rates.json"
+"""Files of a results folder; a bundle and a published suite have them too, and `SAMPLES` for the first."""
+
+RUN = "run"
+"""Key of a run's name in a merged context: ``problem/graph/variant``."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one run of the workflow measured.
+
+    Parameters
+    ----------
+    name : str
+        The folder or file.
+    timings : DataFrame
+        Gathered searches.
+    contexts : list of dict
+        One per round of a run, flat (:func:`relaxometer.results.contexts.flatten`), its name under ``run``.
+    graphs : dict of str to str
+        SHA-256 of the contents of each graph, as far as known.
+    copy_gb_s : dict of str to float
+        Rate of copies in device memory by device, as far as measured.
+    """
+
+    name: str
+    timings: pd.DataFrame
+    contexts: list[Flat] = field(default_factory=list)
+    graphs: Mapping[str, str] = field(default_factory=dict)
+    copy_gb_s: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def date(self) -> str:
+        """When the last round ended, in UTC; empty if unknown."""
+        return max((str(one.get("date", "")) for one in self.contexts), default="")
+
+    @cached_property
+    def commit(self) -> str:
+        """The commits that were measured, joined by " and "."""
+        found = dict.fromkeys(str(one["commit"]) for one in self.contexts if one.get("commit"))
+        return " and ".join(found) or "unknown"
+
+    def devices(self) -> dict[str, str]:
+        """Return the devices of each class of runs, joined by " and "."""
+        known = self.timings.drop_duplicates(["class", "device"]).groupby("class", sort=False)["device"]
+        return {str(name): " and ".join(sorted(map(str, devices))) for name, devices in known}
+
+    def of_run(self, *key: str) -> list[Flat]:
+        """Return the contexts of the rounds of a run, given its problem, graph and variant."""
+        return self._by_run.get("/".join(key), [])
+
+    @cached_property
+    def _by_run(self) -> dict[str, list[Flat]]:
+        found: dict[str, list[Flat]] = {}
+        for one in self.contexts:
+            found.setdefault(str(one.get(RUN)), []).append(one)
+        return found
+
+
+def read_recorded(path: Path) -> Recorded:
+    """Read the searches of a results folder, of the folder that holds it, of a published suite or a bundle.
+
+    Raises
+    ------
+    UserError
+        If there are no searches, or a file is damaged.
+    """
+    if path.is_file():
+        return _from_bundle(path)
+    for folder in (path, path / "results"):
+        if (folder / TIMINGS).is_file() or (folder / SAMPLES).is_file():
+            return _from_folder(path.name or str(path), folder)
+    raise UserError(
+        f"{path}: neither a bundle nor a folder with {TIMINGS} or {SAMPLES}; "
+        "make one with make run or make bundle"
+    )
+
+
+def searches_file(path: Path) -> Path:
+    """Return the file that changes when the searches of a place do: the bundle, or a folder's table."""
+    places = [path / file for path in (path, path / "results") for file in (TIMINGS, SAMPLES)]
+    return next((file for file in places if file.is_file()), path)
+
+
+def expanded(merged: Mapping[str, Any]) -> list[Flat]:
+    """Return the flat context of each round of a run from a ``context.json`` that holds them merged."""
+    common = merged.get("common", {})
+    return [{**common, **one} for one in merged.get("runs", [])]
+
+
+def _from_folder(name: str, folder: Path) -> Recorded:
+    gathered = folder / TIMINGS
+    timings = read_frame(gathered) if gathered.is_file() else read_samples(folder / SAMPLES).to_pandas()
+    if timings.empty or "time_ms" not in timings:
+        raise UserError(f"{folder}: no run has searches")
+    named = timings["graph"].unique()
+    files = {graph: folder / "graphs" / graph / "graph.json" for graph in named}
+    files |= {
+        graph: folder / "batches" / graph / "batch.json" for graph in named if not files[graph].is_file()
+    }
+    found = {graph: read_json(file).get("content_sha256") for graph, file in files.items() if file.is_file()}
+    graphs = {graph: sha256 for graph, sha256 in found.items() if sha256}
+    context, rates = folder / CONTEXT, folder / RATES
+    return Recorded(
+        name,
+        timings,
+        expanded(read_json(context)) if context.is_file() else [],
+        graphs,
+        _rates(read_json(rates)) if rates.is_file() else {},
+    )
+
+
+def _from_bundle(path: Path) -> Recorded:
+    found = bundle_file.read(path)
+    samples = found.frame(SAMPLES).rename(columns={ours: theirs for theirs, ours in RENAMED.items()})
+    graphs = {name: graph.content_sha256 for name, graph in found.manifest.graphs.items()}
+    rates = _rates(found.json(RATES)) if RATES in found.members else {}
+    return Recorded(path.stem, samples, expanded(found.json(CONTEXT)), graphs, rates)
+
+
+def _rates(found: Mapping[str, Any]) -> dict[str, float]:
+    return {str(found["device"]): float(found["copy_gb_s"])}
