@@ -74,8 +74,11 @@ def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, leash, gra
         assert certificate.holds, certificate.reason
 
 
-def test_a_queue_that_overflows_loses_nothing(device):
+@pytest.mark.parametrize("in_shared", [True, False])
+def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, in_shared):
     """A vertex with more near neighbours than a phase has room for; many are improved later."""
+    if not in_shared:
+        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda largest: _maps.SHARED_BYTES + 1)
     n = 4000
     rng = np.random.default_rng(8)
     arcs = np.concatenate(
