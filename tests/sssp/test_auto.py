@@ -79,8 +79,16 @@ def test_a_graph_of_many_arcs_is_not_begun_as_a_map(device, monkeypatch):
     edges = np.array([[tail, head] for tail in range(20) for head in range(tail)])
     graph = undirected("dense", 20, edges, np.ones(190, dtype=int))
     monkeypatch.setattr(auto.tiled, "Solver", None)
+    # Where there are hubs, many searches pay for push-pull.
+    costs = {"hubs": Cost(1, 3), "even degrees": Cost(1, 1)}
+    monkeypatch.setattr(
+        auto, "costs_of", lambda kind, *_: {"near-far": costs[kind], "push-pull": Cost(20, 2)}
+    )
+    resolved = auto.Solver(ResidentGraph.upload(device, graph), auto.Parameters(searches=30)).resolved
+    assert resolved["because"] == "even degrees (mean degree 19, largest 19)"
+    monkeypatch.setattr(_maps, "degrees_of", None)  # a single one does not, hubs or not
     solver = auto.Solver(ResidentGraph.upload(device, graph), auto.Parameters(searches=1))
-    assert solver.resolved["because"] == "even degrees (mean degree 19, largest 19)"
+    assert solver.resolved["because"] == "no map (mean degree above 8)"
     np.testing.assert_array_equal(device.asnumpy(solver.solve(3).distance), reference_distances(graph, 3))
 
 

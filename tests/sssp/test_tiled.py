@@ -74,17 +74,33 @@ def test_tiles_that_run_ahead_or_hold_back_find_the_same(seed, delta, leash, gra
         assert certificate.holds, certificate.reason
 
 
-def test_a_queue_that_overflows_loses_nothing(device):
+def wide():
     """A vertex with more near neighbours than a phase has room for; many are improved later."""
     n = 4000
     rng = np.random.default_rng(8)
-    arcs = np.concatenate(
-        [np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], 1), rng.integers(0, n, (n, 2))]
-    )
-    graph = Graph.from_arcs("wide", n, arcs[:, 0], arcs[:, 1], rng.integers(1, 1000, len(arcs)))
+    hub = np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1)
+    arcs = np.concatenate([hub, rng.integers(0, n, (n, 2))])
+    return Graph.from_arcs("wide", n, arcs[:, 0], arcs[:, 1], rng.integers(1, 1000, len(arcs)))
+
+
+def widening():
+    """Vertices with few neighbours each, together more than a phase has room for, and one arc behind each."""
+    middle, leaves = np.arange(1, 801), np.arange(801, 3201)
+    tails = np.concatenate([np.zeros(800, dtype=int), np.repeat(middle, 3), leaves])
+    heads = np.concatenate([middle, leaves, leaves + 2400])
+    return Graph.from_arcs("widening", 5601, tails, heads, np.arange(len(tails)) % 9 + 1)
+
+
+@pytest.mark.parametrize("in_shared", [True, False])
+@pytest.mark.parametrize("graph", [wide(), widening()], ids=lambda graph: graph.name)
+def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, graph, in_shared):
+    if not in_shared:
+        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda largest: _maps.SHARED_BYTES + 1)
     resident = ResidentGraph.upload(device, graph)
-    answer = tiled.Solver(resident, tiled.Parameters(tiles=1, delta=1e6)).solve(0)
-    np.testing.assert_array_equal(device.asnumpy(answer.distance), reference_distances(graph, 0))
+    solver = tiled.Solver(resident, tiled.Parameters(tiles=1, delta=1e6))
+    assert solver.resolved["tiles_in_shared_memory"] == in_shared
+    distance = device.asnumpy(solver.solve(0).distance)
+    np.testing.assert_array_equal(distance, reference_distances(graph, 0))
 
 
 def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeypatch):

@@ -111,8 +111,10 @@ def _rounds(
     """Let a variant search after each change; yield one row per change."""
     parameters = module.Parameters.model_validate({})
     on_cpu = module.Solver.runs_on == "cpu"
-    solver = module.Solver(ResidentGraph.upload(device, graph), parameters)
-    solver.solve(sources[0])  # kernels are compiled at their first call
+    # Kernels are compiled at their first call, Numba's also for whether an array may be written.
+    first = replace(graph, weights=graph.weights.copy())
+    solver = module.Solver(ResidentGraph.upload(device, first), parameters)
+    solver.solve(sources[0])
     way = CUSTOMIZED if hasattr(solver, "customize") else PREPARED
     for weights in changes:
         changed = ResidentGraph.upload(device, replace(graph, weights=weights))

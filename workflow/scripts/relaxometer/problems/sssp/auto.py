@@ -49,18 +49,20 @@ class Model(NamedTuple):
     doubt: float
 
 
-MODELS: dict[str, dict[str, Model]] = {
+Kind = Literal["a map", "hubs", "even degrees"]
+
+MODELS: dict[Kind, dict[str, Model]] = {
     "a map": {
-        "tiled": Model(0.58, 0.11, 0, 5.54, 0.81, 2.4),
-        "near-far": Model(0.46, 0, 0.004, 17.1, 0.75, 10),
-        "phast": Model(0, 2950, 0, 0.268, 0.36, 1.5),
+        "tiled": Model(0.3, 0.75, 0, 5.54, 0.81, 2.4),
+        "near-far": Model(0.25, 0, 0.005, 17.1, 0.75, 10),
+        "phast": Model(420, 2600, 0, 0.18, 0.4, 1.5),
     },
     "hubs": {
-        "near-far": Model(0.46, 0, 0.004, 0.076, 0.92, 1.4),
+        "near-far": Model(0.25, 0, 0.005, 0.076, 0.92, 1.4),
         "push-pull": Model(0.75, 0, 0.084, 0.149, 0.52, 1.4),
     },
     "even degrees": {
-        "near-far": Model(0.46, 0, 0.004, 0.022, 1, 2),
+        "near-far": Model(0.25, 0, 0.005, 0.022, 1, 2),
         "push-pull": Model(0.75, 0, 0.084, 0.067, 1, 2),
     },
 }
@@ -102,11 +104,12 @@ class Solver:
     """SSSP by the variant that is expected to take the least time for the given number of searches.
 
     The graph's size and degrees give its kind, and a fitted model the expected cost of each candidate. On
-    what may be a map, the degrees come from the survey that `tiled` begins with. Only the one that is chosen
-    is prepared, unless probes pay: where the model leaves the best in doubt, candidates that can be prepared
-    and timed within a tenth of the least expected total are, and their times replace the model's. If a
-    variant is skipped or runs out of memory, the next is taken. All this counts as preparation; `probe_ms` in
-    `resolved` is the time of the searches.
+    what may be a map, the degrees come from the survey that `tiled` begins with. On other graphs they are not
+    read if the choice does not depend on them. Only the one that is chosen is prepared, unless probes pay:
+    where the model leaves the best in doubt, candidates that can be prepared and timed within a tenth of the
+    least expected total are, and their times replace the model's. If a variant is skipped or runs out of
+    memory, the next is taken. All this counts as preparation; `probe_ms` in `resolved` is the time of the
+    searches.
 
     Raises
     ------
@@ -126,20 +129,25 @@ class Solver:
         self._chosen, self._solver = self._choose()
 
     def _survey(self) -> tuple[str, dict[str, Cost]]:
-        """Return what :func:`expected_costs` does; on a map `tiled` is prepared then, if it can be."""
+        """Return the kind of graph, in words, and expected costs; if it is a map, `tiled` is prepared."""
+        graph = self._graph
+        if not _maps.may_be_map(graph):
+            with_hubs, without = (costs_of(kind, graph) for kind in ("hubs", "even degrees"))
+            choices = {by_total(costs, self._searches)[0] for costs in (with_hubs, without)}
+            if len(choices) == 1:
+                return f"no map (mean degree above {_maps.MAP_DEGREE})", with_hubs
+            return expected_costs(graph, _maps.degrees_of(graph))
         found = []
 
         def look(facts: Facts) -> None:
-            degrees = _maps.Degrees.found(self._graph, facts.with_arcs, facts.max_degree)
-            found.append(expected_costs(self._graph, degrees))
+            found.append(expected_costs(graph, _maps.Degrees.found(graph, facts.with_arcs, facts.max_degree)))
             if "tiled" not in found[0][1]:
                 raise variants.Skipped("not a map")
 
-        if _maps.may_be_map(self._graph):
-            solver = self._prepare("tiled", look)
-            if solver is not None or found:
-                self._solvers["tiled"] = solver
-        return found[0] if found else expected_costs(self._graph, _maps.degrees_of(self._graph))
+        solver = self._prepare("tiled", look)
+        if solver is not None or found:
+            self._solvers["tiled"] = solver
+        return found[0] if found else expected_costs(graph, _maps.degrees_of(graph))
 
     def _choose(self) -> tuple[str, Any]:
         """Return the name and solver of the least total; a prepared variant costs no further preparation."""
@@ -230,7 +238,7 @@ def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list
     return [] if names == order[:1] else names
 
 
-def kind_of(degrees: _maps.Degrees) -> Literal["a map", "hubs", "even degrees"]:
+def kind_of(degrees: _maps.Degrees) -> Kind:
     """Return the kind of a graph."""
     if degrees.largest > _maps.HUB:
         return "hubs"
@@ -240,17 +248,21 @@ def kind_of(degrees: _maps.Degrees) -> Literal["a map", "hubs", "even degrees"]:
 def expected_costs(graph: ResidentGraph, degrees: _maps.Degrees) -> tuple[str, dict[str, Cost]]:
     """Return the kind of graph, in words, and the expected cost of each candidate."""
     kind = kind_of(degrees)
-    models = dict(MODELS[kind])
+    costs = costs_of(kind, graph, degrees.with_arcs)
     if degrees.mean > PHAST_DEGREE:
-        models.pop("phast", None)
-    arcs = graph.n_arcs / MILLION
-    size = degrees.with_arcs / MILLION if kind == "a map" else arcs
-    costs = {
+        costs.pop("phast", None)
+    return f"{kind} ({degrees})", costs
+
+
+def costs_of(kind: Kind, graph: ResidentGraph, with_arcs: int = 0) -> dict[str, Cost]:
+    """Return the expected cost of each candidate on a graph of this kind; `with_arcs` vertices, on a map."""
+    vertices, arcs = graph.n_vertices / MILLION, graph.n_arcs / MILLION
+    size = with_arcs / MILLION if kind == "a map" else arcs
+    return {
         name: Cost(
-            model.fixed + model.per_vertex * graph.n_vertices / MILLION + model.per_arc * arcs,
+            model.fixed + model.per_vertex * vertices + model.per_arc * arcs,
             model.search * size**model.exponent,
             model.doubt,
         )
-        for name, model in models.items()
+        for name, model in MODELS[kind].items()
     }
-    return f"{kind} ({degrees})", costs

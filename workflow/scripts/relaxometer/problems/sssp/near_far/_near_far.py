@@ -45,12 +45,12 @@ def graph_members(packed: PackedArcs, *, first: bool) -> dict[str, Any]:
 def initial_capacity(graph: ResidentGraph) -> int:
     """Return the entries per pile that a single search begins with.
 
-    A pile that overflows costs the whole search again: from n / 16 entries on, the first search of
-    usa-ne-topology took three times as long as the second. On R-MAT graphs of mean degree 30 the largest pile
-    holds between one and two entries per vertex; on maps up to one, but for kanto-like. All piles are equal,
-    so two entries per vertex take 1,152 bytes per vertex, most of which a search never touches.
+    A pile that overflows costs the whole search again. The largest pile holds between one and two entries per
+    vertex on R-MAT graphs of mean degree 30, 1.2 on kanto-like, and up to one on the other maps tried. All
+    piles are equal, so two entries per vertex take 1,152 bytes per vertex, most of which a search never
+    touches.
     """
-    return max(2 * QUEUE, graph.n_vertices * (1 if is_sparse(graph) else 2))
+    return max(2 * QUEUE, 2 * graph.n_vertices)
 
 
 def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacity: int, shift: int) -> None:

@@ -20,7 +20,7 @@ struct Tiling {
     uint2* arcs;
 };
 
-const u32 CHUNK = 128;  // vertices that share a lower bound of their waiting distances
+const u32 CHUNK = 128;  // vertices that a warp scans; in global memory they share a bound of what waits
 
 struct Settings {
     u32 capacity;        // vertices of the largest tile
@@ -90,25 +90,36 @@ struct NearQueue {
     }
 };
 
-// The memory of a block, all of it shared; distances and `expanded_at` may be moved to global memory.
+// The memory of a block: all of it shared, or the labels `distance` and `expanded_at` global.
 struct Memory {
     uint2* queue;
-    u32* bounds;
     u32* distance;
     u32* expanded_at;
     uint2* first_arcs;
+    u32* bounds;
 
-    __device__ Memory(uint4* shared, const Settings& settings)
+    __device__ Memory(uint4* shared, u32 capacity)
         : queue(reinterpret_cast<uint2*>(shared)),
-          bounds(reinterpret_cast<u32*>(queue + 2 * QUEUE)),
-          distance(bounds + (settings.capacity / CHUNK / 4 + 1) * 4),
-          expanded_at(distance + settings.capacity),
-          first_arcs(reinterpret_cast<uint2*>(expanded_at + settings.capacity))
+          distance(reinterpret_cast<u32*>(queue + 2 * QUEUE)),
+          expanded_at(distance + capacity),
+          first_arcs(reinterpret_cast<uint2*>(expanded_at + capacity)),
+          bounds(nullptr)
+    {
+    }
+
+    // `labels` are those of the first tile, which begins with vertex 0 of n.
+    __device__ Memory(uint4* shared, u32* labels, u32 begin, u32 n)
+        : queue(reinterpret_cast<uint2*>(shared)),
+          distance(labels + begin),
+          expanded_at(distance + n),
+          first_arcs(nullptr),
+          bounds(reinterpret_cast<u32*>(queue + 2 * QUEUE))
     {
     }
 };
 
 // The block's own tile. Vertices 0 to border - 1 have a mail slot.
+template <bool BOUNDED>
 struct Tile {
     u32 begin;
     u32 size;
@@ -152,7 +163,9 @@ struct Tile {
             expanded_at[v] = UNREACHED;
         }
         u32 of_source = source_place - begin < size ? (source_place - begin) / CHUNK : chunks();
-        for (u32 c = threadIdx.x; c < chunks(); c += blockDim.x) bounds[c] = c == of_source ? 0 : UNREACHED;
+        for (u32 c = threadIdx.x; BOUNDED && c < chunks(); c += blockDim.x) {
+            bounds[c] = c == of_source ? 0 : UNREACHED;
+        }
     }
 
     __device__ uint2 first_arc(u32 v, u32 k) const
@@ -168,10 +181,25 @@ struct Tile {
         return now < expanded_at[v] ? now : UNREACHED;
     }
 
+    // Whether a vertex of a chunk may wait nearer than this.
+    __device__ bool may_wait(u32 chunk, u32 distance) const
+    {
+        return !BOUNDED || bounds[chunk] < distance;
+    }
+
     // Notes that a vertex waits and is not queued.
     __device__ void note(u32 v, u32 length)
     {
-        atomicMin(&bounds[v / CHUNK], length);
+        if (BOUNDED) atomicMin(&bounds[v / CHUNK], length);
+    }
+
+    // The thread's share of the least waiting distance; a lower bound of it if `BOUNDED`.
+    __device__ u32 least_waiting() const
+    {
+        u32 least = UNREACHED;
+        for (u32 c = threadIdx.x; BOUNDED && c < chunks(); c += blockDim.x) least = min(least, bounds[c]);
+        for (u32 v = threadIdx.x; !BOUNDED && v < size; v += blockDim.x) least = min(least, waiting(v));
+        return least;
     }
 
     // Lowers the distance of a vertex; returns whether that was news.

@@ -9,8 +9,9 @@
 //     "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths", IPDPS 2014): it expands, phase
 //     by phase, those nearer than a threshold, and when none is left raises the threshold to the least
 //     waiting distance plus delta. An entry of the near queue is stale if the vertex has become nearer since.
-//     There is no far pile: vertices that wait, because they are far or the queue was full, lower a bound of
-//     their chunk of the tile, and raising the threshold looks through the chunks whose bound is below it.
+//     There is no far pile: a scan finds the vertices that are nearer than when they were last expanded. So a
+//     full queue may drop entries. In global memory a vertex that waits lowers a bound of its chunk of the
+//     tile, and the scan leaves out the chunks whose bound is not below the threshold.
 //   - Blocks do not wait for each other. An arc into another tile sends the length of its path with an atomic
 //     minimum to the mail slot of its head, a word in global memory. A block checks its tile's slots every
 //     few phases. Slots are never emptied, and a message is only the word itself, so no memory order is
@@ -50,7 +51,7 @@ struct State {
     u32* mail;
     Board* board;
     u32* confirmed;  // by each block: wake-ups + 1
-    u32* waiting;    // a lower bound of the waiting distances of each tile, as last published
+    u32* waiting;    // the least waiting distance of each tile, or a lower bound, as last published
     u32* labels;     // of all tiles, if they are in global memory: two words per vertex
 };
 
@@ -77,11 +78,12 @@ struct Shared {
 enum Raise { RAISED, HELD_BACK, NOTHING_WAITS };
 
 // A block's part of the search. Functions are for whole blocks, except those of the first group.
+template <bool BOUNDED>
 struct Search {
     const Tiling& tiling;
     const Settings& settings;
     const State& state;
-    Tile tile;
+    Tile<BOUNDED> tile;
     NearQueue near;
     Shared& shared;
     u32* own_mail;
@@ -226,8 +228,7 @@ struct Search {
     // nothing is pushed, but the bound is higher the next time.
     __device__ Raise raise_threshold()
     {
-        u32 least = UNREACHED;
-        for (u32 c = threadIdx.x; c < tile.chunks(); c += blockDim.x) least = min(least, tile.bounds[c]);
+        u32 least = tile.least_waiting();
         lower_for_block(&shared.least, least);
         u32 last = UNREACHED;
         for (u32 i = threadIdx.x; settings.leash != NO_LEASH && i < gridDim.x; i += blockDim.x) {
@@ -251,12 +252,12 @@ struct Search {
         return RAISED;
     }
 
-    // Pushes vertices below the threshold, and updates the bounds of their chunks; a warp takes a chunk.
+    // Pushes vertices below the threshold, and sets the bounds of their chunks; a warp takes a chunk.
     __device__ void push_waiting()
     {
         u32 lane = threadIdx.x % WARP;
         for (u32 c = threadIdx.x / WARP; c < tile.chunks(); c += blockDim.x / WARP) {
-            if (tile.bounds[c] >= threshold) continue;
+            if (!tile.may_wait(c, threshold)) continue;
             u32 least = UNREACHED;
 #pragma unroll
             for (u32 k = 0; k < CHUNK / WARP; ++k) {
@@ -264,6 +265,7 @@ struct Search {
                 u32 length = v < tile.size ? tile.waiting(v) : UNREACHED;
                 if (length >= threshold || !near.push_now(v, length)) least = min(least, length);
             }
+            if (!BOUNDED) continue;
             least = __reduce_min_sync(ALL_LANES, least);
             if (lane == 0) tile.bounds[c] = least;
         }
@@ -345,7 +347,9 @@ struct Search {
     }
 };
 
-__device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 search_ns, u64 total_ns)
+template <bool BOUNDED>
+__device__ void write_log(TileLog* log, const Search<BOUNDED>& search, u64 idle_ns, u64 search_ns,
+                          u64 total_ns)
 {
     atomicAdd(&log->expanded, static_cast<u64>(search.expanded));
     atomicAdd(&log->relaxed, static_cast<u64>(search.relaxed));
@@ -359,6 +363,7 @@ __device__ void write_log(TileLog* log, const Search& search, u64 idle_ns, u64 s
     log->total_ns = total_ns;
 }
 
+template <bool BOUNDED>
 __device__ __forceinline__ void search_tiles(const Graph& graph, const Tiling& tiling,
                                              const Settings& settings, const State& state,
                                              const Memory& memory, u32 source, u32* distance,
@@ -367,7 +372,7 @@ __device__ __forceinline__ void search_tiles(const Graph& graph, const Tiling& t
     __shared__ Shared shared;
     cg::grid_group grid = cg::this_grid();
     u64 start_ns = logs == nullptr ? 0 : nanoseconds();
-    Search search(tiling, settings, state, memory, shared);
+    Search<BOUNDED> search(tiling, settings, state, memory, shared);
     search.initialize(read_only(&tiling.place[source]));
     grid.sync();
     u64 idle_ns = search.run(logs != nullptr);
@@ -390,8 +395,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
           u32* distance, u32* predecessor, TileLog* logs)
 {
     extern __shared__ uint4 words[];
-    Memory memory(words, settings);
-    search_tiles(graph, tiling, settings, state, memory, source, distance, predecessor, logs);
+    Memory memory(words, settings.capacity);
+    search_tiles<false>(graph, tiling, settings, state, memory, source, distance, predecessor, logs);
 }
 
 // The same for tiles whose labels do not fit in shared memory.
@@ -401,8 +406,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                     u32 source, u32* distance, u32* predecessor, TileLog* logs)
 {
     extern __shared__ uint4 words[];
-    Memory memory(words, settings);
-    memory.distance = state.labels + read_only(&tiling.begins[blockIdx.x]);
-    memory.expanded_at = memory.distance + graph.n;
-    search_tiles(graph, tiling, settings, state, memory, source, distance, predecessor, logs);
+    Memory memory(words, state.labels, read_only(&tiling.begins[blockIdx.x]), graph.n);
+    search_tiles<true>(graph, tiling, settings, state, memory, source, distance, predecessor, logs);
 }

@@ -182,7 +182,7 @@ class Solver:
         self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
         if not self._in_shared:
             # More tiles than before, so none needs more memory than this.
-            shape = self._threads_for(THREADS_IN_GLOBAL), _queue_bytes(_capacity(largest))
+            shape = self._threads_for(THREADS_IN_GLOBAL), _bytes_in_global(largest)
             largest = choose(in_global, device.max_cooperative_blocks(in_global, *shape))
         self._allocate_shared(largest)
 
@@ -196,7 +196,7 @@ class Solver:
         self._capacity = capacity = _capacity(largest)
         few = THREADS_IN_GLOBAL if largest <= SMALL or not self._in_shared else MAX_THREADS
         self._threads = self._threads_for(few)
-        needed = _bytes_in_shared(largest) if self._in_shared else _queue_bytes(capacity)
+        needed = (_bytes_in_shared if self._in_shared else _bytes_in_global)(largest)
         with_arcs = needed + ARC_BYTES * capacity
         self._arcs_in_shared = self._in_shared and self._fits(with_arcs)
         self._shared_bytes = with_arcs if self._arcs_in_shared else needed
@@ -276,15 +276,14 @@ def _capacity(largest: int) -> int:
     return -(-largest // 4) * 4
 
 
-def _queue_bytes(capacity: int) -> int:
-    """Return the shared memory for queue and bounds, as laid out by ``Memory`` in ``tiled.cu``."""
-    return QUEUE_BYTES + 4 * (capacity // CHUNK // 4 + 1) * 4
-
-
 def _bytes_in_shared(largest: int) -> int:
     """Return the shared memory for a tile of this many vertices, without its arcs."""
-    capacity = _capacity(largest)
-    return _queue_bytes(capacity) + VERTEX_BYTES * capacity
+    return QUEUE_BYTES + VERTEX_BYTES * _capacity(largest)
+
+
+def _bytes_in_global(largest: int) -> int:
+    """Return the shared memory for the queue and the bounds of a tile in global memory."""
+    return QUEUE_BYTES + 4 * -(-largest // CHUNK)
 
 
 def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
