@@ -34,7 +34,8 @@ def costs(timings: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns `COSTS`. ``energy_j`` is the mean of the rounds, less the idle power, and ``spread_j`` the
         difference of the largest and the smallest; ``watts`` is the mean power during repeated searches,
-        ``idle_w`` that of the idle device; ``copy_share`` is `least_bytes` by the median time, over the copy rate.
+        ``idle_w`` that of the idle device; ``copy_share`` is the rate of `least_bytes` in the median time
+        over that of a copy.
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
@@ -68,7 +69,7 @@ def costs(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _watts(rounds: pd.DataFrame) -> float:
-    """Return the mean power during repeated searches: their gross and net energies differ by the idle power."""
+    """Return the mean power of repeated searches, whose gross and net energies differ by the idle power."""
     idle_j = rounds["gross_j"] - rounds["energy_j"]
     seconds = idle_j / rounds["idle_w"]
     return float((rounds["gross_j"] / seconds).mean())
