@@ -109,7 +109,7 @@ EXHIBITS = (
         "energy",
         lambda inputs: energy_against_time(inputs.searches(without=inputs.params["swept"])),
         lambda *_: {"timings": TIMINGS},
-        views=(View("energy", SUMMARY, "energy", "against time"),),
+        views=(View("energy", SUMMARY, "energy", "against time", caption="runs/energy"),),
         wanted=lambda plan: plan.config.cost.energy_s > 0,
         params=lambda plan, _: {"swept": swept(plan)},
     ),
@@ -117,7 +117,7 @@ EXHIBITS = (
         "cost",
         lambda inputs: cost_table(inputs.timings),
         lambda *_: {"timings": TIMINGS},
-        views=(View("cost", SUMMARY, "cost", "energy and memory", suffix="csv"),),
+        views=(View("cost", SUMMARY, "cost", "energy and memory", caption="runs/cost", suffix="csv"),),
         wanted=lambda plan: plan.config.cost.energy_s > 0,
     ),
 )
