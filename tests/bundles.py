@@ -51,6 +51,7 @@ def gather_run(plan: Plan) -> None:
     results = Path("results")
     for file, target in (("runs", "timings"), ("certificates", "certificates")):
         write_table(gather(folders, f"{file}.parquet"), results / f"{target}.parquet")
-    write_csv(summarise(pq.read_table(results / "timings.parquet")), results / "summary.csv")
+    table = summarise(pq.read_table(results / "timings.parquet"))
+    write_csv(table, results / "summary.csv", float_format="%.6g")
     contexts = read_contexts(folder / "context.json" for folder in folders)
     write_json(merge_contexts(contexts), results / "context.json")

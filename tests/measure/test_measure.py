@@ -99,6 +99,9 @@ class Scripted:
     def instrument(self, source):
         return None
 
+    def cost(self, sources):
+        return None
+
     def state_of_device(self):
         return {}
 

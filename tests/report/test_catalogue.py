@@ -96,7 +96,7 @@ def test_pages_and_the_table_over_ranks_are_there_where_runs_need_them():
 
 def test_every_caption_is_there_and_used():
     captions = {one.caption(view) for one in exhibits().values() for view in one.views if view.category}
-    files = {str(path.relative_to(CAPTIONS)) for path in CAPTIONS.glob("*/*.rst")}
+    files = {str(path.relative_to(CAPTIONS)) for path in CAPTIONS.glob("*/**/*.rst")}
     assert captions <= files
     assert {Path(name).stem for name in files - captions} == IN_RULES
 

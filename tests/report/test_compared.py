@@ -1,14 +1,20 @@
 """A comparison on the terminal, in Markdown and as a table of the report."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+from relaxometer.plan.plan import Plan
 from relaxometer.report import compared
+from relaxometer.report.catalogue import PAGE, Inputs, exhibits
 from relaxometer.report.terminal import COLUMNS
 from relaxometer.results import compare
 from relaxometer.results.recorded import Recorded
 from synthetic_runs import quiet, searches, spread
 
+REGISTRY = Path(__file__).parents[2] / "resources/datasets.yaml"
+GRID = {"format": "grid", "seed": 1, "parameters": {"rows": 3, "columns": 3}}
 LONG = "a-variant-with-a-name-that-is-longer-than-any-line-of-a-terminal-could-ever-hold-of-a-variant"
 
 
@@ -49,3 +55,25 @@ def test_the_table_of_the_report_begins_with_the_worst(found):
     rows = compared.rows(found)
     assert rows["Verdict"].tolist()[:3] == [compare.SLOWER, compare.FAILS, compare.FASTER]
     assert {"Base [ms]", "Now [ms]", "Ratio", "95% interval"} <= set(rows)
+
+
+def test_the_report_has_the_table_as_a_page_if_a_base_is_configured(tmp_path, found):
+    for name, factor in (("old", 1.0), ("results", 1.5)):
+        (tmp_path / name).mkdir()
+        table = pd.concat([quiet(), searches("slow", spread(factor))])
+        table.to_parquet(tmp_path / name / "timings.parquet")
+    exhibit = exhibits()["comparison"]
+    inputs = Inputs({"timings": str(tmp_path / "results/timings.parquet")}, {"base": str(tmp_path / "old")})
+    exhibit.save(inputs, {f"comparison{PAGE}": str(tmp_path / "page.html")})
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.index(">slower<") < page.index(">no difference shown<")
+    assert "sortable" in page
+
+
+def test_a_plan_wants_the_page_only_with_a_base(tmp_path):
+    def targets(report):
+        config = {"sssp": {"graphs": ["grid"]}, "datasets": {"grid": GRID}, "report": report}
+        return exhibits()["comparison"].targets(Plan(config, REGISTRY, "test", gpu=False))
+
+    assert targets({}) == []
+    assert "results/pages/common/comparison.html" in targets({"base": str(tmp_path)})

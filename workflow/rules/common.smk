@@ -37,7 +37,10 @@ from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import installation, retry_absent, state_of_files
 
-update_config(config, with_types(workflow.config_settings.config))
+# As a module of another workflow: that one has the screen, the command line and the handlers of events.
+IS_MODULE = workflow.modifier.is_module
+if not IS_MODULE:
+    update_config(config, with_types(workflow.config_settings.config))
 # False for the second start of `session.finish`, which makes what failed jobs have prevented without need.
 IS_FIRST = not config.pop(session.SECOND, False)
 ON_COMMAND_LINE = (
@@ -46,6 +49,7 @@ ON_COMMAND_LINE = (
 IS_REPORT = any(word.partition("=")[0] == "--report" for word in sys.argv)
 IS_QUIET = (
     IS_FIRST
+    and not IS_MODULE
     and workflow.is_main_process
     and not workflow.output_settings.dryrun
     and not screen.is_verbose()

@@ -162,6 +162,7 @@ def tables() -> dict[str, str]:
     sections = (
         models.config_model(problem_names()),
         models.Timing,
+        models.Cost,
         models.Problem,
         models.Variant,
         models.RivalEntry,

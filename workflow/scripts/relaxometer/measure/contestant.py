@@ -10,7 +10,8 @@ Each request is one word and its argument, a source or null:
   ``prepare_ms``, the ``resolved`` parameters, and ``graph``, fingerprints of the resident graph as uploaded;
 - ``warm_up``: ``search_ms``, by the host's clock;
 - ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
-  shape, and ``graph`` after the search; then the columns themselves;
+  shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
+- ``cost``, with sources: the fields of :class:`relaxometer.measure.measurement.Costs`;
 - ``instrument``: ``phases``, each with its mode, updated vertices, relaxed arcs and ``time_ms``;
 - ``context``: ``after``, the state of the device, and ``reference_ms``.
 
@@ -19,7 +20,9 @@ A failure is the last reply: ``status`` and ``reason``.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -29,13 +32,14 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Link
-from relaxometer.device import get_device, stopwatch
+from relaxometer.device import DeviceOutOfMemory, get_device, stopwatch
+from relaxometer.device.rates import copy_rate
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.fingerprint import Fingerprint
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
-from relaxometer.measure import reference
+from relaxometer.measure import cost, reference
 from relaxometer.plan.models import Run
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
@@ -86,6 +90,9 @@ class _Contestant:
         self.runs_on = self._module.Solver.runs_on
         self.device = get_device(device)
         self.emulated = self.runs_on == "device" and self.device.kind == "host"
+        self._meter = self._open_meter() if run.cost.energy_s else None
+        self._used: list[int] = []
+        """Bytes of device memory in use after each timed search, where that is known."""
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
@@ -102,6 +109,8 @@ class _Contestant:
                 self._solver.solve(argument)
                 self.device.synchronize()
             link.reply(search_ms=search.ms)
+        elif what == "cost":
+            link.reply(**self._cost(argument))
         elif what == "instrument":
             phases: list[Phase] = []
             self._solver.solve(argument, phases)
@@ -155,6 +164,8 @@ class _Contestant:
             columns = {
                 name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()
             }
+        if (memory := cost.pool_bytes(self.device)) is not None:
+            self._used.append(memory[0])
         described = [
             {"name": name, "dtype": str(column.dtype), "shape": column.shape}
             for name, column in columns.items()
@@ -166,8 +177,37 @@ class _Contestant:
             "overflowed": bool(getattr(answer, "overflowed", False)),
             "columns": described,
             "graph": self._fingerprint.take(),
+            "throttled": cost.in_words(self._meter.reasons()) if isinstance(self._meter, cost.Nvml) else None,
         }
         return reply, list(columns.values())
+
+    def _open_meter(self) -> cost.Meter | None:
+        """Return the energy counter of what this variant runs on; None where there is none."""
+        if self.runs_on == "cpu":
+            return cost.open_rapl()
+        return None if self.emulated else cost.open_nvml(cost.bus_id_of(self.device))
+
+    def _cost(self, sources: Sequence[int | None]) -> dict[str, Any]:
+        """Return what a search costs besides time; energy is that of searches from all sources in turn."""
+        found: dict[str, Any] = {"leaked_bytes": cost.growth(self._used) if self._used else None}
+        if (memory := cost.pool_bytes(self.device)) is not None and self.runs_on == "device":
+            found["peak_bytes"] = memory[1]
+        if self._meter is None:
+            return found
+        turn = itertools.cycle(sources)
+
+        def search() -> None:
+            self._solver.solve(next(turn))
+            self.device.synchronize()
+
+        idle_w = cost.idle_watts(self._meter)
+        spent = None if idle_w is None else cost.spend(self._meter, search, self._run.cost.energy_s, idle_w)
+        if spent is not None:
+            found["spent"] = dataclasses.asdict(spent)
+        if self.device.kind == "cuda" and self.runs_on == "device":
+            with contextlib.suppress(DeviceOutOfMemory):
+                found["copy_gb_s"] = copy_rate(self.device)["copy_gb_s"]
+        return found
 
 
 def _arrived_again(resident: Any) -> Any:

@@ -8,7 +8,7 @@ counter or the package is missing there are no values.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,8 +26,8 @@ READ_EVERY_S = 0.01
 STALE_S = 0.3
 """A counter that has not moved for this long does not move at all."""
 
-LEAK_BYTES = 1 << 16
-"""Growth of the memory in use over all repeated searches that is no leak, such as a cached scalar."""
+LEAK_BYTES = 1 << 10
+"""Less growth over all searches is no leak."""
 
 RAPL = Path("/sys/class/powercap")
 
@@ -291,23 +291,20 @@ def pool_bytes(device: Device) -> tuple[int, int] | None:
     return int(pool.used_bytes()), int(pool.total_bytes())
 
 
-def leaked_bytes(used: Callable[[], int | None], search: Callable[[], None], searches: int = 8) -> int | None:
-    """Return by how many bytes a search lets the memory in use grow; None where that is not known.
+def growth(used: Sequence[int]) -> int:
+    """Return by how many bytes each search lets the memory in use grow; 0 if it does not keep growing.
 
-    Growth that stops after the first searches, such as that of a cache, is none.
+    Parameters
+    ----------
+    used : sequence of int
+        Bytes in use after each search. Growth that stops after the first searches, as that of a cache, is no
+        leak.
     """
-    for _ in range(2):
-        search()
-    readings = [used()]
-    for _ in range(searches):
-        search()
-        readings.append(used())
-    known = [one for one in readings if one is not None]
-    if len(known) < len(readings):
-        return None
-    steps = [after - before for before, after in pairwise(known)]
-    grows = sum(step > 0 for step in steps) > len(steps) / 2 and known[-1] - known[0] > LEAK_BYTES
-    return (known[-1] - known[0]) // searches if grows else 0
+    later = used[len(used) // 4 :]
+    steps = [after - before for before, after in pairwise(later)]
+    up, down = (sum(sign * step > 0 for step in steps) for sign in (1, -1))
+    grows = up > len(steps) / 2 and down < up / 4
+    return (later[-1] - later[0]) // len(steps) if grows and later[-1] - later[0] >= LEAK_BYTES else 0
 
 
 def bus_id_of(device: Device) -> str | None:

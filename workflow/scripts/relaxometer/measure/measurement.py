@@ -130,6 +130,31 @@ class Found(Reply):
     """By the clock of this process, where the contestant's own is not trusted."""
     proven: bool = True
     """Whether there is an answer to prove."""
+    throttled: str | None = None
+    """Why the clocks were held back right after the search; None where that is not known."""
+
+
+class Spent(Reply):
+    """As :class:`relaxometer.measure.cost.Spent`."""
+
+    energy_j: float
+    gross_j: float
+    idle_w: float
+    searches: Count
+    seconds: Milliseconds
+    sm_mhz: list[Count] | None
+    memory_mhz: list[Count] | None
+    throttled: str
+    nvml_peak_bytes: Count | None
+
+
+class Costs(Reply):
+    """What searches cost besides time; None where it is not known."""
+
+    peak_bytes: Count | None = None
+    leaked_bytes: int | None = None
+    spent: Spent | None = None
+    copy_gb_s: float | None = None
 
 
 class Phase(Reply):
@@ -165,6 +190,9 @@ class Contestant(Protocol):
 
     def instrument(self, source: int | None) -> list[Phase] | None:
         """Return the phases of a search; None if the contestant does not tell them."""
+
+    def cost(self, sources: Sequence[int | None]) -> Costs | None:
+        """Return what searches from these sources cost besides time; None if it cannot tell."""
 
     def state_of_device(self) -> dict[str, Any]:
         """Return the state of the device after the searches, for the context."""
@@ -260,6 +288,7 @@ class _Job:
             try:
                 self._prepare()
                 self._make_passes()
+                self._take_costs()
                 if self._result.round == 1:
                     self._instrument_all()
                 self._finish_context(self._contestant.state_of_device())
@@ -368,6 +397,7 @@ class _Job:
             self._result.answer = answer
         row: dict[str, Any] = {**self._key(source, repetition), "phases": found.phases}
         row |= {"time_ms": found.time_ms, "download_ms": found.download_ms, "clock_ms": found.clock_ms}
+        row["throttled"] = found.throttled
         self._set_cold(found.clock_ms or found.time_ms)  # without a warm-up, this is the first search
         row |= self._fixed
         self._result.runs.append(row)
@@ -410,6 +440,26 @@ class _Job:
                 return
             self._keep_phases(source, phases)
             progress.step()
+
+    def _take_costs(self) -> None:
+        """Have the costs besides time measured, and put them into all rows."""
+        self._contestant.extend()
+        try:
+            costs = self._contestant.cost([self._root(source) for source in self._sources])
+        except Failed as failure:
+            print(f"{self._what}: repeated searches: {failure.reason}", file=sys.stderr)
+            if failure.status != "timeout":
+                for row in self._result.runs:
+                    row |= {"status": failure.status, "reason": f"repeated searches: {failure.reason}"}
+            raise
+        if costs is None:
+            return
+        known = {key: value for key, value in costs.model_dump().items() if value is not None}
+        spent = known.pop("spent", {})
+        self._result.context["cost"] = known | spent
+        columns = ("energy_j", "gross_j", "idle_w", "nvml_peak_bytes")
+        for row in self._result.runs:
+            row |= known | {key: spent.get(key) for key in columns}
 
     def _end_instrumenting(self, source: int, failure: Failed) -> None:
         """Mark the timed searches of a failed instrumented one, unless it was only too slow."""

@@ -170,6 +170,9 @@ class _Contestant:
         """Rivals do not tell their phases."""
         return None
 
+    def cost(self, sources: Sequence[int | None]) -> None:
+        """Return nothing: an adapter has no request for it."""
+
     def state_of_device(self) -> dict[str, Any]:
         """Return what else is known of the process; before, look for searches that outlast their ``done``."""
         pause_s = self._clocks.pause_s

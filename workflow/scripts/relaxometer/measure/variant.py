@@ -24,6 +24,7 @@ from relaxometer.measure import contestant, measurement
 from relaxometer.measure.measurement import (
     MAX_REASON,
     Begun,
+    Costs,
     Count,
     Found,
     Measurement,
@@ -104,6 +105,9 @@ class _Contestant:
 
     def instrument(self, source: int | None) -> list[Phase]:
         return _Phases.read(self._ask(instrument=source)).phases
+
+    def cost(self, sources: Sequence[int | None]) -> Costs | None:
+        return Costs.read(self._ask(cost=list(sources)))
 
     def state_of_device(self) -> dict[str, Any]:
         return _State.read(self._ask(context=None)).model_dump()

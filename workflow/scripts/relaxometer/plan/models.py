@@ -96,6 +96,20 @@ class Timing(Section):
         return math.ceil(self.repetitions / self.processes(emulated=emulated))
 
 
+class Cost(Section):
+    """What is measured of a variant besides its times.
+
+    Parameters
+    ----------
+    energy_s : float
+        Seconds of repeated searches over which the energy of one is measured, in each process, after a second
+        of the idle device. 0 leaves energy, clocks and the device's own count of its memory out; less than 2
+        is too short for the counters of a GPU.
+    """
+
+    energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0
+
+
 class TimingOverride(Section):
     """A variant's own values for keys of `Timing`; `sources` takes that many of the common sources."""
 
@@ -383,6 +397,7 @@ class Config(Section):
     datasets : dict of str to Dataset
         Graphs of your own, in addition to ``resources/datasets.yaml``.
     timing : Timing
+    cost : Cost
     kernels : list of str
         Folders with variants and problems of your own; see ``docs/adding.md``.
     rivals : list of str
@@ -404,6 +419,7 @@ class Config(Section):
     data_mirrors: list[str] = []
     datasets: dict[Name, dict[str, Any]] = {}
     timing: Timing = Timing()
+    cost: Cost = Cost()
     kernels: list[str] = []
     rivals: list[str] = []
     distributed: dict[Name, Series | LeftOut] = {}
@@ -449,6 +465,7 @@ class Run(Section):
     solver: str
     parameters: dict[str, Any]
     timing: Timing
+    cost: Cost = Cost()
     _solver_parameters: Any = PrivateAttr(None)
 
     def folder(self, number: int = 1) -> str:

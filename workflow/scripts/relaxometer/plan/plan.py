@@ -281,6 +281,7 @@ class Plan:
                         solver=solver,
                         parameters=point.parameters,
                         timing=timing,
+                        cost=self.config.cost,
                     ).with_parsed(parsed)
 
     def _rival_runs(self, name: str, section: Problem) -> Iterable[RivalRun]:

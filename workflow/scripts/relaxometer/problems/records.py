@@ -27,6 +27,14 @@ RUNS = pa.schema(
         ("reached", pa.int64()),
         ("reached_arcs", pa.int64()),
         ("input_edges", pa.int64()),
+        ("peak_bytes", pa.int64()),
+        ("leaked_bytes", pa.int64()),
+        ("energy_j", pa.float64()),
+        ("gross_j", pa.float64()),
+        ("idle_w", pa.float64()),
+        ("nvml_peak_bytes", pa.int64()),
+        ("copy_gb_s", pa.float64()),
+        ("throttled", pa.string()),
         ("status", pa.string()),
         ("reason", pa.string()),
     ]
@@ -36,6 +44,9 @@ RUNS = pa.schema(
 ``time_ms`` is by the contestant's clock; ``clock_ms``, of rivals only, by ours, with the way there and back.
 ``prepare_ms`` and ``cold_ms`` are the same in all rows of a round. ``cold_ms`` is the time from the graph's
 arrays on the device to the first answer there: ``prepare_ms`` and the first search, by the host's clock.
+
+From ``peak_bytes`` to ``copy_gb_s`` they are the same in all rows of a round, and null where they were not
+measured (docs/cost.md). ``throttled`` says why clocks were held back right after the search.
 """
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
 from relaxometer.report.figures.names import CLASSES, label, shown_version
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.pages import from_caption, table_page
 from relaxometer.results.rows import PROVEN
 
@@ -60,7 +60,7 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
     versions = [f" {known}" if (known := shown_version(one)) else "" for one in board["version"]]
     names = board["variant"] + pd.Series(versions, index=board.index).where(rivals, "")
     intervals = [
-        "" if pd.isna(low) else f"{_digits(low)} to {_digits(high)}"
+        "" if pd.isna(low) else f"{rounded(low)} to {rounded(high)}"
         for low, high in zip(board["low_ms"], board["high_ms"], strict=True)
     ]
     kinds = board["class"].map(lambda kind: CLASSES.get(kind, kind))
@@ -71,12 +71,12 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
             "Machine": board["device"] + ", " + kinds,
             "Rank": board["rank"].astype("string").fillna(""),
             "Program": names + rivals.map({True: " (rival)", False: ""}),
-            "Median [ms]": board["median_ms"].map(_digits),
+            "Median [ms]": _numbers(board["median_ms"]),
             "95% interval": intervals,
-            "Preparation [ms]": board["prepare_ms"].map(_digits),
-            "Cold [ms]": board["cold_ms"].map(_digits),
-            "Energy [mJ]": (pd.to_numeric(board["energy_j"]) * 1e3).map(_digits),
-            "Memory [MiB]": (pd.to_numeric(board["peak_bytes"]) / 2**20).map(_digits),
+            "Preparation [ms]": _numbers(board["prepare_ms"]),
+            "Cold [ms]": _numbers(board["cold_ms"]),
+            "Energy [mJ]": _numbers(board["energy_j"], 1e3),
+            "Memory [MiB]": _numbers(board["peak_bytes"], 2**-20),
             "Sources": board["sources"].astype(str),
             "Bundle": board["bundle"],
             "Commit": board["commit"],
@@ -89,12 +89,9 @@ def texts(board: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _digits(value: Any) -> str:
-    """Return a number with three digits."""
-    if value is None or pd.isna(value):
-        return ""
-    number = float(value)
-    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
+def _numbers(values: pd.Series, factor: float = 1.0) -> pd.Series:
+    """Return numbers as text, and nothing for what is missing."""
+    return (pd.to_numeric(values) * factor).map(rounded)
 
 
 def page(board: pd.DataFrame) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from relaxometer.report.figures.names import label
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.terminal import COLUMNS
 from relaxometer.results import compare
 from relaxometer.results.compare import Compared
@@ -36,19 +37,12 @@ def cells(line: Mapping[Any, Any]) -> dict[str, str]:
     """Return the texts of a line's columns."""
     low, high = line["low"], line["high"]
     return {
-        "base": _digits(line["base_ms"]),
-        "now": _digits(line["now_ms"]),
+        "base": rounded(line["base_ms"]),
+        "now": rounded(line["now_ms"]),
         "ratio": "" if pd.isna(line["ratio"]) else f"{line['ratio']:.3f}",
         "interval": "" if pd.isna(low) else f"{low:.3f} to {high:.3f}",
         "verdict": str(line["verdict"]),
     }
-
-
-def _digits(ms: Any) -> str:
-    """Return milliseconds with three digits."""
-    if pd.isna(ms):
-        return ""
-    return f"{ms:,.0f}" if ms >= 999.5 else f"{ms:.3g}"
 
 
 def rows(found: Compared) -> pd.DataFrame:

@@ -57,8 +57,8 @@ NEEDED = [
 ]
 """Columns that the samples of a bundle must have."""
 
-SAME_TIME = 1e-9
-"""Relative difference between a median and the same in the summary."""
+SAME_TIME = 1e-5
+"""Relative difference of a median and the same in the summary, which has six digits."""
 
 
 def pack(plan: Plan, results: Path, target: Path, name: str, most_vertices: int = MOST_VERTICES) -> str:

@@ -140,6 +140,24 @@ def drift_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def cost_warnings(contexts: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each run that leaks device memory, and for each whose clocks were held back."""
+    lines: dict[str, None] = {}
+    for context in contexts:
+        cost = context.get("cost", {})
+        what = " ".join(str(context["run"].get(key)) for key in ("problem", "variant")) if cost else ""
+        where = f"{what} on {context['run'].get('graph')}" if cost else ""
+        if cost.get("leaked_bytes"):
+            lines[
+                f"warning: {where} keeps {cost['leaked_bytes']:,} bytes of device memory more in each search"
+            ] = None
+        if cost.get("throttled"):
+            lines[
+                f"warning: {where}: clocks were held back during repeated searches: {cost['throttled']}"
+            ] = None
+    return list(lines)
+
+
 def data_lines(graphs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return one row per graph: what it is, whose data it is, and its licence.
 

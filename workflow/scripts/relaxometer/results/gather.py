@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_frame, read_table
 from relaxometer.results import rows as tables
-from relaxometer.results.contexts import drift_warnings, read_contexts
+from relaxometer.results.contexts import cost_warnings, drift_warnings, read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import run_estimate, source_times
@@ -25,10 +25,12 @@ SUMMARY = [
     *(*KEY, "device_kind", "device", "status", "reason", "sources", "repetitions"),
     *("median_ms", "ci95_low_ms", "ci95_high_ms", "mteps", "mteps_harmonic", "phases", "certified"),
     *("prepare_ms", "cold_ms", "class", "rival", "version"),
+    *("energy_j", "idle_w", "peak_bytes", "throttled"),
 ]
 """Columns of ``summary.csv``.
 
-``prepare_ms`` and ``cold_ms`` are those of the first round.
+``prepare_ms`` and ``cold_ms`` are those of the first round; ``energy_j`` and ``idle_w`` are means over
+rounds, ``peak_bytes`` is the most of all, and ``throttled`` the number of searches with clocks held back.
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
 """
@@ -178,6 +180,21 @@ def _summary_line(rows: pd.DataFrame, directed: bool) -> dict[str, Any]:
         "certified": len(good) / len(rows) if worst != "unproven" else 0.0,
         **{key: first.get(key) for key in ("prepare_ms", "cold_ms", "class", "rival")},
         "version": first.get("parameter_version"),
+        **_costs(rows),
+    }
+
+
+def _costs(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of what a run's searches cost besides time; nothing where it was not measured."""
+    if "peak_bytes" not in rows:
+        return {}
+    rounds = rows.drop_duplicates("round")
+    known = rows["throttled"].dropna()
+    return {
+        "energy_j": rounds["energy_j"].mean(),
+        "idle_w": rounds["idle_w"].mean(),
+        "peak_bytes": rounds["peak_bytes"].max(),
+        "throttled": int((known != "").sum()) if len(known) else np.nan,
     }
 
 
@@ -209,8 +226,9 @@ def verdict(
 ) -> str:
     """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
 
-    Lines that begin with "warning:" follow, of races during which the machine's speed changed. The first line
-    begins with "error:" if an answer is wrong or missing because of an error.
+    Lines that begin with "warning:" follow, of races during which the machine's speed changed, of leaks and
+    of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
+    because of an error.
 
     Parameters
     ----------
@@ -255,4 +273,5 @@ def verdict(
         proven = int(table["status"].isin(PROVEN).sum())
         head = f"{proven} runs measured, every answer proven right"
         head += f"; not finished: {named}" if bad else ""
-    return "\n".join([head, *lines, *drift_warnings(read_contexts(contexts)), ""])
+    known = read_contexts(contexts)
+    return "\n".join([head, *lines, *drift_warnings(known), *cost_warnings(known), ""])

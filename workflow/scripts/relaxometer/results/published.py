@@ -20,7 +20,17 @@ SAMPLES, RANK_SAMPLES = "samples.parquet", "rank-samples.parquet"
 COLUMNS = [
     *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
     *("time_ms", "clock_ms", "status", "reason", "prepare_ms", "cold_ms", "upload_ms", "download_ms"),
-    *("reached_arcs", "phases"),
+    *("reached", "reached_arcs", "phases"),
+    *(
+        "peak_bytes",
+        "leaked_bytes",
+        "energy_j",
+        "gross_j",
+        "idle_w",
+        "nvml_peak_bytes",
+        "copy_gb_s",
+        "throttled",
+    ),
 ]
 """Columns of ``samples.parquet``, as far as the searches have them; ``round`` is 1 if they have none."""
 

@@ -42,7 +42,16 @@ EXHIBITS = (
         "comparison",
         against_base,
         _inputs,
-        views=(View("comparison", SUMMARY, "comparison", "with an earlier run", suffix="csv"),),
+        views=(
+            View(
+                "comparison",
+                SUMMARY,
+                "comparison",
+                "with an earlier run",
+                caption="runs/comparison",
+                suffix="csv",
+            ),
+        ),
         wanted=lambda plan: plan.config.report.base is not None,
         params=lambda plan, graph: dict(_params(plan, graph)),
     ),

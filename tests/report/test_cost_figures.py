@@ -1,0 +1,84 @@
+"""The energy figure and the table of costs, of searches whose costs the test writes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relaxometer.report.figures.cost import cost_table, energy_against_time
+from relaxometer.results.cost import costs, least_bytes
+from relaxometer.results.gather import summarise
+from synthetic_runs import rival, searches, spread
+
+
+def with_costs(table, energy_j, **more):
+    """Add the columns of a run whose second process needs 2% more energy."""
+    energies = np.where(table["round"] == 2, 1.02, 1.0) * energy_j
+    columns = {
+        **{"peak_bytes": 3 << 20, "nvml_peak_bytes": 700 << 20, "leaked_bytes": 0, "copy_gb_s": 4000.0},
+        **{"idle_w": 100.0, "energy_j": energies, "gross_j": energies * 1.5, "throttled": "", "reached": 500},
+    }
+    return table.assign(**(columns | more))
+
+
+@pytest.fixture
+def timings():
+    two = (1.0, 1.001)
+    return pd.concat(
+        [
+            with_costs(searches("tiled", spread(1.0), rounds=two), 0.2),
+            with_costs(
+                searches("near-far", spread(2.0), rounds=two), 0.1, throttled="power cap", leaked_bytes=4096
+            ),
+            rival("boost", spread(9.0)),
+            with_costs(searches("emulated", spread(1.0), device_kind="host"), 5.0),
+        ]
+    )
+
+
+def test_a_row_per_run_with_the_mean_of_its_processes(timings):
+    rows = costs(timings).set_index("variant")
+    assert list(rows.index) == ["tiled", "near-far"]
+    tiled = rows.loc["tiled"]
+    assert tiled["energy_j"] == pytest.approx(0.202)
+    assert tiled["spread_j"] == pytest.approx(0.004)
+    assert tiled["watts"] == pytest.approx(300)
+    assert tiled["least_bytes"] == 500 * 16 + 1000 * 8
+    assert tiled["copy_share"] == pytest.approx(16_000 / 1e-3 / 4e12, rel=0.02)
+    assert rows.loc["near-far", "throttled"] == 48
+
+
+def test_only_paths_read_weights():
+    reached, arcs = pd.Series([1]), pd.Series([10])
+    assert [int(least_bytes(problem, reached, arcs)[0]) for problem in ("sssp", "bfs")] == [96, 56]
+
+
+def test_the_table_is_text_and_empty_where_nothing_is_known(timings):
+    table = cost_table(timings.assign(copy_gb_s=np.nan))
+    assert table["Energy [mJ]"].tolist() == ["202", "101"]
+    assert table["Of copy rate"].tolist() == ["", ""]
+    assert table["Leak [B]"].tolist() == ["0", "4,096"]
+    assert table["Throttled searches"].tolist() == ["0", "48"]
+    assert cost_table(searches("old", spread(1.0))).empty
+
+
+def test_the_figure_has_a_point_per_variant_and_says_what_it_shows(timings):
+    figure = energy_against_time(timings)
+    (panel,) = figure.axes
+    assert len(panel.lines) == 2
+    texts = " ".join(text.get_text() for text in figure.texts)
+    assert "needs the least energy in 0 of 1 races" in texts
+
+
+def test_without_energy_the_figure_says_why(timings):
+    figure = energy_against_time(timings.assign(energy_j=np.nan))
+    assert any("No energy was measured" in text.get_text() for text in [*figure.texts, *figure.axes[0].texts])
+
+
+def test_the_summary_has_the_costs(timings):
+    import pyarrow as pa
+
+    lines = summarise(pa.Table.from_pandas(timings, preserve_index=False)).set_index("variant")
+    assert lines.loc["tiled", "energy_j"] == pytest.approx(0.202)
+    assert lines.loc["tiled", "peak_bytes"] == 3 << 20
+    assert lines.loc["near-far", "throttled"] == 48
+    assert pd.isna(lines.loc["boost", "energy_j"])

@@ -1,0 +1,123 @@
+"""The energy of searches against their time, and a table of what they cost besides time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View
+from relaxometer.report.figures.looks import Look, distinct_looks
+from relaxometer.report.figures.names import CLASSES, full_names, label, short_names
+from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
+from relaxometer.report.figures.style import (
+    empty_figure,
+    entitle,
+    legend_below,
+    new_figure,
+    plain_log,
+)
+from relaxometer.report.figures.summary import rounded
+from relaxometer.report.targets import swept
+from relaxometer.results.cost import costs
+
+TITLE = "Energy against time of a search"
+
+
+def energy_against_time(timings: pd.DataFrame) -> Figure:
+    """Draw the energy and the median time of a search of every variant, a panel per problem and graph."""
+    shown = costs(timings)
+    shown = shown[shown["energy_j"] > 0]
+    if shown.empty:
+        return empty_figure(TITLE, "No energy was measured: no counter is readable, or cost.energy_s is 0.")
+    groups = list(shown.groupby(["problem", "graph"], sort=False))
+    names = shown.assign(name=full_names(shown)).drop_duplicates("variant").set_index("variant")["name"]
+    in_a_row = legend_columns(list(names))
+    rows, entries = -(-len(groups) // COLUMNS), -(-len(names) // in_a_row)
+    columns = min(COLUMNS, len(groups))
+    figure, axes = new_figure(PANEL_INCHES * rows + ROW_INCHES * entries + 1.1, columns, rows, squeeze=False)
+    looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
+    for panel, ((problem, graph), of_race) in zip(axes.ravel(), groups, strict=False):
+        _draw_panel(panel, of_race, looks)
+        panel.set_title(f"{label(str(problem))} on {graph}", loc="left", fontsize=9.5)
+    for panel in axes.ravel()[len(groups) :]:
+        panel.set_axis_off()
+    legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, in_a_row)
+    entitle(figure, TITLE, _finding(shown))
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> None:
+    for row in rows.to_dict("records"):
+        axes.plot(
+            row["median_ms"],
+            row["energy_j"],
+            linestyle="none",
+            markersize=6.5,
+            **looks[row["variant"]].points,
+        )
+    axes.set(xscale="log", yscale="log", xlabel="Median search [ms]", ylabel="Energy of a search [J]")
+    axes.margins(0.15)
+    plain_log(axes.xaxis, axes.yaxis)
+
+
+def _finding(shown: pd.DataFrame) -> str:
+    """Say what is drawn, and how often the fastest needs the least energy."""
+    races = [rows for _, rows in shown.groupby(["problem", "graph"])]
+    same = sum(rows["median_ms"].idxmin() == rows["energy_j"].idxmin() for rows in races)
+    return (
+        "Less the power of the idle device; of processors, of the whole machine. Log scales; lower and "
+        f"further left is better.\nThe fastest program needs the least energy in {same} of {len(races)} races"
+    )
+
+
+def cost_table(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the costs as text, in the order of the runs."""
+    rows = costs(timings)
+    held = pd.to_numeric(rows["throttled"])
+    return pd.DataFrame(
+        {
+            "Problem": rows["problem"].map(label),
+            "Graph": rows["graph"],
+            "Variant": short_names(rows),
+            "Class": rows["class"].map(lambda kind: CLASSES.get(kind, kind)),
+            "Median [ms]": rows["median_ms"].map(rounded),
+            "Energy [mJ]": (pd.to_numeric(rows["energy_j"]) * 1e3).map(rounded),
+            "Between processes": (pd.to_numeric(rows["spread_j"]) / rows["energy_j"]).map(_share),
+            "Power [W]": pd.to_numeric(rows["watts"]).map(rounded),
+            "Idle [W]": pd.to_numeric(rows["idle_w"]).map(rounded),
+            "Pool [MiB]": (pd.to_numeric(rows["peak_bytes"]) / 2**20).map(rounded),
+            "GPU in use [MiB]": (pd.to_numeric(rows["nvml_peak_bytes"]) / 2**20).map(rounded),
+            "Leak [B]": pd.to_numeric(rows["leaked_bytes"]).map(
+                lambda one: "" if pd.isna(one) else f"{one:,.0f}"
+            ),
+            "Must move [MB]": (pd.to_numeric(rows["least_bytes"]) / 1e6).map(rounded),
+            "Of copy rate": pd.to_numeric(rows["copy_share"]).map(_share),
+            "Throttled searches": held.map(lambda one: "" if pd.isna(one) else f"{one:.0f}"),
+        }
+    )
+
+
+def _share(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:.1%}"
+
+
+EXHIBITS = (
+    Exhibit(
+        "energy",
+        lambda inputs: energy_against_time(inputs.searches(without=inputs.params["swept"])),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("energy", SUMMARY, "energy", "against time", caption="runs/energy"),),
+        wanted=lambda plan: plan.config.cost.energy_s > 0,
+        params=lambda plan, _: {"swept": swept(plan)},
+    ),
+    Exhibit(
+        "cost",
+        lambda inputs: cost_table(inputs.timings),
+        lambda *_: {"timings": TIMINGS},
+        views=(View("cost", SUMMARY, "cost", "energy and memory", caption="runs/cost", suffix="csv"),),
+        wanted=lambda plan: plan.config.cost.energy_s > 0,
+    ),
+)
