@@ -391,7 +391,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         record(&log[0], true, state.vertices, search.degree(source));
     }
     // No block may go bottom-up or end while another one still marks.
-    if (state.depth == 1 && (state.vertices == 0 || state.arcs > search.rule.many_arcs)) grid.sync();
+    if (state.vertices == 0 || state.arcs > search.rule.many_arcs) grid.sync();
     while (state.vertices > 0) {
         // Three sets of counts in turn: one for this level, one cleared here for the next, and the last
         // level's, which some thread may still be reading.
