@@ -242,9 +242,9 @@ class TestPacked:
     @pytest.mark.parametrize(
         ("parameters", "modes"),
         [
-            ({"alpha": 1e12}, ["bottom-up"] * 9),
+            ({"alpha": 1e12}, ["top-down"] + ["bottom-up"] * 9),
             ({"alpha": 1e-12}, ["top-down"] * 9),
-            ({"alpha": 1e12, "beta": 1e-12, "patience": 0}, ["bottom-up", "top-down"] * 4),
+            ({"alpha": 1e12, "beta": 1e-12, "patience": 0}, ["top-down", "bottom-up"] * 4),
         ],
         ids=name_of,
     )
