@@ -263,13 +263,13 @@ class TestPacked:
         np.testing.assert_array_equal(found.ids, by_degree)
         rank = np.argsort(by_degree)
         np.testing.assert_array_equal(found.rank, rank)
-        hub, more, self_hub = 1 << 31, 1 << 30, 1 << 29
+        hub, more, self_hub, further = (1 << bit for bit in (31, 30, 29, 28))
         for v in range(0, graph.n_vertices, 7):
             row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
             ranks = np.sort(rank[row])[:5]
             packed = [hub | r if r < n_hubs else by_degree[r] for r in ranks] + [v] * (5 - len(ranks))
-            packed[0] |= (more if len(row) > 1 else 0) | (self_hub if rank[v] < n_hubs else 0)
-            packed[4] |= more if len(row) > 5 else 0
+            packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > 5 else 0)
+            packed[0] |= self_hub if rank[v] < n_hubs else 0
             assert [found.best[v], *found.others[4 * v : 4 * v + 4]] == packed
             assert found.best_ids[v] == (by_degree[ranks[0]] if len(row) else v)
 

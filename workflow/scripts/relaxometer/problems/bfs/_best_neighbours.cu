@@ -53,10 +53,10 @@ extern "C" __global__ void __launch_bounds__(256)
         u32 packed = own < n_hubs ? HUB | own : id;
         if (lane == 0) {
             best_ids[v] = id;
-            best[v] = packed | (found > 1 ? MORE : 0) | (rank[v] < n_hubs ? SELF_HUB : 0);
+            u32 row = (found > 1 ? MORE : 0) | (end - begin > BEST ? FURTHER : 0);
+            best[v] = packed | row | (rank[v] < n_hubs ? SELF_HUB : 0);
         } else {
-            bool is_last = lane == BEST - 1;
-            others[OTHERS * v + lane - 1] = packed | (is_last && end - begin > BEST ? FURTHER : 0);
+            others[OTHERS * v + lane - 1] = packed;
         }
     }
 }

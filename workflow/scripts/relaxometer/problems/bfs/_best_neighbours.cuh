@@ -10,11 +10,14 @@
 
 #include "device/constants.cuh"
 
-const u32 HUB = 1u << 31;       // the entry holds a rank, not an id
-const u32 MORE = 1u << 30;      // in the best neighbour: the row has others
-const u32 FURTHER = 1u << 30;   // in the last of the others: the row may have further ones
-const u32 SELF_HUB = 1u << 29;  // in the best neighbour: the vertex is a hub itself
-const u32 PACKED_ID = SELF_HUB - 1;
+const u32 HUB = 1u << 31;  // the entry holds a rank, not an id
+
+// In the entry of the best neighbour:
+const u32 MORE = 1u << 30;      // the row has others
+const u32 SELF_HUB = 1u << 29;  // the vertex is a hub itself
+const u32 FURTHER = 1u << 28;   // the row may have more than those packed
+
+const u32 PACKED_ID = FURTHER - 1;
 
 // Neighbours packed besides the best one.
 const u32 OTHERS = 4;

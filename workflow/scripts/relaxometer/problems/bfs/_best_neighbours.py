@@ -18,7 +18,7 @@ KERNELS = Path(__file__).with_name("_best_neighbours.cu")
 
 _CONSTANTS = read_source(KERNELS).constants
 
-MAX_VERTICES = _CONSTANTS["PACKED_ID"]
+MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1
 """Vertices that a packed entry can name."""
 
 OTHERS = _CONSTANTS["OTHERS"]

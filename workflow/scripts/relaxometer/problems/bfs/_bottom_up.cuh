@@ -50,29 +50,6 @@ __device__ __forceinline__ u32 search_row(const u32* row, u32 length, const u32*
     return NO_PREDECESSOR;
 }
 
-// Searches a row per lane that has its `own` for a vertex of the frontier; all lanes search the long rows.
-// All lanes call it.
-__device__ __forceinline__ u32 search_rows(const BottomUp& search, bool own, i64 begin, u32 length,
-                                           const u32* frontier, u32* examined)
-{
-    u32 lane = threadIdx.x % WARP;
-    bool is_long = own && length >= search.long_row;
-    u32 parent = NO_PREDECESSOR;
-    if (own && !is_long) {
-        parent = search_row(&search.rows.targets[begin], length, frontier, examined);
-    }
-    u32 longer = __ballot_sync(ALL_LANES, is_long);
-    while (longer) {
-        u32 owner = __ffs(longer) - 1;
-        longer &= longer - 1;
-        i64 row = __shfl_sync(ALL_LANES, begin, owner);
-        i64 end = row + __shfl_sync(ALL_LANES, length, owner);
-        u32 hit = search_row_by_warp(search.rows.targets, row, end, frontier, examined);
-        if (lane == owner) parent = hit;
-    }
-    return parent;
-}
-
 // Probes one neighbour of every open vertex of some groups, whose words of `found` it writes. Calls
 // `settle(v, parent)` for each vertex found, lists the others and returns how many it has listed.
 template <typename Settle>
@@ -133,7 +110,20 @@ __device__ __forceinline__ u32 search_listed(const BottomUp& search, const Bitma
         i64 begin = own ? search.rows.begin(v) : 0;
         u32 length = own ? static_cast<u32>(search.rows.begin(v + 1) - begin) : 0;
         own = own && !(bitmaps.closed && contains(bitmaps.closed, v));
-        u32 parent = search_rows(search, own, begin, length, bitmaps.frontier, examined);
+        bool is_long = own && length >= search.long_row;
+        u32 parent = NO_PREDECESSOR;
+        if (own && !is_long) {
+            parent = search_row(&search.rows.targets[begin], length, bitmaps.frontier, examined);
+        }
+        u32 longer = __ballot_sync(ALL_LANES, is_long);
+        while (longer) {
+            u32 owner = __ffs(longer) - 1;
+            longer &= longer - 1;
+            i64 row = __shfl_sync(ALL_LANES, begin, owner);
+            i64 end = row + __shfl_sync(ALL_LANES, length, owner);
+            u32 hit = search_row_by_warp(search.rows.targets, row, end, bitmaps.frontier, examined);
+            if (lane == owner) parent = hit;
+        }
         if (parent != NO_PREDECESSOR) {
             settle(v, parent);
             atomicOr(&bitmaps.found[v / 32], bit_of(v));

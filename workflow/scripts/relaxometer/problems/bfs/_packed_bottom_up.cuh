@@ -9,14 +9,19 @@
 #pragma once
 
 #include "_best_neighbours.cuh"
-#include "_bottom_up.cuh"
+#include "_bfs.cuh"
 
 // Words of a bitmap that a warp scans at a time, a sector of memory.
 const u32 GROUP_WORDS = 8;
 
+// Arcs of a row that a lane reads at a time, a sector of memory.
+const u32 ARCS_AT_ONCE = 8;
+
 // What bottom-up levels read besides the bitmaps.
 struct Packed {
-    BottomUp into;        // rows of incoming arcs; `probes` are the packed best neighbours
+    Rows rows;            // of incoming arcs
+    u32 long_row;         // arcs of a row that a lane searches before its warp does
+    const u32* best;      // packed best neighbours
     const u32* best_ids;  // the best neighbours' ids
     const u32* others;    // OTHERS further ones of each vertex, packed
     const u32* rank;
@@ -109,7 +114,7 @@ __device__ __forceinline__ void scan_group(const Packed& search, const Visited& 
     for (u32 j = 0; j < GROUP_WORDS; ++j) {
         u32 v = (group * GROUP_WORDS + j) * 32 + lane;
         bool is_open = !(__shfl_sync(ALL_LANES, visited_word, j) >> lane & 1);
-        best[j] = is_open ? read_only(&search.into.probes[v]) : 0;
+        best[j] = is_open ? read_only(&search.best[v]) : 0;
         open |= is_open << j;
     }
 #pragma unroll
@@ -143,51 +148,79 @@ __device__ __forceinline__ void scan_group(const Packed& search, const Visited& 
     tally->found += __popc(hits);
 }
 
-// Probes the other packed neighbours of a vertex. Returns a parent, or NO_PREDECESSOR; `further` tells
-// whether the row has to be searched then.
-__device__ __forceinline__ u32 probe_others(const Packed& search, const Visited& visited, u32 v,
-                                            bool* further)
+// Probes the other packed neighbours of a vertex, hubs first. Returns a parent or NO_PREDECESSOR.
+__device__ __forceinline__ u32 probe_others(const Packed& search, const Visited& visited, u32 v)
 {
     const uint4 packed = read_only(&reinterpret_cast<const uint4*>(search.others)[v]);
     const u32 entries[OTHERS] = {packed.x, packed.y, packed.z, packed.w};
-    *further = packed.w & FURTHER;
-    u32 hit = 0;
-    bool found = false;
+    u32 hub = NO_PREDECESSOR;
 #pragma unroll
     for (u32 k = OTHERS; k > 0; --k) {
-        if (!visited.contains_packed(entries[k - 1])) continue;
-        hit = entries[k - 1];
-        found = true;
+        u32 rank = entries[k - 1] & PACKED_ID;
+        if ((entries[k - 1] & HUB) && contains(visited.hubs_now, rank)) hub = rank;
     }
-    if (!found) return NO_PREDECESSOR;
-    u32 id = hit & PACKED_ID;
-    return hit & HUB ? read_only(&search.ids[id]) : id;
+    if (hub != NO_PREDECESSOR) return read_only(&search.ids[hub]);
+    u32 parent = NO_PREDECESSOR;
+#pragma unroll
+    for (u32 k = OTHERS; k > 0; --k) {
+        u32 id = entries[k - 1] & PACKED_ID;
+        if (!(entries[k - 1] & HUB) && contains(visited.now, id)) parent = id;
+    }
+    return parent;
 }
 
-// A parent for the lane's `own` vertex among all neighbours but the best. All lanes call it.
-__device__ __forceinline__ u32 search_beyond_best(const Packed& search, const Visited& visited, bool own,
-                                                  u32 v, u32* examined)
+// Searches arcs of a row for a visited head, a sector of memory at a time.
+__device__ __forceinline__ u32 search_arcs(const u32* targets, i64 begin, i64 end, const u32* visited,
+                                           u32* examined)
 {
-    bool further = false;
-    u32 parent = NO_PREDECESSOR;
-    if (own) {
-        parent = probe_others(search, visited, v, &further);
-        *examined += OTHERS;
+    for (i64 i = begin; i < end; i += ARCS_AT_ONCE) {
+        u32 heads[ARCS_AT_ONCE];
+        u32 parent = NO_PREDECESSOR;
+#pragma unroll
+        for (u32 j = 0; j < ARCS_AT_ONCE; ++j) {
+            heads[j] = read_only(&targets[min(i + j, end - 1)]);
+        }
+#pragma unroll
+        for (u32 j = 0; j < ARCS_AT_ONCE; ++j) {
+            if (contains(visited, heads[j])) parent = heads[j];
+        }
+        *examined += ARCS_AT_ONCE;
+        if (parent != NO_PREDECESSOR) return parent;
     }
-    bool searches = further && parent == NO_PREDECESSOR;
-    if (!__any_sync(ALL_LANES, searches)) return parent;
-    i64 begin = searches ? search.into.rows.begin(v) : 0;
-    u32 length = searches ? static_cast<u32>(search.into.rows.begin(v + 1) - begin) : 0;
-    u32 in_row = search_rows(search.into, searches, begin, length, visited.now, examined);
-    return searches ? in_row : parent;
+    return NO_PREDECESSOR;
 }
+
+// A parent for the lane's `own` vertex in its row: a lane searches the first `long_row` arcs, the whole warp
+// the rest. All lanes call it.
+__device__ __forceinline__ u32 search_row_of(const Packed& search, const Visited& visited, bool own, u32 v,
+                                             u32* examined)
+{
+    u32 lane = threadIdx.x % WARP;
+    const Rows& rows = search.rows;
+    i64 begin = own ? rows.begin(v) : 0;
+    i64 end = own ? rows.begin(v + 1ull) : 0;
+    i64 middle = min(end, begin + search.long_row);
+    u32 parent = search_arcs(rows.targets, begin, middle, visited.now, examined);
+    u32 longer = __ballot_sync(ALL_LANES, parent == NO_PREDECESSOR && middle < end);
+    while (longer) {
+        u32 owner = __ffs(longer) - 1;
+        longer &= longer - 1;
+        i64 from = __shfl_sync(ALL_LANES, middle, owner);
+        i64 to = __shfl_sync(ALL_LANES, end, owner);
+        u32 hit = search_row_by_warp(rows.targets, from, to, visited.now, examined);
+        if (lane == owner) parent = hit;
+    }
+    return parent;
+}
+
+// What a pass over a list probes: the best neighbours, the other packed ones, or whole rows.
+enum Probe { BEST_ONE, OTHER_ONES, ROWS };
 
 // Searches for parents of `count` listed vertices, the first at `entries` and the others `step` apart. Takes
-// those found off the list and returns how many stay. Best neighbours that have just been probed are not
-// probed again.
-template <bool HAVE_SEVERAL>
+// those found off the list and returns how many stay.
+template <Probe PROBE>
 __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& visited, const Answer& answer,
-                                           u64* entries, i64 step, u32 count, bool best_probed, Tally* tally)
+                                           u64* entries, i64 step, u32 count, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
     u32 kept = 0;
@@ -195,15 +228,21 @@ __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& 
         bool own = k + lane < count;
         u64 entry = own ? entries[step * static_cast<i64>(k + lane)] : 0;
         u32 v = static_cast<u32>(entry), best = static_cast<u32>(entry >> 32);
-        bool by_best = own && !best_probed && visited.contains_packed(best);
-        tally->examined += own && !best_probed;
-        u32 other = NO_PREDECESSOR;
-        if (HAVE_SEVERAL) {
-            other = search_beyond_best(search, visited, own && !by_best, v, &tally->examined);
+        bool by_best = false;
+        u32 parent = NO_PREDECESSOR;
+        if (PROBE == BEST_ONE) {
+            by_best = own && visited.contains_packed(best);
+            tally->examined += own;
+        } else if (PROBE == OTHER_ONES) {
+            if (own) parent = probe_others(search, visited, v);
+            tally->examined += own ? OTHERS : 0;
+        } else {
+            bool has_further = own && (best & FURTHER);
+            parent = search_row_of(search, visited, has_further, v, &tally->examined);
         }
         if (by_best) answer.settle_by_best(v, search.best_ids);
-        if (other != NO_PREDECESSOR) answer.settle_by_other(v, other);
-        bool found = by_best || other != NO_PREDECESSOR;
+        if (parent != NO_PREDECESSOR) answer.settle_by_other(v, parent);
+        bool found = by_best || parent != NO_PREDECESSOR;
         if (found) {
             atomicOr(&visited.next[v / 32], bit_of(v));
             if (best & SELF_HUB) mark_hub(visited.hubs_next, search.rank, v);
@@ -221,16 +260,20 @@ __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& 
     return kept;
 }
 
-// Searches for parents of all listed vertices.
+// Searches for parents of all listed vertices. Best neighbours that have just been probed are not probed
+// again.
 __device__ __forceinline__ void search_lists(const Packed& search, const Visited& visited,
                                              const Answer& answer, bool best_probed, Lists* lists,
                                              Tally* tally)
 {
+    u64* only = lists->entries;
+    u64* several = lists->entries + lists->capacity - 1;
     if (!best_probed) {
-        lists->n_only =
-            search_list<false>(search, visited, answer, lists->entries, 1, lists->n_only, false, tally);
+        lists->n_only = search_list<BEST_ONE>(search, visited, answer, only, 1, lists->n_only, tally);
+        lists->n_several =
+            search_list<BEST_ONE>(search, visited, answer, several, -1, lists->n_several, tally);
     }
-    lists->n_several = search_list<true>(search, visited, answer, lists->entries + lists->capacity - 1, -1,
-                                         lists->n_several, best_probed, tally);
+    lists->n_several = search_list<OTHER_ONES>(search, visited, answer, several, -1, lists->n_several, tally);
+    lists->n_several = search_list<ROWS>(search, visited, answer, several, -1, lists->n_several, tally);
     if (threadIdx.x % WARP == 0) tally->open += lists->n_only + lists->n_several;
 }

@@ -28,6 +28,7 @@
 #include <cooperative_groups.h>
 
 #include "_packed_bottom_up.cuh"
+#include "_pieces.cuh"
 #include "device/block_scan.cuh"
 #include "device/clock.cuh"
 
@@ -42,9 +43,9 @@ const u32 THREADS = 1024;
 const u32 MAX_HUB_WORDS = 8192;
 
 // Sums over the blocks during a level.
-enum Count { FOUND, ARCS, EXAMINED, OPEN, PIECES, CONVERTED };
-const u32 COUNTS = 6;
-static_assert(COUNTS == CONVERTED + 1, "one word for each count");
+enum Count { FOUND, ARCS, EXAMINED, OPEN, LISTED, CONVERTED, PIECES };
+const u32 COUNTS = 7;
+static_assert(COUNTS == PIECES + 1, "one word for each count");
 
 // A level of an instrumented run; one more entry than levels holds the time at the end.
 struct Entry {
@@ -77,8 +78,8 @@ struct Search {
     u32* stored;
     u64* listed;  // of each warp `warp_capacity`
     u32 warp_capacity;
-    u64* lists;  // two of `list_capacity` pieces
-    u64 list_capacity;
+    u32* found;   // two lists of n vertices, what top-down levels find
+    u64* pieces;  // of a frontier's rows
     u64* counts;  // two epochs of three sets of COUNTS
     u32* epoch;
 
@@ -95,6 +96,11 @@ struct Search {
     {
         return n_words / GROUP_WORDS;
     }
+    // The frontier of a top-down level.
+    __device__ __forceinline__ u32* frontier(u32 depth) const
+    {
+        return found + static_cast<u64>(depth % 2) * n;
+    }
     __device__ __forceinline__ i64 degree(u32 v) const
     {
         return out.begin(v + 1ull) - out.begin(v);
@@ -106,7 +112,6 @@ struct State {
     u32 depth;
     u32 vertices;  // of the frontier
     u64 arcs;      // that leave it
-    u64 pieces;    // of its rows
     u64 open;
     bool top_down;
     bool deferring;
@@ -117,11 +122,12 @@ struct State {
     Lists lists;
 };
 
-// The frontier when the source's neighbours are expanded.
-struct Neighbours {
-    u32 count;
+// A frontier whose rows a block has cut itself: where the pieces of each begin.
+struct SmallFrontier {
     const u32* ids;
-    const u64* first_piece;  // in shared memory
+    u32 count;
+    u64 n_pieces;
+    u64* first_piece;  // in shared memory, one for each thread
 };
 
 // Adds a visited vertex to the bitmap of hubs if it is one.
@@ -131,62 +137,97 @@ __device__ __forceinline__ void visit_hub(const Search& search, const State& sta
     atomicOr(&search.hubs_of(state.snapshot)[rank / 32], bit_of(rank));
 }
 
-// A top-down level over the pieces that `piece_at` gives; the rows of the vertices found go to `next`.
-template <typename PieceAt>
+// Appends each lane's vertices for which `taken` has a bit, with one atomic addition per warp. All lanes call
+// it.
+__device__ __forceinline__ void append(const u32 (&vertices)[DEEP], u32 taken, u32* list, u64* length)
+{
+    u32 below = sum_below(__popc(taken));
+    u32 sum = __shfl_sync(ALL_LANES, below + __popc(taken), WARP - 1);
+    if (sum == 0) return;
+    u64 base = 0;
+    if (threadIdx.x % WARP == 0) base = atomicAdd(length, static_cast<u64>(sum));
+    u64 at = __shfl_sync(ALL_LANES, base, 0) + below;
+#pragma unroll
+    for (u32 j = 0; j < DEEP; ++j) {
+        if (taken >> j & 1) list[at++] = vertices[j];
+    }
+}
+
+// Calls `visit` with numbers below `count`, each in one warp. The first ones are in different blocks.
+template <typename Visit>
+__device__ __forceinline__ void for_each_in_a_warp(u64 count, Visit visit)
+{
+    for (u64 k = threadIdx.x / WARP * gridDim.x + blockIdx.x; k < count; k += thread_count() / WARP) {
+        visit(k);
+    }
+}
+
+// Expands a piece of a row: claims the heads that are not visited and lists them.
 __device__ __forceinline__ void expand(const Search& search, const State& state, const Answer& answer,
-                                       PieceAt piece_at, u64 n_pieces, u64* next, u64* length, Tally* tally)
+                                       Piece piece, u64* length, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
     u32* visited = search.snapshot(state.snapshot);
-    for (u64 k = thread_id() / WARP; k < n_pieces; k += thread_count() / WARP) {
-        Piece piece = piece_at(k);
-        u32 heads[DEEP];
-        u32 fresh = 0;
+    u32 heads[DEEP];
+    u32 fresh = 0;
+    // Each kind of access for all heads before the next kind, so that they overlap.
 #pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            i64 i = piece.begin + 32 * j + lane;
-            heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
-            tally->examined += i < piece.end;
-        }
-        // Each kind of access for all heads before the next kind, so that they overlap.
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            fresh |= !contains_now(visited, heads[j]) << j;
-        }
-        u32 ranks[DEEP];
-        u32 before[DEEP];
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            bool claims = fresh >> j & 1;
-            ranks[j] = claims ? read_only(&search.packed.rank[heads[j]]) : 0;
-            before[j] = claims ? atomicOr(&visited[heads[j] / 32], bit_of(heads[j])) : ~0u;
-        }
-#pragma unroll
-        for (u32 j = 0; j < DEEP; ++j) {
-            if (before[j] & bit_of(heads[j])) {
-                fresh &= ~(1u << j);
-                continue;
-            }
-            answer.settle(heads[j], piece.vertex);
-            visit_hub(search, state, heads[j], ranks[j]);
-            ++tally->found;
-        }
-        tally->arcs += append_rows(heads, fresh, search.out.offsets, next, length);
+    for (u32 j = 0; j < DEEP; ++j) {
+        i64 i = piece.begin + 32 * j + lane;
+        heads[j] = i < piece.end ? search.out.target(i) : piece.vertex;
+        tally->examined += i < piece.end;
     }
+#pragma unroll
+    for (u32 j = 0; j < DEEP; ++j) {
+        fresh |= !contains_now(visited, heads[j]) << j;
+    }
+    u32 ranks[DEEP];
+    u32 before[DEEP];
+    i64 begins[DEEP], ends[DEEP];
+#pragma unroll
+    for (u32 j = 0; j < DEEP; ++j) {
+        bool claims = fresh >> j & 1;
+        u32 v = claims ? heads[j] : 0;
+        ranks[j] = read_only(&search.packed.rank[v]);
+        begins[j] = search.out.begin(v);
+        ends[j] = search.out.begin(v + 1ull);
+        before[j] = claims ? atomicOr(&visited[v / 32], bit_of(v)) : ~0u;
+    }
+#pragma unroll
+    for (u32 j = 0; j < DEEP; ++j) {
+        if (before[j] & bit_of(heads[j])) {
+            fresh &= ~(1u << j);
+            continue;
+        }
+        answer.settle(heads[j], piece.vertex);
+        visit_hub(search, state, heads[j], ranks[j]);
+        tally->arcs += ends[j] - begins[j];
+        ++tally->found;
+    }
+    append(heads, fresh, search.frontier(state.depth + 1), length);
+}
+
+// Cuts the rows of a small frontier, of which each thread has a vertex; those it does not count have no
+// pieces.
+__device__ void cut_in_block(const Search& search, const u32* ids, u32 count, bool counts, u64 degree,
+                             SmallFrontier* small)
+{
+    small->ids = ids;
+    small->count = count;
+    u64 first = block_exclusive_sum(counts ? pieces_of(degree) : 0, &small->n_pieces);
+    small->first_piece[threadIdx.x] = first;
+    __syncthreads();
 }
 
 // Marks the source and, if a block has a thread for each, its neighbours, which are then the frontier. Every
 // block does the same.
-__device__ void start(const Search& search, const Answer& answer, u32 source, State* state, u64* first_piece,
-                      Neighbours* neighbours)
+__device__ void start(const Search& search, const Answer& answer, u32 source, State* state,
+                      SmallFrontier* small)
 {
     u32 t = threadIdx.x;
-    i64 begin = search.out.begin(source);
+    const u32* row = search.out.targets + search.out.begin(source);
     u64 degree = search.degree(source);
-    neighbours->ids = search.out.targets + begin;
-    neighbours->count = degree <= blockDim.x ? static_cast<u32>(degree) : 0;
     state->arcs = degree;
-    state->pieces = pieces_of(degree);
     auto mark = [&](u32 v) {
         atomicOr(&search.snapshot(0)[v / 32], bit_of(v));
         visit_hub(search, *state, v, read_only(&search.packed.rank[v]));
@@ -198,9 +239,9 @@ __device__ void start(const Search& search, const Answer& answer, u32 source, St
     }
     __syncthreads();  // no thread may find the source before it is marked
     if (degree > blockDim.x) return;
-    u32 v = t < degree ? neighbours->ids[t] : source;
+    u32 v = t < degree ? row[t] : source;
     // Arcs are sorted, so parallel ones are next to each other.
-    bool counts = v != source && (t == 0 || neighbours->ids[t - 1] != v);
+    bool counts = v != source && (t == 0 || row[t - 1] != v);
     u64 arcs = counts ? search.degree(v) : 0;
     if (counts) {
         mark(v);
@@ -209,29 +250,58 @@ __device__ void start(const Search& search, const Answer& answer, u32 source, St
     const u32 bits = 16;
     u64 sums = 0;
     block_exclusive_sum(arcs << bits | counts, &sums);
-    first_piece[t] = block_exclusive_sum(pieces_of(arcs), &state->pieces);
-    neighbours->first_piece = first_piece;
     state->vertices = static_cast<u32>(sums & ((1u << bits) - 1));
     state->arcs = sums >> bits;
     state->depth = 1;
-    __syncthreads();
+    cut_in_block(search, row, static_cast<u32>(degree), counts, arcs, small);
 }
 
-// A top-down level.
-__device__ void top_down(const Search& search, const State& state, const Answer& answer, u32 source,
-                         const Neighbours& neighbours, u64* length, Tally* tally)
+// Cuts the rows of a frontier that is too large for a block to do it alone.
+__device__ void cut(const Search& search, const State& state, u64* n_pieces)
 {
-    const u64* list = search.lists + state.depth % 2 * search.list_capacity;
-    u64* next = search.lists + (state.depth + 1) % 2 * search.list_capacity;
+    const u32* frontier = search.frontier(state.depth);
+    for_each_in_a_warp(state.vertices, [&](u64 k) {
+        u32 lane = threadIdx.x % WARP;
+        u32 v = frontier[k];
+        u32 pieces = pieces_of(search.degree(v));
+        u64 base = 0;
+        if (lane == 0 && pieces != 0) base = atomicAdd(n_pieces, static_cast<u64>(pieces));
+        base = __shfl_sync(ALL_LANES, base, 0);
+        for (u64 piece = lane; piece < pieces; piece += WARP) search.pieces[base + piece] = piece << 32 | v;
+    });
+}
+
+// A top-down level. At depth 1, `small` may have the source's neighbours already.
+__device__ void top_down(const Search& search, const State& state, const Answer& answer, u32 source,
+                         SmallFrontier* small, u64* counts, Tally* tally)
+{
     const i64* offsets = search.out.offsets;
-    bool from_neighbours = state.depth == 1 && neighbours.count > 0;
-    auto piece_at = [&](u64 k) {
-        if (state.depth == 0) return piece_of(k << 32 | source, offsets);
-        if (!from_neighbours) return piece_of(list[k], offsets);
-        u32 i = last_not_above(neighbours.first_piece, neighbours.count, k);
-        return piece_of((k - neighbours.first_piece[i]) << 32 | neighbours.ids[i], offsets);
-    };
-    expand(search, state, answer, piece_at, state.pieces, next, length, tally);
+    u64* length = &counts[LISTED];
+    if (state.depth == 0) {
+        for_each_in_a_warp(pieces_of(state.arcs), [&](u64 k) {
+            expand(search, state, answer, piece_of(k << 32 | source, offsets), length, tally);
+        });
+        return;
+    }
+    if (state.vertices > blockDim.x) {
+        cut(search, state, &counts[PIECES]);
+        cg::this_grid().sync();
+        for_each_in_a_warp(load_relaxed(&counts[PIECES]), [&](u64 k) {
+            expand(search, state, answer, piece_of(search.pieces[k], offsets), length, tally);
+        });
+        return;
+    }
+    if (state.depth > 1 || small->count == 0) {
+        const u32* ids = search.frontier(state.depth);
+        bool own = threadIdx.x < state.vertices;
+        u64 degree = own ? search.degree(ids[threadIdx.x]) : 0;
+        cut_in_block(search, ids, state.vertices, own, degree, small);
+    }
+    for_each_in_a_warp(small->n_pieces, [&](u64 k) {
+        u32 i = last_not_above(small->first_piece, small->count, k);
+        u64 entry = (k - small->first_piece[i]) << 32 | small->ids[i];
+        expand(search, state, answer, piece_of(entry, offsets), length, tally);
+    });
 }
 
 // A bottom-up level, which `scans` if it is the first one after a top-down level. `hubs` is shared memory.
@@ -267,26 +337,55 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     search_lists(search.packed, visited, answer, scans, &state->lists, tally);
 }
 
-// Writes the answer for the vertices of a word that were not visited when deferring began: their levels are
-// those of the snapshots that have them first.
-__device__ __forceinline__ void write_word(const Search& search, const State& state, const Answer& answer,
-                                           u32 source, u32 word)
+// Writes the answer for the vertices of a group that were not visited when deferring began: their levels are
+// those of the snapshots that have them first. Every lane reads some words of every bitmap, so that all are
+// read at once.
+__device__ __forceinline__ void write_group(const Search& search, const State& state, const Answer& answer,
+                                            u32 source, u32 group)
 {
     u32 lane = threadIdx.x % WARP;
-    u32 v = word * 32 + lane;
-    u32 closed = search.closed[word];
-    u32 before = search.snapshot(state.first)[word] & ~closed;
-    u32 level = UNREACHED;
-    for (u32 k = state.snapshot; k > state.first; --k) {
-        if (search.snapshot(k)[word] >> lane & 1) level = state.first_depth + (k - state.first);
+    u32 first_word = group * GROUP_WORDS;
+    u32 word = first_word + lane % GROUP_WORDS;
+    u32 best[GROUP_WORDS];
+#pragma unroll
+    for (u32 j = 0; j < GROUP_WORDS; ++j) {
+        u32 v = (first_word + j) * 32 + lane;
+        best[j] = v < search.n ? read_only(&search.packed.best_ids[v]) : 0;
     }
-    if (closed >> lane & 1) level = UNREACHED;
-    if (v >= search.n || v == source || (before >> lane & 1)) return;
-    answer.level[v] = level;
-    if (level == UNREACHED) {
-        answer.predecessor[v] = NO_PREDECESSOR;
-    } else if (!(answer.stored[word] >> lane & 1)) {
-        answer.predecessor[v] = read_only(&search.packed.best_ids[v]);
+    // Each quarter of the warp reads another bitmap: first those of vertices that are not written or not with
+    // their best neighbour, then four snapshots at a time.
+    const u32 quarter = lane / GROUP_WORDS;
+    const u32* bitmaps[] = {search.closed, answer.stored, search.snapshot(state.first)};
+    u32 other = quarter < 3 ? bitmaps[quarter][word] : 0;
+    u32 snapshots[SNAPSHOTS / 4];
+#pragma unroll
+    for (u32 i = 0; i < SNAPSHOTS / 4; ++i) {
+        u32 k = state.first + 1 + 4 * i + quarter;
+        snapshots[i] = k <= state.snapshot ? search.snapshot(k)[word] : 0;
+    }
+    u32 n_snapshots = state.snapshot - state.first;
+#pragma unroll
+    for (u32 j = 0; j < GROUP_WORDS; ++j) {
+        u32 v = (first_word + j) * 32 + lane;
+        u32 closed = __shfl_sync(ALL_LANES, other, j);
+        u32 stored = __shfl_sync(ALL_LANES, other, GROUP_WORDS + j);
+        u32 before = __shfl_sync(ALL_LANES, other, 2 * GROUP_WORDS + j);
+        u32 level = UNREACHED;
+#pragma unroll
+        for (u32 k = SNAPSHOTS; k > 0; --k) {
+            if (k > n_snapshots) continue;
+            u32 from = (k - 1) % 4 * GROUP_WORDS + j;
+            u32 bits = __shfl_sync(ALL_LANES, snapshots[(k - 1) / 4], from);
+            if (bits >> lane & 1) level = state.first_depth + k;
+        }
+        if (closed >> lane & 1) level = UNREACHED;
+        if (v >= search.n || v == source || ((before & ~closed) >> lane & 1)) continue;
+        __stcs(&answer.level[v], level);
+        if (level == UNREACHED) {
+            __stcs(&answer.predecessor[v], NO_PREDECESSOR);
+        } else if (!(stored >> lane & 1)) {
+            __stcs(&answer.predecessor[v], best[j]);
+        }
     }
 }
 
@@ -296,15 +395,10 @@ __device__ void write_answer(const Search& search, const State& state, const Ans
 {
     u32 lane = threadIdx.x % WARP;
     for (u32 group = thread_id() / WARP; group < search.n_groups(); group += thread_count() / WARP) {
-        u32 first = group * GROUP_WORDS;
-        if (!state.written) {
-#pragma unroll
-            for (u32 j = 0; j < GROUP_WORDS; ++j) {
-                write_word(search, state, answer, source, first + j);
-            }
-        }
+        if (!state.written) write_group(search, state, answer, source, group);
+        u32 word = group * GROUP_WORDS + lane;
         __syncwarp();
-        if (last && lane < GROUP_WORDS) search.visited[first + lane] = search.closed[first + lane];
+        if (last && lane < GROUP_WORDS) search.visited[word] = search.closed[word];
     }
 }
 
@@ -317,16 +411,26 @@ __device__ void clear(const Search& search, u32 epoch)
     if (thread_id() == 0) *search.epoch = epoch + 1;
 }
 
-// Turns what the last bottom-up level found into the list of a top-down one.
+// Lists what the last bottom-up level found.
 __device__ void convert(const Search& search, const State& state, u64* length)
 {
     const u32* now = search.snapshot(state.snapshot);
     const u32* before = search.snapshot(state.snapshot - 1);
-    u64* list = search.lists + state.depth % 2 * search.list_capacity;
+    u32* list = search.frontier(state.depth);
     for (u32 first = 0; first < search.n_words; first += thread_count()) {
         u32 word = first + thread_id();
         u32 bits = word < search.n_words ? now[word] & ~before[word] : 0;
-        append_word(bits, word, search.out.offsets, list, length);
+        while (__any_sync(ALL_LANES, bits)) {
+            u32 vertices[DEEP];
+            u32 taken = 0;
+#pragma unroll
+            for (u32 j = 0; j < DEEP; ++j) {
+                vertices[j] = word * 32 + (bits ? __ffs(bits) - 1 : 0);
+                taken |= (bits != 0) << j;
+                bits &= bits - 1;
+            }
+            append(vertices, taken, list, length);
+        }
     }
 }
 
@@ -361,10 +465,7 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     state->deferring = false;
     state->written = true;
     grid.sync();
-    if (back) {
-        state->pieces = load_relaxed(converted);
-        state->top_down = true;
-    }
+    state->top_down = back;
     return false;
 }
 
@@ -383,10 +484,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     state.vertices = 1;
     state.top_down = true;
     Answer answer = {level, predecessor, search.stored, 0, false};
-    Neighbours neighbours = {};
+    SmallFrontier small = {nullptr, 0, 0, first_piece};
 
     if (is_first && log) log[0].begin_ns = nanoseconds();
-    start(search, answer, source, &state, first_piece, &neighbours);
+    start(search, answer, source, &state, &small);
     if (is_first && log && state.depth == 1) {
         record(&log[0], true, state.vertices, search.degree(source));
     }
@@ -402,7 +503,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         answer.depth = state.depth;
         answer.deferred = state.deferring;
         if (state.top_down) {
-            top_down(search, state, answer, source, neighbours, &now[PIECES], &tally);
+            top_down(search, state, answer, source, &small, now, &tally);
         } else {
             bottom_up(search, &state, answer, scans, hubs, &tally);
             ++state.snapshot;
@@ -412,7 +513,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         state.vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
         state.arcs = load_relaxed(&now[ARCS]);
         state.open = load_relaxed(&now[OPEN]);
-        state.pieces = load_relaxed(&now[PIECES]);
         if (is_first && log) {
             record(&log[state.depth], state.top_down, state.vertices, load_relaxed(&now[EXAMINED]));
         }

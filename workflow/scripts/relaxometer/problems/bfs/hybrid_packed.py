@@ -47,14 +47,14 @@ class Parameters(variants.Parameters):
         Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
         multiple of 32.
     threshold : int
-        A warp searches the rows of at least this many incoming arcs, a thread the others.
+        Arcs of a row that a thread searches before its whole warp does.
     """
 
     alpha: PositiveFloat = 25
     beta: PositiveFloat = 50
     patience: NonNegativeFloat = 8
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
-    threshold: NonNegativeInt = Field(32, lt=2**32)
+    threshold: NonNegativeInt = Field(64, lt=2**32)
 
 
 class Solver:
@@ -145,8 +145,8 @@ class Solver:
             "stored": xp.empty(n_words, dtype=xp.uint32),
             "listed": xp.empty(warps * capacity, dtype=xp.uint64),
             "warp_capacity": np.uint32(capacity),
-            "lists": xp.empty(2 * pieces, dtype=xp.uint64),
-            "list_capacity": np.uint64(pieces),
+            "found": xp.empty(2 * n, dtype=xp.uint32),
+            "pieces": xp.empty(pieces, dtype=xp.uint64),
             "counts": xp.zeros(2 * 3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
             "epoch": xp.zeros(1, dtype=xp.uint32),
         }
@@ -154,14 +154,11 @@ class Solver:
     def _neighbours(self, rows: tuple[Any, Any]) -> dict[str, Any]:
         """Return the packed neighbours and the incoming arcs."""
         found = packed.best_neighbours(self._graph.device, rows, self._hub_words * WORD)
-        into = {
-            "rows": {"offsets": rows[0], "targets": rows[1]},
-            "probes": found.best,
-            "long_row": np.uint32(self._parameters.threshold),
-        }
         return {
             "packed": {
-                "into": into,
+                "rows": {"offsets": rows[0], "targets": rows[1]},
+                "long_row": np.uint32(self._parameters.threshold),
+                "best": found.best,
                 "best_ids": found.best_ids,
                 "others": found.others,
                 "rank": found.rank,
