@@ -216,45 +216,64 @@ __device__ __forceinline__ u32 search_row_of(const Packed& search, const Visited
 // What a pass over a list probes: the best neighbours, the other packed ones, or whole rows.
 enum Probe { BEST_ONE, OTHER_ONES, ROWS };
 
-// Searches for parents of `count` listed vertices, the first at `entries` and the others `step` apart. Takes
-// those found off the list and returns how many stay.
-template <Probe PROBE>
+// Stores what a lane has found for a vertex, if anything; returns whether it has.
+__device__ __forceinline__ bool settle_entry(const Packed& search, const Visited& visited,
+                                             const Answer& answer, u64 entry, bool by_best, u32 parent)
+{
+    u32 v = static_cast<u32>(entry), best = static_cast<u32>(entry >> 32);
+    if (by_best) answer.settle_by_best(v, search.best_ids);
+    if (parent != NO_PREDECESSOR) answer.settle_by_other(v, parent);
+    bool found = by_best || parent != NO_PREDECESSOR;
+    if (!found) return false;
+    atomicOr(&visited.next[v / 32], bit_of(v));
+    if (best & SELF_HUB) mark_hub(visited.hubs_next, search.rank, v);
+    return true;
+}
+
+// Searches for parents of `count` listed vertices, the first at `entries` and the others `step` apart,
+// several of a lane at once. Takes those found off the list and returns how many stay.
+template <Probe PROBE, u32 AT_ONCE>
 __device__ __forceinline__ u32 search_list(const Packed& search, const Visited& visited, const Answer& answer,
                                            u64* entries, i64 step, u32 count, Tally* tally)
 {
     u32 lane = threadIdx.x % WARP;
     u32 kept = 0;
-    for (u32 k = 0; k < count; k += WARP) {
-        bool own = k + lane < count;
-        u64 entry = own ? entries[step * static_cast<i64>(k + lane)] : 0;
-        u32 v = static_cast<u32>(entry), best = static_cast<u32>(entry >> 32);
-        bool by_best = false;
-        u32 parent = NO_PREDECESSOR;
-        if (PROBE == BEST_ONE) {
-            by_best = own && visited.contains_packed(best);
-            tally->examined += own;
-        } else if (PROBE == OTHER_ONES) {
-            if (own) parent = probe_others(search, visited, v);
-            tally->examined += own ? OTHERS : 0;
-        } else {
-            bool has_further = own && (best & FURTHER);
-            parent = search_row_of(search, visited, has_further, v, &tally->examined);
+    for (u32 k = 0; k < count; k += WARP * AT_ONCE) {
+        u64 entry[AT_ONCE];
+        u32 parent[AT_ONCE];
+        u32 own = 0, by_best = 0;
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            u32 at = k + j * WARP + lane;
+            own |= (at < count) << j;
+            entry[j] = at < count ? entries[step * static_cast<i64>(at)] : 0;
+            parent[j] = NO_PREDECESSOR;
         }
-        if (by_best) answer.settle_by_best(v, search.best_ids);
-        if (parent != NO_PREDECESSOR) answer.settle_by_other(v, parent);
-        bool found = by_best || parent != NO_PREDECESSOR;
-        if (found) {
-            atomicOr(&visited.next[v / 32], bit_of(v));
-            if (best & SELF_HUB) mark_hub(visited.hubs_next, search.rank, v);
-            ++tally->found;
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            bool is_own = own >> j & 1;
+            u32 v = static_cast<u32>(entry[j]), best = static_cast<u32>(entry[j] >> 32);
+            if (PROBE == BEST_ONE) {
+                by_best |= (is_own && visited.contains_packed(best)) << j;
+                tally->examined += is_own;
+            } else if (PROBE == OTHER_ONES) {
+                if (is_own) parent[j] = probe_others(search, visited, v);
+                tally->examined += is_own ? OTHERS : 0;
+            } else {
+                parent[j] = search_row_of(search, visited, is_own && (best & FURTHER), v, &tally->examined);
+            }
         }
-        u32 stay = __ballot_sync(ALL_LANES, own && !found);
         // Lanes overwrite the list after all have read it.
         __syncwarp();
-        if (stay >> lane & 1) {
-            entries[step * static_cast<i64>(kept + __popc(stay & ((1u << lane) - 1)))] = entry;
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            bool found = settle_entry(search, visited, answer, entry[j], by_best >> j & 1, parent[j]);
+            tally->found += found;
+            u32 stay = __ballot_sync(ALL_LANES, (own >> j & 1) && !found);
+            u32 at = kept + __popc(stay & ((1u << lane) - 1));
+            if (stay >> lane & 1) entries[step * static_cast<i64>(at)] = entry[j];
+            kept += __popc(stay);
         }
-        kept += __popc(stay);
     }
     __syncwarp();
     return kept;
@@ -269,11 +288,12 @@ __device__ __forceinline__ void search_lists(const Packed& search, const Visited
     u64* only = lists->entries;
     u64* several = lists->entries + lists->capacity - 1;
     if (!best_probed) {
-        lists->n_only = search_list<BEST_ONE>(search, visited, answer, only, 1, lists->n_only, tally);
+        lists->n_only = search_list<BEST_ONE, 4>(search, visited, answer, only, 1, lists->n_only, tally);
         lists->n_several =
-            search_list<BEST_ONE>(search, visited, answer, several, -1, lists->n_several, tally);
+            search_list<BEST_ONE, 4>(search, visited, answer, several, -1, lists->n_several, tally);
     }
-    lists->n_several = search_list<OTHER_ONES>(search, visited, answer, several, -1, lists->n_several, tally);
-    lists->n_several = search_list<ROWS>(search, visited, answer, several, -1, lists->n_several, tally);
+    lists->n_several =
+        search_list<OTHER_ONES, 2>(search, visited, answer, several, -1, lists->n_several, tally);
+    lists->n_several = search_list<ROWS, 1>(search, visited, answer, several, -1, lists->n_several, tally);
     if (threadIdx.x % WARP == 0) tally->open += lists->n_only + lists->n_several;
 }

@@ -304,6 +304,29 @@ __device__ void top_down(const Search& search, const State& state, const Answer&
     });
 }
 
+// Copies the warp's words of the bitmap to the next one, four words of a lane at once.
+__device__ __forceinline__ void copy_own_words(const Search& search, const Visited& visited)
+{
+    const u32 AT_ONCE = 4;
+    u32 lane = threadIdx.x % WARP;
+    u64 n_warps = thread_count() / WARP;
+    u64 group = thread_id() / WARP + lane / GROUP_WORDS * n_warps;
+    const u64 step = WARP / GROUP_WORDS * n_warps;
+    for (; group < search.n_groups(); group += AT_ONCE * step) {
+        u32 words[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            u64 from = min(group + j * step, static_cast<u64>(search.n_groups() - 1));
+            words[j] = visited.now[from * GROUP_WORDS + lane % GROUP_WORDS];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            u64 to = group + j * step;
+            if (to < search.n_groups()) visited.next[to * GROUP_WORDS + lane % GROUP_WORDS] = words[j];
+        }
+    }
+}
+
 // A bottom-up level, which `scans` if it is the first one after a top-down level. `hubs` is shared memory.
 __device__ void bottom_up(const Search& search, State* state, const Answer& answer, bool scans, u32* hubs,
                           Tally* tally)
@@ -325,12 +348,7 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
             scan_group(search.packed, visited, answer, group, &state->lists, tally);
         }
     } else {
-        const u32 at_once = WARP / GROUP_WORDS;
-        for (u64 first = warp; first < search.n_groups(); first += static_cast<u64>(at_once) * n_warps) {
-            u64 group = first + static_cast<u64>(lane / GROUP_WORDS) * n_warps;
-            u64 word = group * GROUP_WORDS + lane % GROUP_WORDS;
-            if (group < search.n_groups()) visited.next[word] = visited.now[word];
-        }
+        copy_own_words(search, visited);
     }
     // Other lanes read the lists and add to the words of the next bitmap.
     __syncwarp();
