@@ -30,9 +30,9 @@ SETTINGS = [
     *(("bottom-up", {"threshold": threshold}) for threshold in (0, 3, 2**32 - 1)),
     *(("hybrid", {**ALWAYS_BOTTOM_UP, "threshold": threshold}) for threshold in (0, 3)),
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
-    ("hybrid-packed", {"alpha": 1e12, "hubs": 32}),
-    ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "beta": 1e12, "threshold": 3}),
-    ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0}),
+    ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "tail": 0}),
+    ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "threshold": 3}),
+    ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}),
     ("hybrid-packed", {"alpha": 1e-12}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
     *(
@@ -242,9 +242,9 @@ class TestPacked:
     @pytest.mark.parametrize(
         ("parameters", "modes"),
         [
-            ({"alpha": 1e12}, ["top-down"] + ["bottom-up"] * 9),
+            ({"alpha": 1e12, "tail": 0}, ["top-down"] + ["bottom-up"] * 9),
             ({"alpha": 1e-12}, ["top-down"] * 9),
-            ({"alpha": 1e12, "beta": 1e-12, "patience": 0}, ["top-down", "bottom-up"] * 4),
+            ({"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}, ["top-down", "bottom-up"] * 4),
         ],
         ids=name_of,
     )

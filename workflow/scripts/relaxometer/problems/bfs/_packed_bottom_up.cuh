@@ -77,6 +77,7 @@ struct Tally {
     u32 found;
     u32 examined;
     u32 open;
+    u32 several;
     u64 arcs;
 };
 
@@ -295,5 +296,8 @@ __device__ __forceinline__ void search_lists(const Packed& search, const Visited
     lists->n_several =
         search_list<OTHER_ONES, 2>(search, visited, answer, several, -1, lists->n_several, tally);
     lists->n_several = search_list<ROWS, 1>(search, visited, answer, several, -1, lists->n_several, tally);
-    if (threadIdx.x % WARP == 0) tally->open += lists->n_only + lists->n_several;
+    if (threadIdx.x % WARP == 0) {
+        tally->open += lists->n_only + lists->n_several;
+        tally->several += lists->n_several;
+    }
 }

@@ -43,8 +43,8 @@ const u32 THREADS = 1024;
 const u32 MAX_HUB_WORDS = 8192;
 
 // Sums over the blocks during a level.
-enum Count { FOUND, ARCS, EXAMINED, OPEN, LISTED, CONVERTED, PIECES };
-const u32 COUNTS = 7;
+enum Count { FOUND, ARCS, EXAMINED, OPEN, SEVERAL, LISTED, CONVERTED, PIECES };
+const u32 COUNTS = 8;
 static_assert(COUNTS == PIECES + 1, "one word for each count");
 
 // A level of an instrumented run; one more entry than levels holds the time at the end.
@@ -56,10 +56,12 @@ struct Entry {
 };
 
 // When a search changes direction: bottom-up begins when more than `many_arcs` leave the frontier. It ends
-// when more than `patience` vertices are open, and more than `beta` for each one found.
+// when more than `patience` vertices are open, and more than `beta` for each one found. One block goes on
+// alone when at most `tail` are open.
 struct Rule {
     u64 many_arcs;
     u64 patience;
+    u64 tail;
     float beta;
 };
 
@@ -78,9 +80,11 @@ struct Search {
     u32* stored;
     u64* listed;  // of each warp `warp_capacity`
     u32 warp_capacity;
-    u32* found;   // two lists of n vertices, what top-down levels find
-    u64* pieces;  // of a frontier's rows
-    u64* counts;  // two epochs of three sets of COUNTS
+    u32* found;         // two lists of n vertices, what top-down levels find
+    u64* pieces;        // of a frontier's rows
+    u64* tail;          // open vertices of which one block takes care
+    u32* tail_parents;  // what a level finds of them
+    u64* counts;        // two epochs of three sets of COUNTS
     u32* epoch;
 
     // What was visited before bottom-up level number k.
@@ -107,12 +111,16 @@ struct Search {
     }
 };
 
+// An entry of the tail that has been found.
+const u64 CLOSED = ~0ull;
+
 // Where a search stands; the same in every thread, but for the lists of its warp.
 struct State {
     u32 depth;
     u32 vertices;  // of the frontier
     u64 arcs;      // that leave it
     u64 open;
+    u64 several;  // open vertices with several neighbours
     bool top_down;
     bool deferring;
     bool written;     // the answer, early
@@ -487,6 +495,100 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     return false;
 }
 
+// Whether so few vertices are open that one block is faster alone: with one for each of its threads or a few,
+// of which only some have more than one neighbour.
+__device__ __forceinline__ bool is_tail(const Search& search, const State& state)
+{
+    return !state.top_down && state.open <= search.rule.tail && state.several <= search.rule.tail / 8;
+}
+
+// Gathers the open vertices of all warps.
+__device__ void gather_tail(const Search& search, const Lists& lists, u64* length)
+{
+    u32 lane = threadIdx.x % WARP;
+    u32 count = lists.n_only + lists.n_several;
+    if (count == 0) return;
+    u64 base = 0;
+    if (lane == 0) base = atomicAdd(length, static_cast<u64>(count));
+    base = __shfl_sync(ALL_LANES, base, 0);
+    for (u32 i = lane; i < count; i += WARP) {
+        u32 at = i < lists.n_only ? i : lists.capacity - 1 - (i - lists.n_only);
+        search.tail[base + i] = lists.entries[at];
+    }
+}
+
+// Probes all neighbours of the tail's open vertices. For one block.
+__device__ void probe_tail(const Search& search, const Visited& visited, u32 count, u32* examined)
+{
+    for (u32 i = threadIdx.x; i / WARP * WARP < count; i += blockDim.x) {
+        u64 entry = i < count ? search.tail[i] : CLOSED;
+        bool own = entry != CLOSED;
+        u32 v = static_cast<u32>(entry), best = static_cast<u32>(entry >> 32);
+        u32 parent = NO_PREDECESSOR;
+        if (own && visited.contains_packed(best)) {
+            parent = read_only(&search.packed.best_ids[v]);
+        } else if (own && (best & MORE)) {
+            parent = probe_others(search.packed, visited, v);
+        }
+        *examined += own;
+        bool further = own && (best & FURTHER) && parent == NO_PREDECESSOR;
+        if (__any_sync(ALL_LANES, further)) {
+            u32 in_row = search_row_of(search.packed, visited, further, v, examined);
+            if (further) parent = in_row;
+        }
+        if (i < count) search.tail_parents[i] = parent;
+    }
+}
+
+// Stores what the block has found and takes it off the tail; returns how many vertices that are in the block.
+__device__ u32 settle_tail(const Search& search, const State& state, const Answer& answer, u32 count,
+                           u32* hubs)
+{
+    u32 found = 0;
+    for (u32 first = 0; first < count; first += blockDim.x) {
+        u32 i = first + threadIdx.x;
+        u32 parent = i < count ? search.tail_parents[i] : NO_PREDECESSOR;
+        bool is_found = parent != NO_PREDECESSOR;
+        if (is_found) {
+            u32 v = static_cast<u32>(search.tail[i]);
+            answer.settle(v, parent);
+            atomicOr(&search.snapshot(state.snapshot)[v / 32], bit_of(v));
+            // The last pass leaves out what was visited before answers were deferred.
+            if (state.deferring) atomicOr(&search.snapshot(state.first)[v / 32], bit_of(v));
+            if (static_cast<u32>(search.tail[i] >> 32) & SELF_HUB) mark_hub(hubs, search.packed.rank, v);
+            search.tail[i] = CLOSED;
+        }
+        found += __syncthreads_count(is_found);
+    }
+    return found;
+}
+
+// Searches to the end from the tail's `count` open vertices, for one block: its barrier costs a fraction of
+// the grid's. Returns the number of levels. `hubs` is shared memory. The state is a copy, so that the
+// caller's can stay in registers.
+__device__ __noinline__ u32 search_tail(const Search& search, State state, Answer answer, u32 count,
+                                        u32* hubs, Entry* log)
+{
+    Visited visited = {search.snapshot(state.snapshot), hubs, nullptr, nullptr};
+    const u32* hubs_now = search.hubs_of(state.snapshot);
+    for (u32 i = threadIdx.x; i < search.hub_words; i += blockDim.x) hubs[i] = hubs_now[i];
+    __syncthreads();
+    u32 found = 0;
+    do {
+        u32 examined = 0;
+        answer.depth = state.depth;
+        probe_tail(search, visited, count, &examined);
+        __syncthreads();
+        found = settle_tail(search, state, answer, count, hubs);
+        __syncthreads();
+        u64 all_examined = 0;
+        if (log) block_exclusive_sum(examined, &all_examined);
+        if (log && threadIdx.x == 0) record(&log[state.depth], false, found, all_examined);
+        ++state.depth;
+    } while (found > 0);
+    return state.depth;
+}
+
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     hybrid_packed(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor,
@@ -526,15 +628,24 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             bottom_up(search, &state, answer, scans, hubs, &tally);
             ++state.snapshot;
         }
-        add_up({tally.found, tally.arcs, tally.examined, tally.open}, now);
+        add_up({tally.found, tally.arcs, tally.examined, tally.open, tally.several}, now);
         grid.sync();
         state.vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
         state.arcs = load_relaxed(&now[ARCS]);
         state.open = load_relaxed(&now[OPEN]);
+        state.several = load_relaxed(&now[SEVERAL]);
         if (is_first && log) {
             record(&log[state.depth], state.top_down, state.vertices, load_relaxed(&now[EXAMINED]));
         }
         ++state.depth;
+        if (state.vertices == 0 || !is_tail(search, state)) continue;
+        u64* length = &counts[state.depth % 3 * COUNTS + LISTED];
+        gather_tail(search, state.lists, length);
+        grid.sync();
+        u32 count = static_cast<u32>(load_relaxed(length));
+        if (blockIdx.x == 0) state.depth = search_tail(search, state, answer, count, hubs, log);
+        grid.sync();
+        break;
     }
     if (!state.deferring && !state.written) state.first = state.snapshot;
     write_answer(search, state, answer, source, true);

@@ -43,6 +43,9 @@ class Parameters(variants.Parameters):
         Top-down begins again when more than beta vertices are open for each one found in a level, and more
         than `patience` per thread.
     patience : float
+    tail : int
+        One block searches alone, without barriers of the grid, once at most this many vertices are open and
+        at most an eighth of this have several neighbours.
     hubs : int
         Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
         multiple of 32.
@@ -53,6 +56,7 @@ class Parameters(variants.Parameters):
     alpha: PositiveFloat = 25
     beta: PositiveFloat = 50
     patience: NonNegativeFloat = 8
+    tail: NonNegativeInt = Field(8192, lt=2**31)
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
     threshold: NonNegativeInt = Field(64, lt=2**32)
 
@@ -119,6 +123,7 @@ class Solver:
         return {
             "many_arcs": np.uint64(self._graph.n_arcs / p.alpha if p.alpha > 1e-9 else 2**63),
             "patience": np.uint64(p.patience * self._blocks * self._threads),
+            "tail": np.uint64(p.tail),
             "beta": np.float32(p.beta),
         }
 
@@ -147,6 +152,8 @@ class Solver:
             "warp_capacity": np.uint32(capacity),
             "found": xp.empty(2 * n, dtype=xp.uint32),
             "pieces": xp.empty(pieces, dtype=xp.uint64),
+            "tail": xp.empty(max(self._parameters.tail, 1), dtype=xp.uint64),
+            "tail_parents": xp.empty(max(self._parameters.tail, 1), dtype=xp.uint32),
             "counts": xp.zeros(2 * 3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
             "epoch": xp.zeros(1, dtype=xp.uint32),
         }
