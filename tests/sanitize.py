@@ -54,6 +54,11 @@ WAYS: dict[str, list[dict[str, float | str]]] = {
         {"narrow": 0, "delta": 0.05, "grid_target": 20, "crowd": 20},
         {"narrow": 6, "wide": 8, "delta": 0.3, "block_target": 4, "grid_target": 8},
     ],
+    # By default one block goes on alone after the first bottom-up level.
+    "bfs/hybrid-packed": [
+        {"alpha": 1e12, "hubs": 32, "tail": 0},
+        {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0},
+    ],
     "bfs/tiled": [
         {"tiles": 3, "cut": "ranges", "ball": 2},
         {"tiles": 3, "cut": "grow", "ball": 7},

@@ -5,7 +5,7 @@ import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.bfs import auto, hybrid
+from relaxometer.problems.bfs import auto, hybrid, hybrid_packed
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.sssp import _maps
@@ -22,6 +22,12 @@ def star():
 def dense():
     edges = np.array([[tail, head] for tail in range(20) for head in range(tail)])
     return undirected("dense", 20, edges, np.ones(190, dtype=int))
+
+
+def dense_with_a_hub():
+    hub = [[100, leaf] for leaf in range(100)]
+    edges = np.array(hub + [[i, (i + step) % 100] for i in range(100) for step in range(1, 5)])
+    return undirected("dense-with-a-hub", 101, edges, np.ones(len(edges), dtype=int))
 
 
 def solver_of(graph, device):
@@ -63,11 +69,31 @@ def test_a_map_is_searched_in_tiles_and_nothing_else_is_prepared(device, monkeyp
 )
 def test_other_graphs_are_searched_by_levels_and_never_cut(device, monkeypatch, graph, because):
     monkeypatch.setattr(Cutter, "cut", None)
+    fail(monkeypatch, hybrid_packed, AssertionError("prepared"))
     solver = solver_of(graph, device)
     assert solver.resolved["chosen"] == "hybrid"
     assert solver.resolved["because"] == because
     assert solver.resolved["alpha"] == 10
     assert {phase.mode for phase in proven(solver, graph, device)} <= {"top-down", "bottom-up"}
+
+
+def test_a_dense_graph_with_a_hub_has_its_neighbours_packed(device, monkeypatch):
+    for module in (tiled, hybrid):
+        fail(monkeypatch, module, AssertionError("prepared"))
+    graph = dense_with_a_hub()
+    solver = solver_of(graph, device)
+    assert solver.resolved["chosen"] == "hybrid-packed"
+    assert solver.resolved["because"] == "not a map (mean degree 9.9, largest 100)"
+    assert solver.resolved["hubs"] == 2**16
+    proven(solver, graph, device)
+
+
+def test_a_graph_too_large_for_packed_neighbours_goes_to_hybrid(device, monkeypatch):
+    monkeypatch.setattr(hybrid_packed.packed, "MAX_VERTICES", 100)
+    graph = dense_with_a_hub()
+    solver = solver_of(graph, device)
+    assert solver.resolved["chosen"] == "hybrid"
+    assert solver.resolved["because"].endswith("but not for hybrid-packed: more than 100 vertices")
 
 
 @pytest.mark.parametrize("reason", [Skipped("too large"), DeviceOutOfMemory("too large")])

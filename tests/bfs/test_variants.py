@@ -10,6 +10,7 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs._best_neighbours import best_neighbours
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.variants import load_solver, solver_names
 from sample_graphs import sample_graphs, undirected
@@ -29,6 +30,10 @@ SETTINGS = [
     *(("bottom-up", {"threshold": threshold}) for threshold in (0, 3, 2**32 - 1)),
     *(("hybrid", {**ALWAYS_BOTTOM_UP, "threshold": threshold}) for threshold in (0, 3)),
     ("hybrid", {**ALWAYS_BOTTOM_UP, "first_probe": "first"}),
+    ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "tail": 0}),
+    ("hybrid-packed", {"alpha": 1e12, "hubs": 32, "threshold": 3}),
+    ("hybrid-packed", {"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}),
+    ("hybrid-packed", {"alpha": 1e-12}),
     *(("cooperative", {**TO_AND_FRO, "cpu_share": share}) for share in (0, 0.25, 0.5, 1)),
     ("multi-source", {**ALWAYS_BOTTOM_UP, "order": "degree"}),
     ("multi-source", {**ALWAYS_TOP_DOWN, "order": "given"}),
@@ -233,6 +238,44 @@ class TestDirections:
             solver.solve(1500, phases)
             examined[first_probe] = sum(phase.relaxed_arcs for phase in phases)
         assert examined["largest"] < examined["first"]
+
+
+class TestPacked:
+    """What `hybrid-packed` does differently."""
+
+    @pytest.mark.parametrize(
+        ("parameters", "modes"),
+        [
+            ({"alpha": 1e12, "tail": 0}, ["top-down"] + ["bottom-up"] * 9),
+            ({"alpha": 1e-12}, ["top-down"] * 9),
+            ({"alpha": 1e12, "beta": 1e-12, "patience": 0, "tail": 0}, ["top-down", "bottom-up"] * 4),
+        ],
+        ids=name_of,
+    )
+    def test_modes_follow_the_parameters(self, host_device, parameters, modes):
+        resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
+        phases = []
+        make_solver("hybrid-packed", resident, **parameters).solve(0, phases)
+        assert [phase.mode for phase in phases][: len(modes)] == modes
+
+    @pytest.mark.parametrize("n_hubs", [0, 32, 4096])
+    def test_the_five_neighbours_of_largest_degree_are_packed(self, host_device, n_hubs):
+        graph = hubs_and_leaves()
+        resident = ResidentGraph.upload(host_device, graph)
+        found = best_neighbours(host_device, (resident.offsets, resident.targets), n_hubs)
+        by_degree = np.argsort(-graph.degrees, kind="stable")
+        np.testing.assert_array_equal(found.ids, by_degree)
+        rank = np.argsort(by_degree)
+        np.testing.assert_array_equal(found.rank, rank)
+        hub, more, self_hub, further = (1 << bit for bit in (31, 30, 29, 28))
+        for v in range(0, graph.n_vertices, 7):
+            row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
+            ranks = np.sort(rank[row])[:5]
+            packed = [hub | r if r < n_hubs else by_degree[r] for r in ranks] + [v] * (5 - len(ranks))
+            packed[0] |= (more if len(row) > 1 else 0) | (further if len(row) > 5 else 0)
+            packed[0] |= self_hub if rank[v] < n_hubs else 0
+            assert [found.best[v], *found.others[4 * v : 4 * v + 4]] == packed
+            assert found.best_ids[v] == (by_degree[ranks[0]] if len(row) else v)
 
 
 class TestCooperative:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
-from relaxometer.problems.bfs import Answer, hybrid
+from relaxometer.problems.bfs import Answer, hybrid, hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps
@@ -16,35 +16,37 @@ if TYPE_CHECKING:
     from relaxometer.problems.sssp.tiled._device_tiles import Facts
 
 
+SPECIAL = {"tiled": tiled, "hybrid-packed": hybrid_packed}
+"""Variants for some graphs; all others are searched by `hybrid`."""
+
+
 class Parameters(variants.Parameters):
     """No parameters."""
 
 
 class Solver:
-    """BFS by `tiled` on maps, where degrees are small and there are no hubs, and by `hybrid` on other graphs.
+    """BFS by `tiled` on maps, by `hybrid-packed` on dense graphs with hubs, and by `hybrid` on others.
 
-    Only the chosen variant is prepared, and none is tried: no search is made before the first one. On what
-    may be a map, the degrees come from the survey that `tiled` begins with. A map that `tiled` refuses goes
-    to `hybrid`; a map that is too large is refused before it is cut. The features do not tell how deep a
-    graph is, and on a shallow graph of small even degrees `hybrid` may be faster.
+    On maps degrees are small and there are no hubs. A dense graph with hubs has a mean degree above
+    `_maps.MAP_DEGREE`, of the vertices with arcs, and a largest one above `_maps.HUB`. Only the chosen
+    variant is prepared, and none is tried: no search is made before the first one. On what may be a map, the
+    degrees come from the survey that `tiled` begins with. A graph that the chosen variant refuses goes to
+    `hybrid`; a map that is too large is refused before it is cut. The features do not tell how deep a graph
+    is, and on a shallow graph of small even degrees `hybrid` may be faster.
     """
 
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
-        self._because = ""
+        self._because = self._chosen = ""
         self._solver: Any = None
         if _maps.may_be_map(graph):
-            try:
-                self._chosen, self._solver = "tiled", _prepared(tiled, graph, self._look)
-            except (variants.Skipped, DeviceOutOfMemory) as reason:
-                if not self._because:
-                    self._see(_maps.degrees_of(graph))
-                if self._because.startswith("a map"):
-                    self._because += f", but not for tiled: {reason}"
-        else:
+            self._try(tiled, self._look)
+        if not self._because:
             self._see(_maps.degrees_of(graph))
+        if self._chosen == "hybrid-packed":
+            self._try(hybrid_packed)
         if self._solver is None:
             self._chosen, self._solver = "hybrid", _prepared(hybrid, graph)
 
@@ -54,9 +56,21 @@ class Solver:
             raise variants.Skipped("not a map")
 
     def _see(self, degrees: _maps.Degrees) -> bool:
-        """Note and return whether the graph is a map."""
+        """Choose a variant, note why, and return whether the graph is a map."""
         self._because = f"{'a map' if degrees.is_map else 'not a map'} ({degrees})"
+        self._chosen = _choice(degrees)
         return degrees.is_map
+
+    def _try(self, variant: Any, *more: Any) -> None:
+        """Prepare a variant, unless it refuses the graph."""
+        try:
+            self._solver = _prepared(variant, self._graph, *more)
+        except (variants.Skipped, DeviceOutOfMemory) as reason:
+            if not self._because:
+                self._see(_maps.degrees_of(self._graph))
+            if SPECIAL.get(self._chosen) is variant:
+                self._because += f", but not for {self._chosen}: {reason}"
+                self._chosen = ""
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -71,3 +85,10 @@ class Solver:
 
 def _prepared(variant: Any, graph: ResidentGraph, *more: Any) -> Any:
     return variant.Solver(graph, variant.Parameters(), *more)
+
+
+def _choice(degrees: _maps.Degrees) -> str:
+    if degrees.is_map:
+        return "tiled"
+    is_dense = degrees.mean > _maps.MAP_DEGREE and degrees.largest > _maps.HUB
+    return "hybrid-packed" if is_dense else "hybrid"

@@ -106,6 +106,7 @@ LOOKS = {
     "top-down": Look("#0072B2", DASHED, "o"),
     "bottom-up": Look("#D55E00", DOTTED, "s"),
     "hybrid": Look("#009E73", SOLID, "D"),
+    "hybrid-packed": Look("#332288", SOLID, "h", "right"),
     "hybrid-beamer": Look("#6BAF2E", DASHED, "D", "top"),
     "hybrid-first-neighbour": Look("#117733", DOTTED, "D", "bottom"),
     "level-array": Look("#56B4E9", DOUBLE, "X"),

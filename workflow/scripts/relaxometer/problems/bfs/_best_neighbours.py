@@ -1,0 +1,79 @@
+"""The best neighbours of every vertex, which a bottom-up search probes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems.bfs._levels import filling
+
+if TYPE_CHECKING:
+    from relaxometer.device import Device
+
+KERNELS = Path(__file__).with_name("_best_neighbours.cu")
+
+_CONSTANTS = read_source(KERNELS).constants
+
+MAX_VERTICES = _CONSTANTS["PACKED_ID"] + 1
+"""Vertices that a packed entry can name."""
+
+OTHERS = _CONSTANTS["OTHERS"]
+"""Neighbours packed besides the best one."""
+
+
+@dataclass(frozen=True)
+class BestNeighbours:
+    """The neighbours of lowest rank of each vertex, packed as in ``_best_neighbours.cuh``.
+
+    Parameters
+    ----------
+    rank : device array of shape (n_vertices,), uint32
+        Place of each vertex by falling number of incoming arcs.
+    ids : device array of shape (n_vertices,), uint32
+        The vertex of each rank.
+    best, best_ids : device array of shape (n_vertices,), uint32
+        The best neighbour of each vertex: packed, and its id.
+    others : device array of shape (4 * n_vertices,), uint32
+        The next ones.
+    """
+
+    rank: Any
+    ids: Any
+    best: Any
+    best_ids: Any
+    others: Any
+
+
+def best_neighbours(device: Device, rows: tuple[Any, Any], n_hubs: int) -> BestNeighbours:
+    """Rank the vertices and pack the best neighbours of each.
+
+    Parameters
+    ----------
+    device : Device
+    rows : tuple of device array
+        Offsets and tails of the incoming arcs.
+    n_hubs : int
+        Vertices of lowest rank that entries name by their rank.
+    """
+    xp, n = device.xp, len(rows[0]) - 1
+    ids = _by_falling_degree(xp, rows[0])
+    rank = xp.empty(n, dtype=xp.uint32)
+    rank[ids] = xp.arange(n, dtype=xp.uint32)
+    best, best_ids = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
+    others = xp.empty(OTHERS * n, dtype=xp.uint32)
+    pack = device.module(KERNELS).get_function("pack_neighbours")
+    pack(*filling(device, pack), (np.uint32(n), *rows, rank, ids, np.uint32(n_hubs), best, best_ids, others))
+    return BestNeighbours(rank, ids, best, best_ids, others)
+
+
+def _by_falling_degree(xp: Any, offsets: Any) -> Any:
+    """Return the vertices by falling length of their rows."""
+    most, half = xp.uint64(2**32 - 1), xp.uint64(32)
+    degrees = xp.minimum(xp.diff(offsets).astype(xp.uint64), most)
+    keys = (most - degrees) << half | xp.arange(len(degrees), dtype=xp.uint64)
+    keys.sort()
+    return keys.astype(xp.uint32)

@@ -1,0 +1,174 @@
+"""Direction-optimising, in one launch, with packed best neighbours and answers written once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from relaxometer.device.signature import read_source
+from relaxometer.problems import variants
+from relaxometer.problems.bfs import Answer
+from relaxometer.problems.bfs import _best_neighbours as packed
+from relaxometer.problems.bfs._incoming import incoming
+from relaxometer.problems.bfs._levels import PIECE, WORD, filling, kernels
+from relaxometer.problems.bfs._prepare import KERNELS
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp._cooperative import threads_per_block
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+SOURCE = read_source(Path(__file__).with_name("hybrid_packed.cu"))
+
+BLOCK = SOURCE.constants["THREADS"]
+"""Threads per block of the persistent kernel on a GPU, as in its launch bounds."""
+
+GROUP = SOURCE.constants["GROUP_WORDS"] * WORD
+"""Vertices that a warp scans at a time."""
+
+MAX_HUBS = SOURCE.constants["MAX_HUB_WORDS"] * WORD
+
+
+class Parameters(variants.Parameters):
+    """When the search changes direction, and how bottom-up levels search for parents.
+
+    Parameters
+    ----------
+    alpha : float
+        Bottom-up begins when more than 1 / alpha of all arcs leave the frontier.
+    beta : float
+        Top-down begins again when more than beta vertices are open for each one found in a level, and more
+        than `patience` per thread.
+    patience : float
+    tail : int
+        One block searches alone, without barriers of the grid, once at most this many vertices are open and
+        at most an eighth of this have several neighbours.
+    hubs : int
+        Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
+        multiple of 32.
+    threshold : int
+        Arcs of a row that a thread searches before its whole warp does.
+    """
+
+    alpha: PositiveFloat = 25
+    beta: PositiveFloat = 50
+    patience: NonNegativeFloat = 8
+    tail: NonNegativeInt = Field(8192, lt=2**31)
+    hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
+    threshold: NonNegativeInt = Field(64, lt=2**32)
+
+
+class Solver:
+    """BFS that changes direction, for graphs with hubs, in a single cooperative launch.
+
+    References
+    ----------
+    Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        if graph.n_vertices > packed.MAX_VERTICES:
+            raise variants.Skipped(f"more than {packed.MAX_VERTICES} vertices")
+        self._graph, self._parameters = graph, parameters
+        module = kernels(graph.device, "hybrid_packed.cu", cooperative=True)
+        self._kernel = module.get_function("hybrid_packed")
+        self._threads = threads_per_block(graph.device, BLOCK)
+        most = graph.device.max_cooperative_blocks(self._kernel, self._threads)
+        self._blocks = min(most, -(-graph.n_vertices // self._threads))
+        rows = incoming(graph)
+        members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
+        self._search = module.struct("Search", **members)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return all parameters."""
+        return self._parameters.model_dump()
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the levels from `source`; an instrumented run first counts them by another search."""
+        answer = self._run(source, None)
+        if phases is None:
+            return answer
+        entry = SOURCE.layout("Entry").dtype
+        log = self._graph.device.xp.zeros((answer.phases + 1) * entry.itemsize // 8, dtype=np.uint64)
+        answer = self._run(source, log)
+        levels = self._graph.device.asnumpy(log).view(entry)
+        times_ms = np.diff(levels["begin_ns"].astype(np.int64)) / 1e6
+        for level, time_ms in zip(levels[:-1], times_ms.tolist(), strict=True):
+            mode = "top-down" if level["is_top_down"] else "bottom-up"
+            phases.append(Phase(mode, int(level["found"]), int(level["examined"]), time_ms))
+        return answer
+
+    def _run(self, source: int, log: Any) -> Answer:
+        """Search; `log` is None or has an entry for each level and one more."""
+        n, xp = self._graph.n_vertices, self._graph.device.xp
+        level, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
+        rounds = xp.empty(1, dtype=xp.uint32)
+        arguments = self._search, np.uint32(source), level, predecessor, rounds, log
+        self._kernel(self._blocks, self._threads, arguments)
+        return Answer(level, predecessor, rounds)
+
+    @property
+    def _hub_words(self) -> int:
+        return -(-min(self._parameters.hubs, self._graph.n_vertices) // WORD)
+
+    def _rule(self) -> dict[str, Any]:
+        """Return the members of the struct ``Rule``."""
+        p = self._parameters
+        return {
+            "many_arcs": np.uint64(self._graph.n_arcs / p.alpha if p.alpha > 1e-9 else 2**63),
+            "patience": np.uint64(p.patience * self._blocks * self._threads),
+            "tail": np.uint64(p.tail),
+            "beta": np.float32(p.beta),
+        }
+
+    def _memory(self, in_offsets: Any) -> dict[str, Any]:
+        """Return sizes and bitmaps, as the first search needs them, and the memory of lists and counts."""
+        graph, xp, n = self._graph, self._graph.device.xp, self._graph.n_vertices
+        groups, warps = -(-n // GROUP), self._blocks * self._threads // WORD
+        n_words, capacity = groups * GROUP // WORD, -(-groups // warps) * GROUP
+        pieces = n + graph.n_arcs // PIECE
+        closed = xp.empty(n_words, dtype=xp.uint32)
+        visited = xp.empty(SOURCE.constants["SNAPSHOTS"] * n_words, dtype=xp.uint32)
+        mark = graph.device.module(KERNELS).get_function("mark_isolated")
+        sizes = np.uint32(n), np.uint32(n_words)
+        mark(*filling(graph.device, mark), (*sizes, graph.offsets, in_offsets, closed))
+        visited[:n_words] = closed
+        return {
+            "n": sizes[0],
+            "n_words": sizes[1],
+            "hub_words": np.uint32(self._hub_words),
+            "out": {"offsets": graph.offsets, "targets": graph.targets},
+            "closed": closed,
+            "visited": visited,
+            "hubs": xp.zeros(3 * self._hub_words, dtype=xp.uint32),
+            "stored": xp.empty(n_words, dtype=xp.uint32),
+            "listed": xp.empty(warps * capacity, dtype=xp.uint64),
+            "warp_capacity": np.uint32(capacity),
+            "found": xp.empty(2 * n, dtype=xp.uint32),
+            "pieces": xp.empty(pieces, dtype=xp.uint64),
+            "tail": xp.empty(max(self._parameters.tail, 1), dtype=xp.uint64),
+            "tail_parents": xp.empty(max(self._parameters.tail, 1), dtype=xp.uint32),
+            "counts": xp.zeros(2 * 3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
+            "epoch": xp.zeros(1, dtype=xp.uint32),
+        }
+
+    def _neighbours(self, rows: tuple[Any, Any]) -> dict[str, Any]:
+        """Return the packed neighbours and the incoming arcs."""
+        found = packed.best_neighbours(self._graph.device, rows, self._hub_words * WORD)
+        return {
+            "packed": {
+                "rows": {"offsets": rows[0], "targets": rows[1]},
+                "long_row": np.uint32(self._parameters.threshold),
+                "best": found.best,
+                "best_ids": found.best_ids,
+                "others": found.others,
+                "rank": found.rank,
+                "ids": found.ids,
+            }
+        }
