@@ -60,13 +60,13 @@ PARTS = 24
 SEEDS = 16
 """Bisections of the whole graph; smaller parts get fewer, in proportion, but two at least."""
 
-FLOWS = 4
+FLOWS = 3
 """Most of the cuts of a part that become separators."""
 
-COARSE = 1 << 16
+COARSE = 1 << 14
 """Merge vertices of larger parts before METIS bisects them."""
 
-SEPARATORS = 2
+SEPARATORS = 1
 """Separators that METIS tries for each of its own dissections."""
 
 
