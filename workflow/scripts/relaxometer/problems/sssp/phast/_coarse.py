@@ -45,15 +45,12 @@ def coarsen(offsets: Small, adjacent: Small, most: int) -> Weighted:
     heaviest = 1
     while n > most:
         heaviest = 2 * heaviest + 1
-        group, n_groups = _match(
-            graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights, heaviest
-        )
+        arrays = graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights
+        group, n_groups = _match(*arrays, heaviest)
         if n_groups > 0.95 * n:
             break
-        merged = _merge(
-            graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights, group, n_groups
-        )
-        graph, n = Weighted(*merged, group[graph.members]), n_groups
+        offsets, adjacent, edges, vertices = _merge(*arrays, group, n_groups)
+        graph, n = Weighted(offsets, adjacent, edges, vertices, group[graph.members]), n_groups
     return graph
 
 

@@ -42,7 +42,7 @@ from numba import get_num_threads, njit
 from relaxometer.device.host_build import built_once
 from relaxometer.problems.sssp.phast import _metis_worker
 from relaxometer.problems.sssp.phast._coarse import Weighted, coarsen, cut_of
-from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, badness, improve
+from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, WIDEST, badness, improve
 from relaxometer.problems.sssp.phast._metis_worker import IMBALANCE
 
 Ints = npt.NDArray[np.int64]
@@ -70,7 +70,7 @@ SEPARATORS = 1
 """Separators that METIS tries for each of its own dissections."""
 
 
-CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, IMBALANCE)
+CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
 """What an order depends on besides the graph."""
 
 
