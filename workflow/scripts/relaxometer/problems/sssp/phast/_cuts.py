@@ -25,7 +25,7 @@ Small = npt.NDArray[np.int32]
 CORRIDOR = 0.08
 """Vertices of the corridor on each side of the cut, as a fraction of the graph."""
 
-WIDEST = 20_000
+WIDEST = 12_000
 """Maximum of these vertices: a flow in a larger corridor takes long."""
 
 SEPARATOR = 2
