@@ -51,10 +51,10 @@ Small = npt.NDArray[np.int32]
 MIN_CUT = 1 << 16
 """Leave smaller graphs to METIS alone."""
 
-MIN_PART = 16384
+MIN_PART = 8192
 """Do not cut parts of fewer vertices."""
 
-PARTS = 24
+PARTS = 48
 """Do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike."""
 
 SEEDS = 16
