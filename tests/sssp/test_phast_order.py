@@ -69,7 +69,9 @@ def test_shortcuts_are_those_of_contraction(graph, random):
     order = list(range(len(offsets) - 1))
     random.shuffle(order)
     order = np.array(order, dtype=np.int64)
-    for one in (order, _fill.arrange(offsets, adjacent, order)):
+    arranged, parent = _fill.arrange(offsets, adjacent, order)
+    np.testing.assert_array_equal(parent, _fill._elimination_tree(offsets, adjacent, arranged))
+    for one in (order, arranged):
         begins, up = _fill.add_shortcuts(offsets, adjacent, one, 10_000)
         rows = [up[begins[r] : begins[r + 1]].tolist() for r in range(len(order))]
         assert rows == contracted(offsets, adjacent, one)
@@ -78,7 +80,7 @@ def test_shortcuts_are_those_of_contraction(graph, random):
 def test_subtrees_are_contracted_in_pieces_and_then_what_lies_above():
     graph = road_like(RoadParameters(rows=40, columns=40), seed=2)
     offsets, adjacent = _cch._undirected(graph)
-    order = _cch._dissect(offsets, adjacent)
+    order, _ = _cch._dissect(offsets, adjacent)
     parent = _fill._elimination_tree(offsets, adjacent, order)
     pieces = _fill._subtree_ends(parent, len(order) // _fill.SUBTREES)
     assert len(pieces) > 20
@@ -92,7 +94,7 @@ def test_subtrees_are_contracted_in_pieces_and_then_what_lies_above():
 def test_contraction_stops_after_the_limit(limit):
     graph = road_like(RoadParameters(rows=40, columns=40), seed=2)
     offsets, adjacent = _cch._undirected(graph)
-    _, up = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent), limit)
+    _, up = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent)[0], limit)
     assert len(up) > limit
 
 
@@ -195,7 +197,7 @@ def test_the_order_does_not_depend_on_the_number_of_processes(small_parts):
 def test_parts_give_about_as_many_arcs_as_metis_alone(small_parts, monkeypatch):
     graph = road_like(RoadParameters(rows=60, columns=60), seed=5)
     offsets, adjacent = _cch._undirected(graph)
-    by_parts = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent), 10**6)[1]
+    by_parts = _fill.add_shortcuts(offsets, adjacent, _cch._dissect(offsets, adjacent)[0], 10**6)[1]
     alone = _metis_worker.dissect(offsets.astype(np.int32), adjacent, 0, 1).astype(np.int64)
     assert len(by_parts) < 1.05 * len(_fill.add_shortcuts(offsets, adjacent, alone, 10**6)[1])
 

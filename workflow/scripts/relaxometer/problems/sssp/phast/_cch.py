@@ -11,7 +11,6 @@ Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM JEA 21
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,10 +97,13 @@ def inverse(permutation: Ints) -> Ints:
 def _preprocess(graph: Graph, fill: float, keep_order: bool) -> tuple[Ints, Ints, Ints]:
     """Return order, offsets and upper neighbours; weights play no part."""
     offsets, adjacent = _undirected(graph)
-    make = partial(_dissect, offsets, adjacent)
-    order = kept(offsets, adjacent, make) if keep_order else make()
+    parent = None
+    if keep_order:
+        order = kept(offsets, adjacent, lambda: _dissect(offsets, adjacent)[0])
+    else:
+        order, parent = _dissect(offsets, adjacent)
     limit = min(max(int(fill * (len(adjacent) // 2)), 1 << 16), MAX_UPWARD)
-    up_offsets, up = add_shortcuts(offsets, adjacent, order, limit)
+    up_offsets, up = add_shortcuts(offsets, adjacent, order, limit, parent)
     if len(up) > limit:
         raise Skipped(f"made for maps; the hierarchy would have more than fill = {fill:g} arcs per edge")
     longest = int(np.diff(up_offsets).max())
@@ -148,8 +150,11 @@ def _is_undirected(offsets: Any, targets: Any) -> bool:
     return True
 
 
-def _dissect(offsets: Ints, adjacent: npt.NDArray[Any]) -> Ints:
-    """Order the vertices by nested dissection, so that subtrees of the elimination tree are contiguous."""
+def _dissect(offsets: Ints, adjacent: npt.NDArray[Any]) -> tuple[Ints, Ints | None]:
+    """Order the vertices by nested dissection, so that subtrees of the elimination tree are contiguous.
+
+    Returns the parents in that tree, too, if they are known.
+    """
     return arrange(offsets, adjacent, dissect(offsets, adjacent))
 
 

@@ -41,20 +41,20 @@ def coarsen(offsets: Small, adjacent: Small, most: int) -> Weighted:
     """Merge vertices of a graph in rounds until there are at most `most`, or few merge."""
     n = len(offsets) - 1
     ones = np.ones(max(n, len(adjacent)), dtype=np.int32)
-    graph = Weighted(offsets, adjacent, ones[: len(adjacent)], ones[:n], np.arange(n, dtype=np.int32))
-    heaviest = 1
+    arrays = offsets, adjacent, ones[: len(adjacent)], ones[:n]
+    members = np.arange(n, dtype=np.int32)
+    groups, heaviest = [], 1
     while n > most:
         heaviest = 2 * heaviest + 1
-        group, n_groups = _match(
-            graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights, heaviest
-        )
+        group, n_groups = _match(*arrays, heaviest)
         if n_groups > 0.95 * n:
             break
-        merged = _merge(
-            graph.offsets, graph.adjacent, graph.edge_weights, graph.vertex_weights, group, n_groups
-        )
-        graph, n = Weighted(*merged, group[graph.members]), n_groups
-    return graph
+        arrays, n = _merge(*arrays, group, n_groups), n_groups
+        groups.append(group)
+        members = np.arange(n, dtype=np.int32)
+    for group in reversed(groups):  # from the smallest on
+        members = members[group]
+    return Weighted(*arrays, members)
 
 
 def cut_of(graph: Weighted, side: Small) -> float:

@@ -25,6 +25,9 @@ Small = npt.NDArray[np.int32]
 CORRIDOR = 0.08
 """Vertices of the corridor on each side of the cut, as a fraction of the graph."""
 
+WIDEST = 12_000
+"""Maximum of these vertices: a flow in a larger corridor takes long."""
+
 SEPARATOR = 2
 """Label of a separator's vertices; those of the sides are 0 and 1."""
 
@@ -46,7 +49,7 @@ def improve(offsets: Small, adjacent: Small, side: Small) -> Small:
         No edge joins label 0 with label 1.
     """
     n = len(side)
-    limit = int(CORRIDOR * n)
+    limit = min(int(CORRIDOR * n), WIDEST)
     inside, members = _corridor(offsets, adjacent, side, limit)
     network = _network(offsets, adjacent, side, inside, members)
     _maximize_flow(*network)

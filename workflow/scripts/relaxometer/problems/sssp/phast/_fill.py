@@ -23,15 +23,22 @@ SUBTREES = 64
 """A subtree that one thread takes has at most this fraction of the vertices."""
 
 
-def arrange(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints) -> Ints:
-    """Return an order with the same hierarchy in which each subtree is contiguous: a postorder."""
+def arrange(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints) -> tuple[Ints, Ints]:
+    """Return an order with the same hierarchy in which subtrees are contiguous, a postorder, and the parents.
+
+    These are those of the ranks in the elimination tree, -1 for a root.
+    """
     parent = _elimination_tree(offsets, adjacent, order)
-    arranged = np.empty_like(order)
-    arranged[_postorder(parent)] = order
-    return arranged
+    place = _postorder(parent)
+    arranged, parents = np.empty_like(order), np.empty_like(parent)
+    arranged[place] = order
+    parents[place] = np.where(parent >= 0, place[parent], -1)
+    return arranged, parents
 
 
-def add_shortcuts(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints, limit: int) -> tuple[Ints, Ints]:
+def add_shortcuts(
+    offsets: Ints, adjacent: npt.NDArray[Any], order: Ints, limit: int, parent: Ints | None = None
+) -> tuple[Ints, Ints]:
     """Contract the vertices of a graph in order, which :func:`arrange` makes fast.
 
     Parameters
@@ -43,6 +50,8 @@ def add_shortcuts(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints, limit:
         The vertex of each rank.
     limit : int
         Stop after more arcs than this.
+    parent : ndarray of shape (n_vertices,), int64, optional
+        Parent of each rank in the elimination tree, if it is known.
 
     Returns
     -------
@@ -52,7 +61,8 @@ def add_shortcuts(offsets: Ints, adjacent: npt.NDArray[Any], order: Ints, limit:
         those that were found has a meaning.
     """
     n = len(order)
-    parent = _elimination_tree(offsets, adjacent, order)
+    if parent is None:
+        parent = _elimination_tree(offsets, adjacent, order)
     ends = _subtree_ends(parent, max(1, n // SUBTREES))
     begin, length = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     child, sibling = _children(parent)

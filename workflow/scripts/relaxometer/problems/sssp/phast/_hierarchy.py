@@ -124,12 +124,10 @@ def lay_out(cch: Contraction, n_tasks: int, middle: Sequence[int] = ()) -> Hiera
     task = _tasks(parent, np.diff(cch.offsets), stages)
     n_tasks = int(stages[-1])
     chain, place = _cut_into_chains(task, parent, CHAIN)
-    level, inside_degree, depth = _find_levels(cch.offsets, up, task, parent, chain)
+    level, n_levels, inside_degree, depth = _find_levels(cch.offsets, up, task, parent, chain, n_tasks)
     begins = _bounds(task, n_tasks)
     if np.diff(begins).max() > MAX_ROWS:
         raise Skipped(f"made for maps; a part would have {np.diff(begins).max()} vertices, over {MAX_ROWS}")
-    n_levels = np.zeros(n_tasks, dtype=np.int64)
-    np.maximum.at(n_levels, task, level + 1)
     task_levels = np.concatenate([[0], np.cumsum(n_levels)])
     group = task_levels[:-1][task] + level
     n_groups = int(task_levels[-1])
@@ -260,21 +258,23 @@ def _cut_into_chains(task: Any, parent: Any, longest: int) -> Any:
 
 
 @njit(cache=True)
-def _find_levels(offsets: Any, up: Any, task: Any, parent: Any, chain: Any) -> Any:
-    """Return the level of each rank in its task, its number of arcs from higher levels there, and its depth.
+def _find_levels(offsets: Any, up: Any, task: Any, parent: Any, chain: Any, n_tasks: int) -> Any:
+    """Return each rank's level in its task, levels of the tasks, arcs from higher levels there, and depths.
 
     A rank needs only ancestors, of which its parent is the last to be swept.
     """
     n = len(task)
     level, inside, depth = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    n_levels = np.zeros(n_tasks, np.int64)
     for r in range(n - 1, -1, -1):
         if parent[r] >= 0:
             depth[r] = depth[parent[r]] + 1
             if task[parent[r]] == task[r]:
                 level[r] = level[parent[r]] + (chain[parent[r]] != chain[r])
+        n_levels[task[r]] = max(n_levels[task[r]], level[r] + 1)
         for i in range(offsets[r], offsets[r + 1]):
             inside[r] += task[up[i]] == task[r] and chain[up[i]] != chain[r]
-    return level, inside, depth
+    return level, n_levels, inside, depth
 
 
 @njit(cache=True, nogil=True)

@@ -46,8 +46,11 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     while header := requests.read(20):
         parts, seed, separators, n, size = np.frombuffer(header, dtype=np.int32).tolist()
         sizes = [n + 1, size, size, n] if parts else [n + 1, size]
-        arrays = [np.frombuffer(requests.read(4 * length), dtype=np.int32) for length in sizes]
-        answer = bisect(*arrays, seed) if parts else dissect(*arrays, seed, separators)
+        offsets, adjacent, *weights = (np.frombuffer(requests.read(4 * k), dtype=np.int32) for k in sizes)
+        if parts:
+            answer = bisect(offsets, adjacent, weights[0], weights[1], seed)
+        else:
+            answer = dissect(offsets, adjacent, seed, separators)
         answers.write(answer.tobytes())
         answers.flush()
 

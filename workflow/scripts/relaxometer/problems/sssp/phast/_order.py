@@ -42,7 +42,7 @@ from numba import get_num_threads, njit
 from relaxometer.device.host_build import built_once
 from relaxometer.problems.sssp.phast import _metis_worker
 from relaxometer.problems.sssp.phast._coarse import Weighted, coarsen, cut_of
-from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, badness, improve
+from relaxometer.problems.sssp.phast._cuts import CORRIDOR, SEPARATOR, WIDEST, badness, improve
 from relaxometer.problems.sssp.phast._metis_worker import IMBALANCE
 
 Ints = npt.NDArray[np.int64]
@@ -51,26 +51,26 @@ Small = npt.NDArray[np.int32]
 MIN_CUT = 1 << 16
 """Leave smaller graphs to METIS alone."""
 
-MIN_PART = 16384
+MIN_PART = 8192
 """Do not cut parts of fewer vertices."""
 
-PARTS = 24
+PARTS = 48
 """Do not cut parts below this fraction of the reduced graph, so that 16 cores have work alike."""
 
 SEEDS = 16
 """Bisections of the whole graph; smaller parts get fewer, in proportion, but two at least."""
 
-FLOWS = 4
+FLOWS = 3
 """Most of the cuts of a part that become separators."""
 
-COARSE = 1 << 16
+COARSE = 1 << 14
 """Merge vertices of larger parts before METIS bisects them."""
 
-SEPARATORS = 2
+SEPARATORS = 1
 """Separators that METIS tries for each of its own dissections."""
 
 
-CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, IMBALANCE)
+CHOICES = (MIN_PART, MIN_CUT, PARTS, SEEDS, FLOWS, COARSE, SEPARATORS, CORRIDOR, WIDEST, IMBALANCE)
 """What an order depends on besides the graph."""
 
 

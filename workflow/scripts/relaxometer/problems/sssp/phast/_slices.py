@@ -80,10 +80,12 @@ def slice_chains(
     The arguments are the upper neighbours of each rank and the weights of the arcs from them; then the chain
     of each rank, its place in it, its row in its task, and its group.
     """
-    length = np.bincount(chain, minlength=len(chain))[chain]
-    members = np.flatnonzero(length > 1)
-    for key in (place, chain, length.max(initial=0) - length, group):
-        members = members[stable_order(key[members])]
+    length = np.bincount(chain, minlength=len(chain))  # by the name of a chain
+    chains = np.flatnonzero(length > 1)
+    for key in (length.max(initial=0) - length, group):
+        chains = chains[stable_order(key[chains])]
+    members = _list_members(chains, length, chain, place)
+    length = length[chain]
     table, bounds, lanes = _cut_chains(members, length, group, n_groups)
     n_places = _place(table)
     placed = _fill_chains(table, lanes, members, place, row, offsets, up, downward, chain, n_places)
@@ -174,6 +176,21 @@ def _fill_rows(
                     at = (np.int64(table[s, 0]) + j // lanes) * WARP + k * lanes + j % lanes
                     placed[at] = arcs[i]
     return placed
+
+
+@njit(cache=True, nogil=True)
+def _list_members(chains: Any, length: Any, chain: Any, place: Any) -> Any:
+    """Return the ranks of the given chains, chain by chain."""
+    begin = np.full(len(chain), -1, dtype=np.int64)
+    size = 0
+    for name in chains:
+        begin[name] = size
+        size += length[name]
+    members = np.empty(size, dtype=np.int64)
+    for r in range(len(chain)):
+        if begin[chain[r]] >= 0:
+            members[begin[chain[r]] + place[r]] = r
+    return members
 
 
 @njit(cache=True, nogil=True)
