@@ -8,11 +8,7 @@
 //
 // No cycle arises: parents outside the root's tree are smaller than their children, and nothing moves inside it.
 
-#include <cooperative_groups.h>
-
-#include "device/constants.cuh"
-
-namespace cg = cooperative_groups;
+#include "_any_of_grid.cuh"
 
 struct Forest {
     u32 n;
@@ -25,15 +21,6 @@ struct Forest {
     u64* paths;       // an ancestor << 32 | arcs to it
     u32* unfinished;  // two sets of three words, for jumps and for moves
 };
-
-// Returns whether any thread of the grid called this with true. `round` counts the calls for these `words`.
-__device__ __forceinline__ bool any_of_grid(cg::grid_group grid, u32* words, u32 round, bool mine)
-{
-    if (thread_id() == 0) store_relaxed(&words[(round + 1) % 3], 0u);
-    if (mine) store_relaxed(&words[round % 3], 1u);
-    grid.sync();
-    return load_relaxed(&words[round % 3]) != 0;
-}
 
 // Makes every ancestor the top of its tree; vertices of the root's tree have arrived. A thread may read one that has
 // jumped already.

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "_any_of_grid.cuh"
 
 // Returns the root above `v`; links that it passes are shortened, which only skips vertices.
 __device__ __forceinline__ u32 find_root(u32* link, u32 v)
@@ -36,4 +36,22 @@ __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
         b = low;
     }
     return UNREACHED;
+}
+
+// Makes every link lead to the root of its component. Links may be long chains, which pointer jumping halves in each
+// pass.
+__device__ __forceinline__ void shorten(cg::grid_group grid, u32* link, u32 count, u32* words, u32* round)
+{
+    bool goes_on = true;
+    while (goes_on) {
+        bool moved = false;
+        for (u32 v = thread_id(); v < count; v += thread_count()) {
+            u32 at = load_relaxed(&link[v]);
+            u32 above = load_relaxed(&link[at]);
+            if (above == at) continue;
+            store_relaxed(&link[v], above);
+            moved = true;
+        }
+        goes_on = any_of_grid(grid, words, (*round)++, moved);
+    }
 }

@@ -7,8 +7,9 @@
 // Space-Efficient Parallel Biconnectivity" (PPoPP 2023):
 //
 //   connect   Components by union-find (_union_find.cuh). The arc that links a root belongs to the tree; it is
-//             stored in the place of that root, so no list is needed. First two arcs of every vertex are
-//             united, then the arcs of vertices that this has not joined to the root.
+//             stored in the place of that root, so no list is needed. First every vertex is linked to its smallest
+//             neighbour, then two arcs of every vertex are united, then the arcs of vertices that this has not
+//             joined to the root.
 //   tour      An Euler tour of the tree: every vertex keeps a linked list of its tree arcs, and after an arc
 //             follows the one behind its reverse in the list of its head.
 //   rank      The distance of every arc of the tour to its end, by pointer jumping. Distance and next arc are one
@@ -18,7 +19,7 @@
 //   extremes  The smallest and largest numbers of the neighbours of every vertex, and their minima and maxima over
 //             groups of FANOUT numbers, groups of groups, and so on.
 //   fences    If no arc leads from the subtree of a vertex out of that of its parent, the tree arc between them is a
-//             fence. Other vertices are united with their parents.
+//             fence. Other vertices are linked to their parents.
 //   join      The ends of an arc are united unless one is the ancestor of the other. First two arcs of every
 //             vertex, then the arcs whose ends do not have the same label.
 //   answer    Components of numbers are biconnected components without their head. The smallest number is the
@@ -27,12 +28,8 @@
 // Arcs into the root count for nothing, and those out of it as both ways; so the root may have one-way arcs.
 // The whole search is one cooperative launch.
 
-#include <cooperative_groups.h>
-
 #include "_union_find.cuh"
 #include "device/clock.cuh"
-
-namespace cg = cooperative_groups;
 
 const u32 SAMPLED = 2;  // arcs of a vertex that are united first
 const u32 FANOUT = 4;
@@ -112,21 +109,29 @@ __device__ __forceinline__ void connect_ends(const Work& work, u32 u, u32 w)
     work.to[linked] = w;
 }
 
-// Makes every link lead to the root of its component.
-__device__ __forceinline__ void compress(u32* link, u32 n)
-{
-    for (u32 v = thread_id(); v < n; v += thread_count()) store_relaxed(&link[v], find_root(link, v));
-}
-
-__device__ void connect(cg::grid_group grid, const Graph& graph, const Work& work, u32 root)
+// Links every vertex to its smallest neighbour, if that is smaller. No other thread changes the link of a vertex, and
+// no cycle arises.
+__device__ __forceinline__ void link_down(const Graph& graph, const Work& work, u32 root)
 {
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        work.link[v] = v;
+        i64 i = graph.offsets[v];
+        i64 end = graph.offsets[v + 1];
+        while (i < end && graph.heads[i] == root) ++i;
+        u32 above = i < end ? min(graph.heads[i], v) : v;
+        work.link[v] = above;
+        work.from[v] = v;
+        work.to[v] = above;
         work.list[v] = UNREACHED;
         work.first[v] = UNREACHED;
     }
+}
+
+__device__ void connect(cg::grid_group grid, const Graph& graph, const Work& work, u32 root, u32* votes)
+{
+    link_down(graph, work, root);
     if (thread_id() < 3) work.unfinished[thread_id()] = 0;
     grid.sync();
+    shorten(grid, work.link, graph.n, work.unfinished, votes);
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         i64 begin = graph.offsets[v];
         i64 end = min(graph.offsets[v + 1], begin + SAMPLED);
@@ -135,8 +140,7 @@ __device__ void connect(cg::grid_group grid, const Graph& graph, const Work& wor
         }
     }
     grid.sync();
-    compress(work.link, graph.n);
-    grid.sync();
+    shorten(grid, work.link, graph.n, work.unfinished, votes);
     u32 joined = load_relaxed(&work.link[root]);
     grid.sync();
     for (u64 i = thread_id(); i < graph.n_arcs; i += thread_count()) {
@@ -146,8 +150,7 @@ __device__ void connect(cg::grid_group grid, const Graph& graph, const Work& wor
         if (w != root) connect_ends(work, u, w);
     }
     grid.sync();
-    compress(work.link, graph.n);
-    grid.sync();
+    shorten(grid, work.link, graph.n, work.unfinished, votes);
 }
 
 __device__ __forceinline__ bool in_tour(const Work& work, u32 k, u32 root)
@@ -196,15 +199,9 @@ __device__ __forceinline__ bool jump(const Work& work, u32 n)
     return unfinished;
 }
 
-__device__ void rank(cg::grid_group grid, const Work& work, u32 n)
+__device__ void rank(cg::grid_group grid, const Work& work, u32 n, u32* votes)
 {
-    bool goes_on = true;
-    for (u32 round = 0; goes_on; ++round) {
-        u32* now = &work.unfinished[round % 3];
-        if (thread_id() == 0) store_relaxed(&work.unfinished[(round + 1) % 3], 0u);
-        if (jump(work, n)) store_relaxed(now, 1u);
-        grid.sync();
-        goes_on = load_relaxed(now) != 0;
+    while (any_of_grid(grid, work.unfinished, (*votes)++, jump(work, n))) {
     }
 }
 
@@ -228,6 +225,7 @@ __device__ void place(cg::grid_group grid, const Graph& graph, const Work& work,
         work.above[number] = there < back ? work.from[k] : work.to[k];
         work.joined[number] = number;
         store(work, number, {number, number});
+        work.joined[max(there, back) + 1] = max(there, back) + 1;
         store(work, max(there, back) + 1, nothing());
     }
     if (thread_id() == 0) {
@@ -294,18 +292,20 @@ __device__ Extremes extremes_of(const Work& work, u32 begin, u32 end, u32 number
     return sum;
 }
 
-// Unites vertices with their parents, unless a fence is between them.
-__device__ void skip_fences(const Graph& graph, const Work& work, u32 root, u32 numbers)
+// Links vertices to their parents, unless a fence is between them.
+__device__ void skip_fences(cg::grid_group grid, const Graph& graph, const Work& work, u32 root, u32 numbers,
+                            u32* votes)
 {
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         u32 number = work.first[v];
         if (number == UNREACHED || v == root) continue;
         u32 parent = work.above[number];
         Extremes reach = extremes_of(work, number, work.last[v] + 1, numbers);
-        if (reach.low < work.first[parent] || reach.high > work.last[parent]) {
-            unite(work.joined, number, work.first[parent]);
-        }
+        bool escapes = reach.low < work.first[parent] || reach.high > work.last[parent];
+        if (escapes) work.joined[number] = work.first[parent];
     }
+    grid.sync();
+    shorten(grid, work.joined, numbers, work.unfinished, votes);
 }
 
 // Unites the ends of an arc unless one is the ancestor of the other.
@@ -345,19 +345,19 @@ extern "C" __global__ void __launch_bounds__(512, 3)
 {
     cg::grid_group grid = cg::this_grid();
     if (times && thread_id() == 0) times[0] = nanoseconds();
-    connect(grid, graph, work, root);
+    u32 votes = 0;
+    connect(grid, graph, work, root, &votes);
     stamp(times, CONNECT);
     make_tour(grid, graph, work, root);
     stamp(times, TOUR);
-    rank(grid, work, graph.n);
+    rank(grid, work, graph.n, &votes);
     stamp(times, RANK);
     u32 length = length_of_tour(work, root);
     place(grid, graph, work, root, length);
     stamp(times, PLACE);
     find_extremes(grid, graph, work, root, length + 1);
     stamp(times, EXTREMES);
-    skip_fences(graph, work, root, length + 1);
-    if (times) grid.sync();
+    skip_fences(grid, graph, work, root, length + 1, &votes);
     stamp(times, FENCES);
     join(grid, graph, work);
     stamp(times, JOIN);

@@ -48,7 +48,7 @@ class CpuSolver:
     """Takes :class:`FlowGraphs` and a uint32 array for the answer; returns the largest number of rounds of a
     graph, 0 if the algorithm has none."""
     find_on_cores: ClassVar[Callable[..., int]]
-    """The same on several cores; takes in addition the first graph of every share, and the number of graphs."""
+    """The same on several cores; takes also the first graph of every share, and the number of graphs."""
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._graphs = FlowGraphs.of(graph)
