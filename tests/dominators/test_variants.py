@@ -377,23 +377,26 @@ def both_ways(graph: Graph, root: int | None = None) -> Graph:
 class TestBiconnected:
     """Undirected graphs, by biconnected components."""
 
+    @pytest.mark.parametrize("tree", ["union", "search"])
     @pytest.mark.parametrize("name", sorted(rooted_graphs()))
-    def test_arcs_both_ways(self, device, name):
+    def test_arcs_both_ways(self, device, name, tree):
         graph = both_ways(rooted_graphs()[name])
         resident = ResidentGraph.upload(device, graph)
-        solver, certifier = make_solver("biconnected", resident), DominatorsCertifier(resident)
-        assert solver.resolved["one_way_arcs"] == 0
+        solver = make_solver("biconnected", resident, tree=tree)
+        certifier = DominatorsCertifier(resident)
+        assert solver.resolved == {"tree": tree, "one_way_arcs": 0}
         for root in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
             idom = answer_of(solver, device, root)
             np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
             assert certifier.check(root, device.asarray(idom)).holds
 
+    @pytest.mark.parametrize("tree", ["union", "search"])
     @pytest.mark.parametrize("seed", [0, 1, 2])
-    def test_random_graphs(self, seed):
+    def test_random_graphs(self, seed, tree):
         device = get_device("host", order_seed=seed)
         directed, root, _ = next(united(random_parts()[1000 * seed : 1000 * seed + 1000]))
         graph = both_ways(directed)
-        solver = make_solver("biconnected", ResidentGraph.upload(device, graph))
+        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
         first = solver.solve(root).idom
         kept = first.copy()
         np.testing.assert_array_equal(first, semi_nca(device, graph, root))
@@ -403,15 +406,28 @@ class TestBiconnected:
         assert all(phase.time_ms >= 0 for phase in phases)
         np.testing.assert_array_equal(first, kept)
 
+    @pytest.mark.parametrize("tree", ["union", "search"])
     @pytest.mark.parametrize("root", [0, 4])
     @pytest.mark.parametrize("name", ["irreducible", "of-the-paper", "ladder", "grid"])
-    def test_arcs_at_the_root_lead_one_way(self, device, name, root):
+    def test_arcs_at_the_root_lead_one_way(self, device, name, root, tree):
         graph = both_ways(rooted_graphs()[name], root)
-        solver = make_solver("biconnected", ResidentGraph.upload(device, graph))
+        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
         np.testing.assert_array_equal(answer_of(solver, device, root), semi_nca(device, graph, root))
         if solver.resolved["one_way_arcs"] > 1:
             with pytest.raises(Skipped, match=r"arcs lead one way, and not all at the root 3"):
                 solver.solve(3)
+
+    def test_a_tree_of_many_levels(self, host_device, monkeypatch):
+        monkeypatch.setattr("relaxometer.problems.dominators._biconnected_levels.MOST_LEVELS", 1)
+        graph = both_ways(rooted_graphs()["hub"])
+        labelled = dataclasses.replace(graph, metadata={"directed": False})
+        solver = make_solver("biconnected", ResidentGraph.upload(host_device, labelled))
+        assert solver.resolved["tree"] == "search"
+        for root, stages in ((0, "tour"), (5002, "tour")):
+            phases = []
+            idom = answer_of(solver, host_device, root, phases)
+            np.testing.assert_array_equal(idom, semi_nca(host_device, graph, root))
+            assert stages in [phase.mode for phase in phases]
 
     def test_directed_graphs_are_skipped(self, host_device):
         module = load_solver("dominators", "biconnected")

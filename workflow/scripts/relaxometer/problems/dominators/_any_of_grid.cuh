@@ -8,8 +8,8 @@
 
 namespace cg = cooperative_groups;
 
-// Returns whether any thread of the grid called this with true. `round` counts the calls for these three `words`, which
-// are zeros at first.
+// Returns whether any thread of the grid called this with true. `round` counts the calls for these three
+// `words`, which are zeros at first.
 __device__ __forceinline__ bool any_of_grid(cg::grid_group grid, u32* words, u32 round, bool mine)
 {
     if (thread_id() == 0) store_relaxed(&words[(round + 1) % 3], 0u);

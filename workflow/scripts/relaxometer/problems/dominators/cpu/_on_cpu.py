@@ -53,7 +53,8 @@ class CpuSolver:
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._graphs = FlowGraphs.of(graph)
         # A process may use fewer cores than the machine has; Numba cannot start more threads than it found.
-        most = min(len(os.sched_getaffinity(0)), numba.config.NUMBA_NUM_THREADS)
+        threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        most = min(len(os.sched_getaffinity(0)), threads)
         wanted = most if parameters.cores == "all" else min(parameters.cores, most)
         self._cores = wanted if len(self._graphs.roots) > 1 else 1
         self._bounds = self._shares()
