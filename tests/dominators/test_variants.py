@@ -23,6 +23,7 @@ from dominator_samples import (
 )
 from relaxometer.device import get_device
 from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators.certify import DominatorsCertifier
@@ -31,7 +32,12 @@ from relaxometer.problems.variants import Skipped, load_solver, solver_names
 VARIANTS = solver_names("dominators")
 OF_GRAPHS = [name for name in VARIANTS if load_solver("dominators", name).Solver.takes != "batch"]
 OF_BATCHES = [name for name in VARIANTS if load_solver("dominators", name).Solver.takes != "graph"]
-ON_DEVICE = [name for name in VARIANTS if load_solver("dominators", name).Solver.runs_on == "device"]
+UNDIRECTED = ["biconnected"]
+"""Variants whose graphs have arcs both ways; `TestBiconnected` has the tests that others share."""
+OF_ANY_GRAPHS = [name for name in OF_GRAPHS if name not in UNDIRECTED]
+ON_DEVICE = [
+    name for name in OF_ANY_GRAPHS + OF_BATCHES if load_solver("dominators", name).Solver.runs_on == "device"
+]
 
 
 def make_solver(variant, resident, **parameters):
@@ -54,7 +60,7 @@ def test_the_variants_exist():
 
 
 @pytest.mark.parametrize("graph", rooted_graphs().values(), ids=lambda graph: graph.name)
-@pytest.mark.parametrize("variant", OF_GRAPHS)
+@pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
 def test_dominators_are_right_and_certified(device, variant, graph):
     resident = ResidentGraph.upload(device, graph)
     solver = make_solver(variant, resident)
@@ -100,7 +106,7 @@ def check_united(device, variants, parts):
                 np.testing.assert_array_equal(answer, expected, err_msg=name)
 
 
-@pytest.mark.parametrize("variant", OF_GRAPHS)
+@pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
 def test_thousands_of_random_graphs(device, variant):
     check_united(device, [variant], random_parts())
 
@@ -112,7 +118,7 @@ def rooted(draw):
     return n, draw(st.lists(st.tuples(vertex, vertex), max_size=36)), draw(vertex)
 
 
-@pytest.mark.parametrize("variant", OF_GRAPHS)
+@pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
 @given(case=rooted())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_small_graph(variant, case):
@@ -132,7 +138,7 @@ def test_any_small_graph(variant, case):
 @given(cases=st.lists(rooted(), min_size=10, max_size=20))
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_thousands_of_drawn_graphs(device, cases):
-    check_united(device, OF_GRAPHS, [Part.of(*case) for case in cases])
+    check_united(device, OF_ANY_GRAPHS, [Part.of(*case) for case in cases])
 
 
 @pytest.mark.slow
@@ -169,7 +175,7 @@ def test_answers_do_not_depend_on_the_order_of_threads(variant, seed):
     np.testing.assert_array_equal(answer_of(make_solver(variant, resident), device, root), expected)
 
 
-@pytest.mark.parametrize("variant", OF_GRAPHS)
+@pytest.mark.parametrize("variant", OF_ANY_GRAPHS)
 def test_a_search_keeps_the_previous_answer(device, variant):
     graph = rooted_graphs()["irreducible"]
     solver = make_solver(variant, ResidentGraph.upload(device, graph))
@@ -179,7 +185,7 @@ def test_a_search_keeps_the_previous_answer(device, variant):
     np.testing.assert_array_equal(device.asnumpy(device.asarray(first.idom)), kept)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", OF_ANY_GRAPHS + [name for name in OF_BATCHES if name not in OF_GRAPHS])
 def test_an_instrumented_run_gives_the_same_answer(device, variant):
     phases = []
     if variant in OF_GRAPHS:
@@ -211,6 +217,27 @@ class TestBatches:
         module = load_solver("dominators", "batch-warp")
         with pytest.raises(ValueError, match="exclude each other"):
             module.Parameters(streams=2, replay=True)
+
+    @pytest.mark.parametrize("kept", [2011, 50, 1], ids=["all", "small", "one"])
+    def test_from_host_to_host(self, device, kept):
+        """Large batches are uploaded; small ones are read from page-locked memory."""
+        batch = random_batch().select(np.arange(len(random_batch())) < kept)
+        expected = batch_reference(random_batch())[: batch.n_vertices]
+        solver = make_solver("batch-warp", ResidentBatch.upload(device, batch), host_to_host=True)
+        for _ in range(2):
+            answer = solver.solve().idom
+            np.testing.assert_array_equal(answer, expected)
+            answer[:] = 0
+
+    def test_host_to_host_excludes_streams(self):
+        module = load_solver("dominators", "batch-warp")
+        with pytest.raises(ValueError, match="host_to_host excludes streams and replay"):
+            module.Parameters(host_to_host=True, replay=True)
+
+    @pytest.mark.parametrize("variant", ["cooper-harvey-kennedy", "semi-nca", "lengauer-tarjan"])
+    def test_cores_share_a_batch(self, host_device, variant):
+        solver = make_solver(variant, ResidentBatch.upload(host_device, random_batch()), cores=2)
+        np.testing.assert_array_equal(answer_of(solver, host_device), batch_reference(random_batch()))
 
     @pytest.mark.parametrize("variant", ["batch-warp", "batch-block"])
     def test_a_tree_too_large_for_shared_memory(self, host_device, variant, monkeypatch):
@@ -283,14 +310,41 @@ class TestIterativeTree:
         ("name", "serves"), [("deep-tree", True), ("ladder", True), ("grid", False), ("islands", False)]
     )
     def test_the_input_order_replaces_the_search(self, device, name, serves):
-        solver = make_solver("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]))
+        resident = ResidentGraph.upload(device, rooted_graphs()[name])
+        solver = make_solver("iterative-tree", resident, first_tree="search")
         assert solver.resolved["input_order"] == serves
         phases = []
         solver.solve(0, phases)
         assert (phases[0].mode == "breadth-first") != serves
-        phases.clear()
+
+    @pytest.mark.parametrize(("name", "grows"), [("deep-tree", True), ("hub", True), ("islands", False)])
+    def test_a_forest_replaces_the_search(self, device, name, grows):
+        solver = make_solver("iterative-tree", ResidentGraph.upload(device, rooted_graphs()[name]))
+        phases = []
         solver.solve(1, phases)
-        assert phases[0].mode == "breadth-first"
+        assert phases[0].mode == ("forest" if grows else "breadth-first")
+
+    @pytest.mark.parametrize("name", sorted(rooted_graphs()))
+    def test_a_forest_with_many_tops(self, device, name, monkeypatch):
+        monkeypatch.setattr("relaxometer.problems.dominators.iterative_tree.MOST_TOPS", 1)
+        graph = rooted_graphs()[name]
+        solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph))
+        for root in (0, graph.n_vertices // 2):
+            np.testing.assert_array_equal(answer_of(solver, device, root), semi_nca(device, graph, root))
+
+    @pytest.mark.parametrize("name", sorted(rooted_graphs()))
+    def test_a_first_round_with_a_table_of_ancestors(self, device, name):
+        graph = rooted_graphs()[name]
+        solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph), lift_above=1)
+        for root in (0, graph.n_vertices - 1):
+            phases = []
+            expected = semi_nca(device, graph, root)
+            np.testing.assert_array_equal(answer_of(solver, device, root, phases), expected)
+            np.testing.assert_array_equal(answer_of(solver, device, root), expected)
+        if name == "ladder":
+            phases.clear()
+            solver.solve(0, phases)
+            assert [phase.mode for phase in phases] == ["lifted round", "round"]
 
     def test_arcs_that_fit_stay(self, host_device):
         resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
@@ -309,3 +363,74 @@ class TestIterativeTree:
         device = get_device("host", order_seed=seed)
         solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph))
         np.testing.assert_array_equal(answer_of(solver, device, 0), semi_nca(device, graph, 0))
+
+
+def both_ways(graph: Graph, root: int | None = None) -> Graph:
+    """The graph with the reverse of every arc; arcs at `root` only as they are."""
+    tails, heads = graph.tails, graph.targets
+    turned = np.ones(len(tails), dtype=bool) if root is None else (tails != root) & (heads != root)
+    ends = np.concatenate([tails, heads[turned]]), np.concatenate([heads, tails[turned]])
+    weights = np.ones(len(ends[0]), dtype=np.uint32)
+    return Graph.from_arcs(graph.name, graph.n_vertices, *ends, weights, keep_self_loops=True)
+
+
+class TestBiconnected:
+    """Undirected graphs, by biconnected components."""
+
+    @pytest.mark.parametrize("tree", ["union", "search"])
+    @pytest.mark.parametrize("name", sorted(rooted_graphs()))
+    def test_arcs_both_ways(self, device, name, tree):
+        graph = both_ways(rooted_graphs()[name])
+        resident = ResidentGraph.upload(device, graph)
+        solver = make_solver("biconnected", resident, tree=tree)
+        certifier = DominatorsCertifier(resident)
+        assert solver.resolved == {"tree": tree, "one_way_arcs": 0}
+        for root in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
+            idom = answer_of(solver, device, root)
+            np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+            assert certifier.check(root, device.asarray(idom)).holds
+
+    @pytest.mark.parametrize("tree", ["union", "search"])
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_random_graphs(self, seed, tree):
+        device = get_device("host", order_seed=seed)
+        directed, root, _ = next(united(random_parts()[1000 * seed : 1000 * seed + 1000]))
+        graph = both_ways(directed)
+        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
+        first = solver.solve(root).idom
+        kept = first.copy()
+        np.testing.assert_array_equal(first, semi_nca(device, graph, root))
+        phases = []
+        other = answer_of(solver, device, 5, phases)
+        np.testing.assert_array_equal(other, semi_nca(device, graph, 5))
+        assert all(phase.time_ms >= 0 for phase in phases)
+        np.testing.assert_array_equal(first, kept)
+
+    @pytest.mark.parametrize("tree", ["union", "search"])
+    @pytest.mark.parametrize("root", [0, 4])
+    @pytest.mark.parametrize("name", ["irreducible", "of-the-paper", "ladder", "grid"])
+    def test_arcs_at_the_root_lead_one_way(self, device, name, root, tree):
+        graph = both_ways(rooted_graphs()[name], root)
+        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
+        np.testing.assert_array_equal(answer_of(solver, device, root), semi_nca(device, graph, root))
+        if solver.resolved["one_way_arcs"] > 1:
+            with pytest.raises(Skipped, match=r"arcs lead one way, and not all at the root 3"):
+                solver.solve(3)
+
+    def test_a_tree_of_many_levels(self, host_device, monkeypatch):
+        monkeypatch.setattr("relaxometer.problems.dominators._biconnected_levels.MOST_LEVELS", 1)
+        graph = both_ways(rooted_graphs()["hub"])
+        labelled = dataclasses.replace(graph, metadata={"directed": False})
+        solver = make_solver("biconnected", ResidentGraph.upload(host_device, labelled))
+        assert solver.resolved["tree"] == "search"
+        for root, stages in ((0, "tour"), (5002, "tour")):
+            phases = []
+            idom = answer_of(solver, host_device, root, phases)
+            np.testing.assert_array_equal(idom, semi_nca(host_device, graph, root))
+            assert stages in [phase.mode for phase in phases]
+
+    def test_directed_graphs_are_skipped(self, host_device):
+        module = load_solver("dominators", "biconnected")
+        resident = ResidentGraph.upload(host_device, rooted_graphs()["chain-of-32"])
+        with pytest.raises(Skipped, match="31 arcs lead one way, and not all at one vertex"):
+            module.Solver(resident, module.Parameters())

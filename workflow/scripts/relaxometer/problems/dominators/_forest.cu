@@ -1,18 +1,15 @@
 // A tree of arcs that reaches what the root reaches, from a forest that is found once for all roots.
 //
-// In the forest every vertex has its smallest predecessor as parent, if that is smaller; the others are tops of
-// trees. The root becomes a top. Pointer jumping finds the top of every vertex. Then each vertex outside the root's
-// tree with a predecessor in it moves there, with all that is below it, and the tops of the rest are found again,
-// until none moves. So a round reaches whole subtrees, where a breadth-first search reaches one level; at
-// worst it takes as many rounds as the search takes levels.
+// In the forest every vertex has its smallest predecessor as parent, if that is smaller; the others are tops
+// of trees. The root becomes a top. Pointer jumping finds the top of every vertex. Then each vertex outside
+// the root's tree with a predecessor in it moves there, with all that is below it, and the tops of the rest
+// are found again, until none moves. So a round reaches whole subtrees, where a breadth-first search reaches
+// one level; at worst it takes as many rounds as the search takes levels.
 //
-// No cycle arises: parents outside the root's tree are smaller than their children, and nothing moves inside it.
+// No cycle arises: parents outside the root's tree are smaller than their children, and nothing moves inside
+// it.
 
-#include <cooperative_groups.h>
-
-#include "device/constants.cuh"
-
-namespace cg = cooperative_groups;
+#include "_any_of_grid.cuh"
 
 struct Forest {
     u32 n;
@@ -26,17 +23,8 @@ struct Forest {
     u32* unfinished;  // two sets of three words, for jumps and for moves
 };
 
-// Returns whether any thread of the grid called this with true. `round` counts the calls for these `words`.
-__device__ __forceinline__ bool any_of_grid(cg::grid_group grid, u32* words, u32 round, bool mine)
-{
-    if (thread_id() == 0) store_relaxed(&words[(round + 1) % 3], 0u);
-    if (mine) store_relaxed(&words[round % 3], 1u);
-    grid.sync();
-    return load_relaxed(&words[round % 3]) != 0;
-}
-
-// Makes every ancestor the top of its tree; vertices of the root's tree have arrived. A thread may read one that has
-// jumped already.
+// Makes every ancestor the top of its tree; vertices of the root's tree have arrived. A thread may read one
+// that has jumped already.
 __device__ void find_tops(cg::grid_group grid, const Forest& forest, u32 root, u32* round)
 {
     bool goes_on = true;
@@ -103,8 +91,8 @@ extern "C" __global__ void lowest_predecessors(u64 n_arcs, const u32* __restrict
     }
 }
 
-// Finds `parent` and `depth` from a root. `extent` holds two zeros and receives the number of vertices reached, and
-// how many vertices lie on the longest chain.
+// Finds `parent` and `depth` from a root. `extent` holds two zeros and receives the number of vertices
+// reached, and how many vertices lie on the longest chain.
 extern "C" __global__ void __launch_bounds__(512, 3)
     grow_tree(const __grid_constant__ Forest forest, u32 root, u32* depth, u32* extent)
 {

@@ -1,5 +1,5 @@
-// Prepares a batch on the device, from numbers of 32 bits as they were uploaded: the first block sorts the graphs by
-// falling size, the others widen the offsets.
+// Prepares a batch on the device, from numbers of 32 bits as they were uploaded: the first block sorts the
+// graphs by falling size, the others widen the offsets.
 
 #include "device/block_scan.cuh"
 

@@ -1,12 +1,12 @@
 // Connected components by a forest of links, which all threads change at once.
 //
-// After "A High-Performance Connected Components Implementation for GPUs" (Jaiganesh and Burtscher, HPDC 2018):
-// a root is linked to a smaller root by compare-and-swap, and who climbs a path halves it. The root of a finished
-// component is its smallest member.
+// After "A High-Performance Connected Components Implementation for GPUs" (Jaiganesh and Burtscher, HPDC
+// 2018): a root is linked to a smaller root by compare-and-swap, and who climbs a path halves it. The root of
+// a finished component is its smallest member.
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "_any_of_grid.cuh"
 
 // Returns the root above `v`; links that it passes are shortened, which only skips vertices.
 __device__ __forceinline__ u32 find_root(u32* link, u32 v)
@@ -22,9 +22,13 @@ __device__ __forceinline__ u32 find_root(u32* link, u32 v)
     }
 }
 
-// Unites the components of `a` and `b`. Returns the root that is one no longer, UNREACHED if they were united.
+// Unites the components of `a` and `b`. Returns the root that is one no longer, UNREACHED if they were
+// united.
 __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
 {
+    // Most ends have the same root above them. Then nobody reads the link of that root, a word that all wait
+    // for.
+    if (load_relaxed(&link[a]) == load_relaxed(&link[b])) return UNREACHED;
     a = find_root(link, a);
     b = find_root(link, b);
     while (a != b) {
@@ -36,4 +40,22 @@ __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
         b = low;
     }
     return UNREACHED;
+}
+
+// Makes every link lead to the root of its component. Links may be long chains, which pointer jumping halves
+// in each pass.
+__device__ __forceinline__ void shorten(cg::grid_group grid, u32* link, u32 count, u32* words, u32* round)
+{
+    bool goes_on = true;
+    while (goes_on) {
+        bool moved = false;
+        for (u32 v = thread_id(); v < count; v += thread_count()) {
+            u32 at = load_relaxed(&link[v]);
+            u32 above = load_relaxed(&link[at]);
+            if (above == at) continue;
+            store_relaxed(&link[v], above);
+            moved = true;
+        }
+        goes_on = any_of_grid(grid, words, (*round)++, moved);
+    }
 }

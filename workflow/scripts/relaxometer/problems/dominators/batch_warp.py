@@ -33,8 +33,8 @@ class Parameters(_batch.Parameters):
     Parameters
     ----------
     host_to_host : bool, default=False
-        Every search starts from arrays in ordinary memory and ends with the answer in host memory, where the next one
-        overwrites it. Graphs are sorted on the device. The time includes all of it.
+        Every search starts from arrays in ordinary memory and ends with the answer in host memory, where the
+        next one overwrites it. Graphs are sorted on the device. The time includes all of it.
     """
 
     host_to_host: bool = False

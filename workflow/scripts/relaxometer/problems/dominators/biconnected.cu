@@ -1,4 +1,5 @@
-// Dominators of a graph whose arcs lead both ways, by its biconnected components: no step depends on its depth.
+// Dominators of a graph whose arcs lead both ways, by its biconnected components: no step depends on its
+// depth.
 //
 // In an undirected graph, u strictly dominates v if and only if removing u separates v from the root. So all
 // vertices of a biconnected component but the one nearest to the root have that one as immediate dominator.
@@ -6,19 +7,21 @@
 // Biconnectivity Algorithm" (1985), with the skeleton of Dong, Wang, Gu and Sun, "Provably Fast and
 // Space-Efficient Parallel Biconnectivity" (PPoPP 2023):
 //
-//   connect   Components by union-find (_union_find.cuh). The arc that links a root belongs to the tree; it is
-//             stored in the place of that root, so no list is needed. First two arcs of every vertex are
-//             united, then the arcs of vertices that this has not joined to the root.
+//   connect   A spanning tree by union-find (_spanning_forest.cuh).
 //   tour      An Euler tour of the tree: every vertex keeps a linked list of its tree arcs, and after an arc
 //             follows the one behind its reverse in the list of its head.
-//   rank      The distance of every arc of the tour to its end, by pointer jumping. Distance and next arc are one
+//   rank      The distance of every arc of the tour to its end, by pointer jumping. Distance and next arc are
+//   one
 //             word, so a thread may read those that have already jumped.
-//   place     The place of an arc in the tour numbers the vertex it leads down to: `first`. The descendants of a
+//   place     The place of an arc in the tour numbers the vertex it leads down to: `first`. The descendants
+//   of a
 //             vertex have the numbers `first` to `last`.
-//   extremes  The smallest and largest numbers of the neighbours of every vertex, and their minima and maxima over
+//   extremes  The smallest and largest numbers of the neighbours of every vertex, and their minima and maxima
+//   over
 //             groups of FANOUT numbers, groups of groups, and so on.
-//   fences    If no arc leads from the subtree of a vertex out of that of its parent, the tree arc between them is a
-//             fence. Other vertices are united with their parents.
+//   fences    If no arc leads from the subtree of a vertex out of that of its parent, the tree arc between
+//   them is a
+//             fence. Other vertices are linked to their parents.
 //   join      The ends of an arc are united unless one is the ancestor of the other. First two arcs of every
 //             vertex, then the arcs whose ends do not have the same label.
 //   answer    Components of numbers are biconnected components without their head. The smallest number is the
@@ -27,14 +30,8 @@
 // Arcs into the root count for nothing, and those out of it as both ways; so the root may have one-way arcs.
 // The whole search is one cooperative launch.
 
-#include <cooperative_groups.h>
+#include "_spanning_forest.cuh"
 
-#include "_union_find.cuh"
-#include "device/clock.cuh"
-
-namespace cg = cooperative_groups;
-
-const u32 SAMPLED = 2;  // arcs of a vertex that are united first
 const u32 FANOUT = 4;
 
 // The clock is read at the begin and after each.
@@ -42,17 +39,9 @@ enum Stage { CONNECT, TOUR, RANK, PLACE, EXTREMES, FENCES, JOIN, ANSWER };
 const u32 STAGES = 8;
 static_assert(STAGES == ANSWER + 1, "one place for each stage");
 
-struct Graph {
-    u32 n;
-    u64 n_arcs;
-    const i64* offsets;
-    const u32* tails;
-    const u32* heads;
-};
-
-// Arrays of n words by vertex, or of 2 n by arc of the tour or by number; `extremes` has 4 words for each of 2 n
-// numbers, which is room for the groups. A tree arc has the place k of the root that it linked; 2 k is that arc
-// in the tour, 2 k + 1 its reverse.
+// Arrays of n words by vertex, or of 2 n by arc of the tour or by number; `extremes` has 4 words for each of
+// 2 n numbers, which is room for the groups. A tree arc has the place k of the root that it linked; 2 k is
+// that arc in the tour, 2 k + 1 its reverse.
 struct Work {
     u32* link;
     u32* from;
@@ -65,7 +54,7 @@ struct Work {
     u32* above;  // by number, the parent
     u32* joined;
     u32* extremes;
-    u32* unfinished;  // three words
+    u32* votes;  // three words
 };
 
 // By number: the smallest and the largest of some numbers.
@@ -97,57 +86,25 @@ __device__ __forceinline__ Extremes load(const Work& work, u64 place)
     return {work.extremes[2 * place], work.extremes[2 * place + 1]};
 }
 
-// Marks the end of a stage in an instrumented run.
-__device__ __forceinline__ void stamp(u64* times, u32 stage)
-{
-    if (times && thread_id() == 0) times[stage + 1] = nanoseconds();
-}
+// Arcs into the root count for nothing.
+struct IntoRoot {
+    u32 root;
 
-// Unites the ends of an arc; if that linked a root, the arc is one of the tree.
-__device__ __forceinline__ void connect_ends(const Work& work, u32 u, u32 w)
-{
-    u32 linked = unite(work.link, u, w);
-    if (linked == UNREACHED) return;
-    work.from[linked] = u;
-    work.to[linked] = w;
-}
+    __device__ __forceinline__ bool operator()(u32, u32 w) const
+    {
+        return w == root;
+    }
+};
 
-// Makes every link lead to the root of its component.
-__device__ __forceinline__ void compress(u32* link, u32 n)
-{
-    for (u32 v = thread_id(); v < n; v += thread_count()) store_relaxed(&link[v], find_root(link, v));
-}
-
-__device__ void connect(cg::grid_group grid, const Graph& graph, const Work& work, u32 root)
+__device__ void connect(cg::grid_group grid, const Graph& graph, const Work& work, u32 root, u32* votes)
 {
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        work.link[v] = v;
         work.list[v] = UNREACHED;
         work.first[v] = UNREACHED;
     }
-    if (thread_id() < 3) work.unfinished[thread_id()] = 0;
-    grid.sync();
-    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        i64 begin = graph.offsets[v];
-        i64 end = min(graph.offsets[v + 1], begin + SAMPLED);
-        for (i64 i = begin; i < end; ++i) {
-            if (graph.heads[i] != root) connect_ends(work, v, graph.heads[i]);
-        }
-    }
-    grid.sync();
-    compress(work.link, graph.n);
-    grid.sync();
-    u32 joined = load_relaxed(&work.link[root]);
-    grid.sync();
-    for (u64 i = thread_id(); i < graph.n_arcs; i += thread_count()) {
-        u32 u = graph.tails[i];
-        if (u != root && load_relaxed(&work.link[u]) == joined) continue;
-        u32 w = graph.heads[i];
-        if (w != root) connect_ends(work, u, w);
-    }
-    grid.sync();
-    compress(work.link, graph.n);
-    grid.sync();
+    if (thread_id() < 3) work.votes[thread_id()] = 0;
+    Links links = {work.link, work.from, work.to, work.votes};
+    span(grid, graph, links, IntoRoot{root}, root, root, votes);
 }
 
 __device__ __forceinline__ bool in_tour(const Work& work, u32 k, u32 root)
@@ -196,15 +153,9 @@ __device__ __forceinline__ bool jump(const Work& work, u32 n)
     return unfinished;
 }
 
-__device__ void rank(cg::grid_group grid, const Work& work, u32 n)
+__device__ void rank(cg::grid_group grid, const Work& work, u32 n, u32* votes)
 {
-    bool goes_on = true;
-    for (u32 round = 0; goes_on; ++round) {
-        u32* now = &work.unfinished[round % 3];
-        if (thread_id() == 0) store_relaxed(&work.unfinished[(round + 1) % 3], 0u);
-        if (jump(work, n)) store_relaxed(now, 1u);
-        grid.sync();
-        goes_on = load_relaxed(now) != 0;
+    while (any_of_grid(grid, work.votes, (*votes)++, jump(work, n))) {
     }
 }
 
@@ -228,6 +179,7 @@ __device__ void place(cg::grid_group grid, const Graph& graph, const Work& work,
         work.above[number] = there < back ? work.from[k] : work.to[k];
         work.joined[number] = number;
         store(work, number, {number, number});
+        work.joined[max(there, back) + 1] = max(there, back) + 1;
         store(work, max(there, back) + 1, nothing());
     }
     if (thread_id() == 0) {
@@ -248,7 +200,8 @@ __device__ __forceinline__ void include(const Work& work, u32 number, u32 other)
     if (other > load_relaxed(extremes + 1)) atomicMax(extremes + 1, other);
 }
 
-__device__ void find_extremes(cg::grid_group grid, const Graph& graph, const Work& work, u32 root, u32 numbers)
+__device__ void find_extremes(cg::grid_group grid, const Graph& graph, const Work& work, u32 root,
+                              u32 numbers)
 {
     for (u64 i = thread_id(); i < graph.n_arcs; i += thread_count()) {
         u32 u = graph.tails[i];
@@ -294,18 +247,20 @@ __device__ Extremes extremes_of(const Work& work, u32 begin, u32 end, u32 number
     return sum;
 }
 
-// Unites vertices with their parents, unless a fence is between them.
-__device__ void skip_fences(const Graph& graph, const Work& work, u32 root, u32 numbers)
+// Links vertices to their parents, unless a fence is between them.
+__device__ void skip_fences(cg::grid_group grid, const Graph& graph, const Work& work, u32 root, u32 numbers,
+                            u32* votes)
 {
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         u32 number = work.first[v];
         if (number == UNREACHED || v == root) continue;
         u32 parent = work.above[number];
         Extremes reach = extremes_of(work, number, work.last[v] + 1, numbers);
-        if (reach.low < work.first[parent] || reach.high > work.last[parent]) {
-            unite(work.joined, number, work.first[parent]);
-        }
+        bool escapes = reach.low < work.first[parent] || reach.high > work.last[parent];
+        if (escapes) work.joined[number] = work.first[parent];
     }
+    grid.sync();
+    shorten(grid, work.joined, numbers, work.votes, votes);
 }
 
 // Unites the ends of an arc unless one is the ancestor of the other.
@@ -345,19 +300,19 @@ extern "C" __global__ void __launch_bounds__(512, 3)
 {
     cg::grid_group grid = cg::this_grid();
     if (times && thread_id() == 0) times[0] = nanoseconds();
-    connect(grid, graph, work, root);
+    u32 votes = 0;
+    connect(grid, graph, work, root, &votes);
     stamp(times, CONNECT);
     make_tour(grid, graph, work, root);
     stamp(times, TOUR);
-    rank(grid, work, graph.n);
+    rank(grid, work, graph.n, &votes);
     stamp(times, RANK);
     u32 length = length_of_tour(work, root);
     place(grid, graph, work, root, length);
     stamp(times, PLACE);
     find_extremes(grid, graph, work, root, length + 1);
     stamp(times, EXTREMES);
-    skip_fences(graph, work, root, length + 1);
-    if (times) grid.sync();
+    skip_fences(grid, graph, work, root, length + 1, &votes);
     stamp(times, FENCES);
     join(grid, graph, work);
     stamp(times, JOIN);
@@ -372,8 +327,8 @@ extern "C" __global__ void __launch_bounds__(512, 3)
 // Counts for every vertex the arcs at it that have no reverse, and all of them; both are zeros at the begin.
 // Heads ascend within a vertex.
 extern "C" __global__ void count_one_way(u64 n_arcs, const i64* __restrict__ offsets,
-                                         const u32* __restrict__ tails, const u32* __restrict__ heads, u32* at,
-                                         u64* all)
+                                         const u32* __restrict__ tails, const u32* __restrict__ heads,
+                                         u32* at, u64* all)
 {
     for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
         u32 u = tails[i];

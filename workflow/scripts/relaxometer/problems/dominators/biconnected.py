@@ -10,6 +10,7 @@ import numpy as np
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
+from relaxometer.problems.dominators._biconnected_levels import FromLevels, stage_phases
 from relaxometer.problems.dominators._predecessors import arc_tails
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
@@ -26,8 +27,22 @@ THREADS = 512
 """Threads per block, as in the launch bounds."""
 
 
+HUB = 1024
+"""Arcs of a vertex from which "auto" searches breadth-first: graphs with hubs have few levels."""
+
+
 class Parameters(variants.Parameters):
-    """Nothing to set."""
+    """Where the spanning tree comes from.
+
+    Parameters
+    ----------
+    tree : {"auto", "union", "search"}
+        "union": any tree, by union-find. "search": a breadth-first tree by `hybrid`, so that few arcs need be
+        looked at. "auto": "search" if the graph says that it is undirected and has a vertex of 1,024 arcs.
+        A tree of more than 256 levels gives way to "union".
+    """
+
+    tree: Literal["auto", "union", "search"] = "auto"
 
 
 class Solver:
@@ -52,33 +67,40 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
-        device, xp, n = graph.device, graph.device.xp, graph.n_vertices
-        module = device.module(SOURCE.path, cooperative=True)
+        device, n = graph.device, graph.n_vertices
+        self._module = module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("biconnected")
         wanted = -(-max(2 * n, graph.n_arcs) // THREADS)
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
         tails = arc_tails(graph)
         self._one_way, self._n_one_way = self._count_one_way(module, tails)
+        arcs = {"offsets": graph.offsets, "tails": tails, "heads": graph.targets}
+        self._packed = module.struct("Graph", n=np.uint32(n), n_arcs=np.uint64(graph.n_arcs), **arcs)
+        self._from_levels = FromLevels(graph, self._packed) if self._searches(parameters) else None
+        self._work = None if self._from_levels else self._new_work()
+
+    def _new_work(self) -> Any:
+        """Return the struct ``Work`` of the kernel."""
+        xp, n = self._graph.device.xp, self._graph.n_vertices
         arrays = {
             name: xp.empty(n, dtype=np.uint32) for name in ("link", "from", "to", "list", "first", "last")
         }
         tours = {name: xp.empty(2 * n, dtype=np.uint32) for name in ("after", "above", "joined")}
-        self._packed = module.struct(
-            "Graph",
-            n=np.uint32(n),
-            n_arcs=np.uint64(graph.n_arcs),
-            offsets=graph.offsets,
-            tails=tails,
-            heads=graph.targets,
-        )
-        self._work = module.struct(
+        return self._module.struct(
             "Work",
             **arrays,
             **tours,
             ranks=xp.empty(2 * n, dtype=np.uint64),
             extremes=xp.empty(8 * n, dtype=np.uint32),
-            unfinished=xp.empty(3, dtype=np.uint32),
+            votes=xp.empty(3, dtype=np.uint32),
         )
+
+    def _searches(self, parameters: Parameters) -> bool:
+        """Return whether the tree comes from a search."""
+        if parameters.tree != "auto":
+            return parameters.tree == "search"
+        host = self._graph.host
+        return host.metadata.get("directed") is False and int(host.degrees.max(initial=0)) >= HUB
 
     def _count_one_way(self, module: Any, tails: Any) -> tuple[Any, int]:
         """Return the number of arcs without reverse at every vertex, or None, and of all."""
@@ -95,8 +117,8 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The number of arcs that lead one way, all at one vertex."""
-        return {"one_way_arcs": self._n_one_way}
+        """Where the tree comes from, and the number of arcs that lead one way, all at one vertex."""
+        return {"tree": "search" if self._from_levels else "union", "one_way_arcs": self._n_one_way}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""
@@ -104,11 +126,14 @@ class Solver:
         device, xp = self._graph.device, self._graph.device.xp
         if self._n_one_way and int(device.item(self._one_way, root)) < self._n_one_way:
             raise Skipped(f"arcs lead one way, and not all at the root {root}")
+        answer = self._from_levels.solve(root, phases) if self._from_levels else None
+        if answer:
+            return answer
+        if self._work is None:
+            self._work = self._new_work()
         idom = xp.empty(self._graph.n_vertices, dtype=np.uint32)
         times = None if phases is None else xp.zeros(len(STAGES) + 1, dtype=np.uint64)
         self._kernel(self._blocks, THREADS, (self._packed, self._work, np.uint32(root), idom, times))
         if phases is not None:
-            spans_ms = np.diff(device.asnumpy(times).astype(np.int64)) / 1e6
-            n, m = self._graph.n_vertices, self._graph.n_arcs
-            phases.extend(Phase(name, n, m, ms) for name, ms in zip(STAGES, spans_ms.tolist(), strict=True))
+            phases.extend(stage_phases(self._graph, STAGES, device.asnumpy(times)))
         return Answer(idom, None)

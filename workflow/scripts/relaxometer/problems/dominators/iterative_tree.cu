@@ -1,13 +1,13 @@
 // Dominators of one large graph: vertices move up a tree until it is the dominator tree (see _tree.cuh).
 //
-// The first tree comes from a forest of smallest predecessors (_forest.cu) or from a breadth-first search, and
-// so do the numbers. If every vertex but 0 has a smaller predecessor, as in a compiler's order, numbers are
-// those of the input: a path of falling numbers leads from every vertex to 0, so all are reached, and a
-// dominator lies on that path and has a smaller number. A round applies every arc in place, one thread per arc, so degrees do not matter.
-// Rounds follow each other in one cooperative launch until one moves nothing. On road maps the tree of the
-// search is hundreds of vertices deep but collapses in the first rounds; the many rounds that follow climb
-// chains of one or two steps and are short. (Working on the tree during the search, level by level, takes one
-// more barrier per level and saves no rounds.)
+// The first tree comes from a forest of smallest predecessors (_forest.cu) or from a breadth-first search,
+// and so do the numbers. If every vertex but 0 has a smaller predecessor, as in a compiler's order, numbers
+// are those of the input: a path of falling numbers leads from every vertex to 0, so all are reached, and a
+// dominator lies on that path and has a smaller number. A round applies every arc in place, one thread per
+// arc, so degrees do not matter. Rounds follow each other in one cooperative launch until one moves nothing.
+// On road maps the tree of the search is hundreds of vertices deep but collapses in the first rounds; the
+// many rounds that follow climb chains of one or two steps and are short. (Working on the tree during the
+// search, level by level, takes one more barrier per level and saves no rounds.)
 //
 // Where chains stay long, in a deep dominator tree, `jump` holds an ancestor far up for every vertex. It is
 // built before a round by doubling; a jump spans about the square root of the longest chain that the last
@@ -15,9 +15,10 @@
 // ends meet every dominator of the head. A jump that became stale during its round leads to a parent that is
 // at worst too low, and the next round corrects it.
 //
-// But where two long chains run next to each other, each jump of one leads past the other end, and both are climbed
-// step by step. So a first tree of long chains has a round of its own (`lift_arcs`), which knows depths and all
-// ancestors at distances of powers of two, and finds each meeting in a number of steps that is logarithmic.
+// But where two long chains run next to each other, each jump of one leads past the other end, and both are
+// climbed step by step. So a first tree of long chains has a round of its own (`lift_arcs`), which knows
+// depths and all ancestors at distances of powers of two, and finds each meeting in a number of steps that is
+// logarithmic.
 
 #include <cooperative_groups.h>
 

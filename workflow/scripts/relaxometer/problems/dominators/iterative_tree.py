@@ -32,8 +32,8 @@ class Parameters(variants.Parameters):
         A graph with more arcs is solved out of core: every round streams them from host memory in pieces of
         this many. By default the device holds all arcs.
     first_tree : {"auto", "search"}
-        If the input's order does not serve, the first tree comes from a breadth-first search. "auto": from a forest
-        of smallest predecessors, if at most one vertex in 64 lacks a smaller predecessor.
+        Where the first tree comes from if the input's order does not serve: "search", a breadth-first search.
+        "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller.
     lift_above : int, default=65536
         A first tree with longer chains has a first round with a table of ancestors.
     """

@@ -121,16 +121,20 @@ LOOKS = {
     "multiword": Look("#D55E00", DASHED, "s"),
     "iterative-tree": Look("#009E73", DOTTED, "D"),
     "iterative-tree-out-of-core": Look("#6BAF2E", DASHDOT, "D", "top"),
+    "biconnected": Look("#AA3377", SOLID, "D", "left"),
     "incremental": Look("#7F3C8D", LONG, "*"),
     "batch-warp": Look("#56B4E9", SOLID, "h"),
     "batch-warp-replay": Look("#332288", DASHED, "h", "top"),
     "batch-warp-streams-1": Look("#88CCEE", DOTTED, "h", "bottom"),
     "batch-warp-streams-2": Look("#4477AA", DASHDOT, "h", "left"),
     "batch-warp-streams-4": Look("#1F4E79", LONG, "h", "right"),
+    "batch-warp-host-to-host": Look("#225EA8", DOTTED, "h", "none"),
     "batch-block": Look("#E69F00", DASHED, "X"),
     "lengauer-tarjan": Look("#404040", DASHDOT, "v"),
     "cooper-harvey-kennedy": Look("#707070", DASHED, "^"),
     "semi-nca": Look("#202020", SOLID, "P"),
+    "cooper-harvey-kennedy-cores": Look("#8C8C8C", DOTTED, "^", "top"),
+    "semi-nca-cores": Look("#303030", DASHED, "P", "top"),
 }
 """The variants of all suites. Most colours are from palettes that colour-blind readers can distinguish."""
 

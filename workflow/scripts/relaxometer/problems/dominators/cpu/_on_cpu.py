@@ -48,12 +48,13 @@ class CpuSolver:
     """Takes :class:`FlowGraphs` and a uint32 array for the answer; returns the largest number of rounds of a
     graph, 0 if the algorithm has none."""
     find_on_cores: ClassVar[Callable[..., int]]
-    """The same on several cores; takes in addition the first graph of every share, and the number of graphs."""
+    """The same on several cores; takes also the first graph of every share, and the number of graphs."""
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._graphs = FlowGraphs.of(graph)
         # A process may use fewer cores than the machine has; Numba cannot start more threads than it found.
-        most = min(len(os.sched_getaffinity(0)), numba.config.NUMBA_NUM_THREADS)
+        threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        most = min(len(os.sched_getaffinity(0)), threads)
         wanted = most if parameters.cores == "all" else min(parameters.cores, most)
         self._cores = wanted if len(self._graphs.roots) > 1 else 1
         self._bounds = self._shares()

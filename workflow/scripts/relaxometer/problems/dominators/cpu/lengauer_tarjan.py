@@ -5,8 +5,8 @@ from __future__ import annotations
 from numba import njit, prange
 
 from relaxometer.problems.dominators._flow_graphs import (
-    Arcs,
     NONE,
+    Arcs,
     FlowGraph,
     FlowGraphs,
     Ids,

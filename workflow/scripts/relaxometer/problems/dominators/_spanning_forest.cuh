@@ -1,0 +1,93 @@
+// A spanning forest of a graph whose arcs lead both ways, without the arcs that `skips(u, w)` names.
+//
+// The arc that links a root belongs to the forest; it is stored in the place of that root, so no list is
+// needed. First every vertex is linked to its smallest neighbour, then two arcs of every vertex are united,
+// then the arcs of vertices that this has not joined to the anchor; `root` may have arcs without reverse, so
+// its arcs are always looked at.
+
+#pragma once
+
+#include "_union_find.cuh"
+#include "device/clock.cuh"
+
+__device__ const u32 SAMPLED = 2;  // arcs of a vertex that are united first
+
+struct Graph {
+    u32 n;
+    u64 n_arcs;
+    const i64* offsets;
+    const u32* tails;
+    const u32* heads;
+};
+
+// By vertex: its link, and the arc that linked it if it is no root. `votes` are three words, zeros at first.
+struct Links {
+    u32* link;
+    u32* from;
+    u32* to;
+    u32* votes;
+
+    // Unites the ends of an arc.
+    __device__ __forceinline__ void connect(u32 u, u32 w) const
+    {
+        u32 linked = unite(link, u, w);
+        if (linked == UNREACHED) return;
+        from[linked] = u;
+        to[linked] = w;
+    }
+};
+
+// Links every vertex to its smallest neighbour, if that is smaller. No other thread changes the link of a
+// vertex, and no cycle arises.
+template <typename Skips>
+__device__ __forceinline__ void link_down(const Graph& graph, const Links& links, const Skips& skips)
+{
+    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
+        u32 above = v;
+        i64 end = graph.offsets[v + 1];
+        for (i64 i = graph.offsets[v]; i < end; ++i) {
+            u32 w = graph.heads[i];
+            if (w >= v) break;
+            if (skips(v, w)) continue;
+            above = w;
+            break;
+        }
+        links.link[v] = above;
+        links.from[v] = v;
+        links.to[v] = above;
+    }
+}
+
+template <typename Skips>
+__device__ void span(cg::grid_group grid, const Graph& graph, const Links& links, const Skips& skips,
+                     u32 anchor, u32 root, u32* round)
+{
+    link_down(graph, links, skips);
+    grid.sync();
+    shorten(grid, links.link, graph.n, links.votes, round);
+    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
+        i64 begin = graph.offsets[v];
+        i64 end = min(graph.offsets[v + 1], begin + SAMPLED);
+        for (i64 i = begin; i < end; ++i) {
+            if (!skips(v, graph.heads[i])) links.connect(v, graph.heads[i]);
+        }
+    }
+    grid.sync();
+    shorten(grid, links.link, graph.n, links.votes, round);
+    u32 joined = load_relaxed(&links.link[anchor]);
+    grid.sync();
+    for (u64 i = thread_id(); i < graph.n_arcs; i += thread_count()) {
+        u32 u = graph.tails[i];
+        if (u != root && load_relaxed(&links.link[u]) == joined) continue;
+        u32 w = graph.heads[i];
+        if (!skips(u, w)) links.connect(u, w);
+    }
+    grid.sync();
+    shorten(grid, links.link, graph.n, links.votes, round);
+}
+
+// Marks the end of a stage in an instrumented run.
+__device__ __forceinline__ void stamp(u64* times, u32 stage)
+{
+    if (times && thread_id() == 0) times[stage + 1] = nanoseconds();
+}
