@@ -27,7 +27,7 @@ SMALL = ("one-vertex", "two-islands", "one-way", "hub", "parallel-arcs", "random
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of small graphs and a real road map."""
     path = tmp_path_factory.mktemp("graphs")
-    for name in (*SMALL, "zero-weights"):
+    for name in (*SMALL, "zero-weights", "heavy"):
         write_graph(sample_graphs()[name], path / name)
     name = "kanto-highways"
     dataset = load_registry(SCRIPTS.parents[1] / "resources/datasets.yaml", {})[name]
@@ -60,6 +60,8 @@ CASES = {
         "sssp,kron-10",
         "sssp,kanto-highways,delta=20000",
         "bfs,kanto-highways,1x1,engine=peers",
+        "sssp,one-vertex,engine=peers",
+        "sssp,heavy,engine=peers",
         "corrupt-bfs,1x1",
         "corrupt-sssp",
     ],
@@ -69,6 +71,7 @@ CASES = {
         "bfs,kanto-highways,2x1,messages=compressed",
         *(f"sssp,{graph}" for graph in SMALL),
         "sssp,kron-10,local_phases=3",
+        *(f"sssp,{graph},engine=peers" for graph in (*SMALL, "zero-weights")),
         "corrupt-sssp",
     ],
     4: [
@@ -86,6 +89,9 @@ CASES = {
         "sssp,random-directed",
         "sssp,zero-weights,local_phases=4",
         "sssp,kanto-highways,delta=40000,local_phases=8",
+        "sssp,kron-10,engine=peers",
+        "sssp,random-directed,engine=peers,beta=0.001",
+        "sssp,hub,engine=peers,delta=1",
         "corrupt-bfs,2x2",
     ],
     8: [
@@ -96,6 +102,7 @@ CASES = {
         "bfs,one-way,4x2",
         "bfs,kron-10,8x1,engine=peers",
         "sssp,kron-10,local_phases=2",
+        "sssp,hub,engine=peers",
         "corrupt-bfs,paired",
     ],
 }

@@ -82,13 +82,14 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--engine",
         choices=[name for engines in ENGINES.values() for name in engines],
-        help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d",
+        help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d "
+        "(default for sssp), sssp-peers (as hybrid-peers)",
     )
     result.add_argument(
         "--scheme",
         default="auto",
         help="RxC, paired or auto (default): paired where it fits, else the squarest RxC; on P ranks always "
-        "Px1 for hybrid-peers and 1xP for sssp-1d",
+        "Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
     )
     result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
     result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
