@@ -1,4 +1,4 @@
-"""Shortest paths over the GPUs of one host, a persistent kernel on each, which write into each other's memory.
+"""Shortest paths over the GPUs of one host, one persistent kernel each, which write into each other's memory.
 
 The search is that of `push-pull`; each rank has the arcs to its own vertices. ``sssp_peers.cu`` describes a
 phase.
