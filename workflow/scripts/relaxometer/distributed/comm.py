@@ -99,14 +99,6 @@ class Ranks:
         self.world.Allreduce(own, total, getattr(self.mpi, _OPERATIONS[operation]))
         return list(total.tolist())
 
-    def sum_counts(self, counts: Any) -> list[int]:
-        """Return the sums of a small uint64 device array over all ranks.
-
-        The host needs them, so MPI is faster than an NCCL kernel.
-        """
-        with self._timed():
-            return self.reduce(self.device.asnumpy(counts).astype(np.int64).tolist())
-
     def gather(self, thing: Any) -> list[Any]:
         """Return the objects of all ranks, on every rank."""
         return list(self.world.allgather(thing))
@@ -130,14 +122,30 @@ class Ranks:
         with self.first_on_host():
             return self.device.module(path, cooperative=cooperative)
 
-    def exchange(self, sends: Sequence[Message], receives: Sequence[Message]) -> None:
+    def exchange(
+        self, sends: Sequence[Message], receives: Sequence[Message], *, counts: tuple[Any, Any] | None = None
+    ) -> None:
         """Send contiguous device arrays to ranks and receive arrays from ranks.
 
         The n-th array sent from one rank to another is the n-th received, and has its length. A rank may send
         to itself.
+
+        Parameters
+        ----------
+        sends, receives : sequence of Message
+        counts : tuple of device array, optional
+            Numbers to send to every rank, and the place of those of all ranks, one after the other. They
+            travel with the arrays and do not count as traffic.
         """
         with self._timed():
-            self._transport.exchange(*self._to_others(sends, receives))
+            outgoing, incoming = self._to_others(sends, receives)
+            self.traffic.count(outgoing)
+            if counts is not None:
+                own, of_all = counts
+                parts = [of_all[k * len(own) : (k + 1) * len(own)] for k in range(self.size)]
+                more = self._to_others([(k, own) for k in range(self.size)], list(enumerate(parts)))
+                outgoing, incoming = outgoing + more[0], incoming + more[1]
+            self._transport.exchange(outgoing, incoming)
 
     def start(self, sends: Sequence[Message], receives: Sequence[Message]) -> Pending:
         """Begin an exchange; see :meth:`exchange`.
@@ -148,7 +156,9 @@ class Ranks:
         if self.traffic.timed:
             self.exchange(sends, receives)
             return Pending(lambda: None)
-        return self._transport.start(*self._to_others(sends, receives))
+        outgoing, incoming = self._to_others(sends, receives)
+        self.traffic.count(outgoing)
+        return self._transport.start(outgoing, incoming)
 
     def exchange_sized(self, outgoing: Sequence[Any], dtype: Any) -> list[Any]:
         """Send one array of any length to each rank; return the arrays received, by rank."""
@@ -174,14 +184,13 @@ class Ranks:
     def _to_others(
         self, sends: Sequence[Message], receives: Sequence[Message]
     ) -> tuple[list[Message], list[Message]]:
-        """Copy the arrays that stay on this rank; count and return the messages to and from others."""
+        """Copy the arrays that stay on this rank; return the messages to and from others."""
         own = [array for peer, array in sends if peer == self.rank]
         into = [array for peer, array in receives if peer == self.rank]
         for array, target in zip(own, into, strict=True):
             target[...] = array
         outgoing = [(peer, array) for peer, array in sends if peer != self.rank and array.nbytes]
         incoming = [(peer, array) for peer, array in receives if peer != self.rank and array.nbytes]
-        self.traffic.count(outgoing)
         return outgoing, incoming
 
     @contextmanager

@@ -133,10 +133,11 @@ def exchange_bitmaps(
     receives: Sequence[Message],
     *,
     compressed: Compression | None,
+    counts: tuple[Any, Any] | None = None,
 ) -> None:
     """Exchange bitmaps as :meth:`Ranks.exchange` does, with shorter messages if `compressed` is given."""
     if compressed is None:
-        ranks.exchange(sends, receives)
+        ranks.exchange(sends, receives, counts=counts)
         return
     # A bitmap that goes to several ranks is compressed once.
     leaving = {id(words): words for peer, words in sends if peer != ranks.rank}
@@ -151,7 +152,8 @@ def exchange_bitmaps(
     bitmaps = [words for _, words, _ in coming]
     arrived = compressed.landing(bitmaps, [length for _, _, length in coming])
     own = [(peer, words) for peer, words in receives if peer == ranks.rank]
-    ranks.exchange(outgoing, [*own, *zip((peer for peer, _, _ in coming), arrived, strict=True)])
+    incoming = [*own, *zip((peer for peer, _, _ in coming), arrived, strict=True)]
+    ranks.exchange(outgoing, incoming, counts=counts)
     saved = sum(words.nbytes for _, words in sends) - sum(message.nbytes for _, message in outgoing)
     ranks.traffic.plain_bytes += saved
     compressed.decode(arrived, bitmaps)

@@ -12,8 +12,9 @@ import numpy as np
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.device.signature import read_source
+from relaxometer.distributed import process
 from relaxometer.distributed.comm import Ranks
-from relaxometer.distributed.process import explanations
+from relaxometer.distributed.recording import words_on_host
 
 GPU_PAGE = 2 << 20
 """Bytes that a GPU maps at a time."""
@@ -24,9 +25,6 @@ HOST_PAGE = 4096
 SOURCE = read_source(Path(__file__).with_name("_peers.cuh"))
 
 MAX_RANKS, MAX_COUNTS, EPOCHS = (SOURCE.constants[name] for name in ("MAX_RANKS", "MAX_COUNTS", "EPOCHS"))
-
-PATIENCE_S = 20.0
-"""Seconds that a rank waits in a kernel for another; tests set it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +73,18 @@ class Peers:
             )
         even = n_words + n_words % 2
         self._region = lend(ranks, even + 2 * EPOCHS * ranks.size * 2 * MAX_COUNTS)
-        self._missed, self._ranks = _host_word(ranks), ranks
+        self._missed, self._ranks = words_on_host(ranks.device, 1), ranks
         xp = ranks.device.xp
         self.members = {
             "regions": self._region.addresses,
             "mailbox": np.uint64(4 * even),
-            "patience_ns": np.uint64(PATIENCE_S * 1e9),
+            "patience_ns": np.uint64(process.PATIENCE_S * 1e9),
             "missed": self._missed[1],
             "rank": np.uint32(ranks.rank),
             "n_ranks": np.uint32(ranks.size),
             "meetings": xp.zeros(SOURCE.layout("Meetings").dtype.itemsize // 8, dtype=np.uint64),
         }
-        explanations.append(self._explain)
+        process.explanations.append(self._explain)
 
     def _explain(self) -> str | None:
         """Say which rank a kernel of this rank missed, if any."""
@@ -95,21 +93,8 @@ class Peers:
             return None
         return (
             f"rank {missed - 1} of {self._ranks.size} did not arrive at a barrier between the GPUs within "
-            f"{PATIENCE_S:g} s"
+            f"{process.PATIENCE_S:g} s"
         )
-
-
-def _host_word(ranks: Ranks) -> tuple[Any, Any]:
-    """Return a 64-bit zero in host memory as an array of the host and of the device, which may be lost."""
-    if ranks.device.kind == "host":
-        word = np.zeros(1, dtype=np.uint64)
-        return word, word
-    cupy = ranks.device.xp
-    pinned = cupy.cuda.alloc_pinned_memory(8)
-    on_host = np.frombuffer(pinned, dtype=np.uint64, count=1)
-    on_host[0] = 0
-    memory = cupy.cuda.UnownedMemory(pinned.ptr, 8, pinned, cupy.cuda.runtime.getDevice())
-    return on_host, cupy.ndarray((1,), dtype=np.uint64, memptr=cupy.cuda.MemoryPointer(memory, 0))
 
 
 def lend(ranks: Ranks, n_words: int) -> Region:

@@ -17,6 +17,9 @@ from relaxometer.device import cuda
 GRACE_S = 1.0
 """Seconds before the other ranks repeat an error that rank 0 reports."""
 
+PATIENCE_S = 20.0
+"""Seconds that a rank waits for another at a step of a search."""
+
 explanations: list[Callable[[], str | None]] = []
 """Each may explain an error of a kernel in one line."""
 
