@@ -7,8 +7,9 @@
 // Blocks arrive at a counter of their GPU. The last to arrive writes its rank's counts into the mailbox of
 // every rank; every block waits until all counts of the epoch have come. A word of the mailbox has 32 bits of
 // a count and the epoch, so that it is its own flag: no fence, and so no round trip over NVLink, lies between
-// counts and flags. All writes before the barrier, to any rank, are visible after it: a system-wide fence
-// comes between a block's writes and its arrival, between the last arrival and the words, and after the wait.
+// counts and flags. All writes before the barrier, to any rank, are visible after it: a fence comes between a
+// block's writes and its arrival, one for the whole system between the last arrival and the words, and one
+// after the wait. Each synchronizes with the next, and causality order is transitive across their scopes.
 //
 // A rank may be one epoch ahead of another, whose blocks still read: hence more than one epoch in turn.
 //
@@ -78,6 +79,25 @@ struct Published {
     }
 };
 
+// `__threadfence` and `__threadfence_system` are sequentially consistent, which the barrier does not need.
+__device__ __forceinline__ void fence_on_gpu()
+{
+#ifdef __CUDA_ON_HOST__
+    __threadfence();
+#else
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void fence_on_system()
+{
+#ifdef __CUDA_ON_HOST__
+    __threadfence_system();
+#else
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ void back_off()
 {
 #ifdef __CUDA_ON_HOST__
@@ -113,14 +133,15 @@ __device__ void meet(const Peers& peers, u32 epoch, Published& published, CountO
     static_assert(N <= MAX_COUNTS, "counts fit the mailbox");
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence_system();
+        fence_on_gpu();
         u64 arrived = atomicAdd(&peers.meetings->arrived, 1ull) + 1;
         published.is_last = arrived % gridDim.x == 0;
-        if (published.is_last) __threadfence_system();
+        if (published.is_last) fence_on_gpu();
     }
     __syncthreads();
     u32 n_words = peers.n_ranks * 2 * N;
-    if (published.is_last) {
+    if (published.is_last && threadIdx.x < n_words) {
+        fence_on_system();
         for (u32 i = threadIdx.x; i < n_words; i += blockDim.x) {
             u64 count = count_of(i % (2 * N) / 2);
             u64 half = i % 2 ? count >> 32 : count & 0xffffffffull;
@@ -132,7 +153,7 @@ __device__ void meet(const Peers& peers, u32 epoch, Published& published, CountO
         u32 from = i / (2 * N), half = i % (2 * N);
         published.halves[from][half] =
             await_word(peers, peers.mail(peers.rank, epoch, from) + half, epoch, from);
-        __threadfence_system();
+        fence_on_system();
     }
     __syncthreads();
 }

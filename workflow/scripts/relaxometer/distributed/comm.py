@@ -14,6 +14,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import Device, Module, get_device
 from relaxometer.distributed.process import load_mpi, take_gpu
 from relaxometer.distributed.transport import Message, MpiTransport, NcclTransport, Pending, Transport
+from relaxometer.distributed.watch import Watch
 
 TransportKind = Literal["auto", "nccl", "mpi"]
 
@@ -63,6 +64,11 @@ class Ranks:
     ------
     UserError
         If the device does not exist, or NCCL is requested although GPUs are shared or missing.
+
+    Attributes
+    ----------
+    watch : Watch
+        Ends the job if a rank of this host hangs while others wait for it.
     """
 
     def __init__(self, kind: str = "auto", transport: TransportKind = "auto") -> None:
@@ -73,6 +79,7 @@ class Ranks:
         self.local_rank, self.local_size = int(self._host.rank), int(self._host.size)
         self.gpu = take_gpu(kind, self.local_rank)
         self.device: Device = get_device(kind)
+        self.watch = Watch(self._host, self._host.allgather(self.rank), self.size, self.device.kind)
         self.traffic = Traffic()
         gpus = self._host.allgather(self.gpu)
         have_own = None not in gpus and len(set(gpus)) == len(gpus)
@@ -96,23 +103,27 @@ class Ranks:
         dtype = np.float64 if any(isinstance(number, float) for number in numbers) else np.int64
         own = np.array(numbers, dtype=dtype)
         total = np.empty_like(own)
-        self.world.Allreduce(own, total, getattr(self.mpi, _OPERATIONS[operation]))
+        with self.watch.waiting():
+            self.world.Allreduce(own, total, getattr(self.mpi, _OPERATIONS[operation]))
         return list(total.tolist())
 
     def gather(self, thing: Any) -> list[Any]:
         """Return the objects of all ranks, on every rank."""
-        return list(self.world.allgather(thing))
+        with self.watch.waiting():
+            return list(self.world.allgather(thing))
 
     def barrier(self) -> None:
         """Wait until the devices of all ranks are idle."""
         self.device.synchronize()
-        self.world.Barrier()
+        with self.watch.waiting():
+            self.world.Barrier()
 
     @contextmanager
     def first_on_host(self) -> Iterator[None]:
         """Run the block on one rank of each host first, so that the others find cached compiled code."""
         if self.local_rank:
-            self._host.Barrier()
+            with self.watch.waiting():
+                self._host.Barrier()
         yield
         if not self.local_rank:
             self._host.Barrier()
@@ -137,7 +148,7 @@ class Ranks:
             Numbers to send to every rank, and the place of those of all ranks, one after the other. They
             travel with the arrays and do not count as traffic.
         """
-        with self._timed():
+        with self._timed(), self.watch.waiting():
             outgoing, incoming = self._to_others(sends, receives)
             self.traffic.count(outgoing)
             if counts is not None:
@@ -162,7 +173,8 @@ class Ranks:
 
     def exchange_sized(self, outgoing: Sequence[Any], dtype: Any) -> list[Any]:
         """Send one array of any length to each rank; return the arrays received, by rank."""
-        lengths = self.world.alltoall([len(array) for array in outgoing])
+        with self.watch.waiting():
+            lengths = self.world.alltoall([len(array) for array in outgoing])
         incoming = [self.device.xp.empty(length, dtype=dtype) for length in lengths]
         self.exchange(list(enumerate(outgoing)), list(enumerate(incoming)))
         return incoming
@@ -178,7 +190,8 @@ class Ranks:
         for peer, array in sends:
             if peer != self.rank:
                 requests.append(self.world.Isend(np.array([len(array)], dtype=np.int64), peer, tag=1))
-        self.mpi.Request.Waitall(requests)
+        with self.watch.waiting():
+            self.mpi.Request.Waitall(requests)
         return list(lengths.tolist())
 
     def _to_others(

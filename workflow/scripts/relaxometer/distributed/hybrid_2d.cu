@@ -266,3 +266,21 @@ extern "C" __global__ void write_parents(u32 n_all_words, u32 n_words, const u32
         predecessor[word % n_words * 32 + lane] = packed[place_of(through, word, bits)];
     });
 }
+
+// Instead of steps 8 to 12, at the owner of a piece of `n_vertices`: takes each parent from the first rank
+// that found the vertex. `bitmaps` and `parents` are the addresses of what each of `n_ranks` ranks has found
+// and of its parents, which are tails, `n_vertices` per piece; the vertices of its pieces begin at `first`,
+// of which it has `n_first`.
+extern "C" __global__ void choose_parents(u32 n_vertices, u32 n_ranks, const u64* __restrict__ bitmaps,
+                                          const u64* __restrict__ parents, const u32* __restrict__ first,
+                                          u32 n_first, u32* predecessor)
+{
+    for (u32 v = thread_id(); v < n_vertices; v += thread_count()) {
+        for (u32 rank = 0; rank < n_ranks; ++rank) {
+            if (!contains(reinterpret_cast<const u32*>(bitmaps[rank]), v)) continue;
+            u32 tail = reinterpret_cast<const u32*>(parents[rank])[v];
+            predecessor[v] = first[rank * n_first + tail / n_vertices] + tail % n_vertices;
+            break;
+        }
+    }
+}

@@ -19,7 +19,7 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
-from relaxometer.distributed.messages import Compression, exchange_bitmaps
+from relaxometer.distributed.messages import Compression, address_of, exchange_bitmaps
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import PATIENCE_S
 from relaxometer.distributed.recording import Recording, words_on_host
@@ -46,16 +46,17 @@ class Parameters(SwitchingParameters):
         searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5.
     threshold : int
         A warp searches the rows of at least this many incoming arcs of a block, a thread the others.
-    parents : {"end", "level", "overlapped"}
+    parents : {"dense", "end", "level", "overlapped"}
         When owners receive the parents of their vertices: after the search, after every level as in the
-        paper, or during the next level.
+        paper, or during the next level. "dense" is also after the search: ranks send whole arrays instead of
+        the chosen parents, which needs no lengths and hence no host, but more bytes.
     messages : {"bitmap", "compressed"}
         How the sets of vertices found are sent; see :mod:`relaxometer.distributed.messages`.
     """
 
     cpu_share: float = Field(0.0, ge=0, le=1)
     threshold: NonNegativeInt = 32
-    parents: Literal["end", "level", "overlapped"] = "end"
+    parents: Literal["dense", "end", "level", "overlapped"] = "dense"
     messages: Literal["bitmap", "compressed"] = "bitmap"
 
 
@@ -81,8 +82,14 @@ class Solver:
         self._search = _DeviceSearch(ranks, block, parameters.threshold, parameters.cpu_share, limits)
         self._routes = _Routes(ranks, block, compressed=compressed)
         self._search.read(self._routes)
-        self._needs_host = compressed or parameters.parents != "end" or parameters.cpu_share > 0
+        self._at_end = parameters.parents in ("dense", "end")
+        self._needs_host = compressed or not self._at_end or parameters.cpu_share > 0
         self._recording = Recording(ranks, self._unattended_level)
+        self._last = None
+        if parameters.parents == "dense":
+            dense = _DenseParents(ranks, block, self._search, self._routes)
+            self._share_parents = dense.share
+            self._last = Recording(ranks, dense.share)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -105,7 +112,9 @@ class Solver:
         clock = LevelClock(self._ranks, levels)
         attended = self._needs_host or clock.wanted
         depth = self._run_levels(clock) if attended else self._launch_levels()
-        if self._parameters.parents == "end":
+        if self._last is not None:
+            self._share_parents() if clock.wanted else self._last.launch()
+        elif self._at_end:
             routes.fold(search.candidates)
             routes.merge()
             routes.send_parents(search, search.candidates)
@@ -155,7 +164,7 @@ class Solver:
         routes.merge()  # 6
         search.settle(routes.merged)
         routes.expand((search.counts, search.counts_of))  # 7
-        if self._parameters.parents != "end":
+        if not self._at_end:
             routes.send_parents(search, search.found)  # 8 to 11
         search.close_found(routes.arrived, routes.head_slots)
 
@@ -249,11 +258,11 @@ class _DeviceSearch:
 
     def found_any(self, number: int) -> bool:
         """Wait until a level begins; return whether the one before it found any vertex."""
-        slot, begin = number % len(self._notes), time.monotonic()
+        slot, begin, patience_s = number % len(self._notes), time.monotonic(), PATIENCE_S[self._device.kind]
         while int(self._notes[slot]) >> 1 != number:
-            if time.monotonic() - begin > PATIENCE_S:
+            if time.monotonic() - begin > patience_s:
                 self._device.synchronize()  # raises the error of a kernel, if any
-                raise RuntimeError(f"level {number} did not begin within {PATIENCE_S:g} s")
+                raise RuntimeError(f"level {number} did not begin within {patience_s:g} s")
         return bool(int(self._notes[slot]) & 1)
 
     def direction(self) -> str:
@@ -375,10 +384,14 @@ class _Routes:
     def _launch(self, kernel: Any, n_words: int, arguments: tuple[Any, ...]) -> None:
         kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
 
+    def to_owners(self, found: Any) -> list[Message]:
+        """Return the pieces of a bitmap of heads, with their owners."""
+        return list(zip(self._owners, self._pieces(found), strict=True))
+
     def _pieces(self, bitmap: Any) -> list[Any]:
         return [bitmap[at : at + self._words] for at in range(0, len(bitmap), self._words)]
 
-    def _from_seekers(self) -> list[Message]:
+    def from_seekers(self) -> list[Message]:
         """Return the bitmaps between owned pieces and the ranks that search for them."""
         return [
             message
@@ -393,7 +406,7 @@ class _Routes:
 
     def fold(self, found: Any) -> None:
         """Send the pieces of a bitmap to their owners (steps 3 and 5)."""
-        self._exchange(list(zip(self._owners, self._pieces(found), strict=True)), self._from_seekers())
+        self._exchange(self.to_owners(found), self.from_seekers())
 
     def merge(self) -> None:
         """Merge the bitmaps received, and decide who sends the parent of each vertex (steps 4 and 6)."""
@@ -417,7 +430,7 @@ class _Routes:
         winners = found
         if max(len(group) for group in self._seekers) > 1:
             winners = self._winners
-            self._exchange(self._from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
+            self._exchange(self.from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
         through, ends = self._through(winners)
         packed = search.packed_parents(winners, through, ends[-1])  # 8 to 10
         parts = [packed[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
@@ -449,3 +462,51 @@ class _Routes:
         self._launch(self._count_bits, len(bitmap), (bitmap, counts))
         through = self._xp.cumsum(counts, dtype=np.int64)
         return through, self._ranks.device.asnumpy(through[self._words - 1 :: self._words]).tolist()
+
+
+class _DenseParents:
+    """Sends the parents of all heads to their owners, who choose; always the same messages."""
+
+    def __init__(self, ranks: Ranks, block: Block, search: _DeviceSearch, routes: _Routes) -> None:
+        device, layout, me = ranks.device, block.layout, ranks.rank
+        self._ranks, self._predecessor, self._piece = ranks, search.predecessor, layout.piece
+        self._kernel = ranks.module(SOURCE.path).get_function("choose_parents")
+        place = layout.place(me)
+        parts = [search.parent[k * layout.piece : (k + 1) * layout.piece] for k in range(len(place.heads))]
+        owners = [layout.owner(piece) for piece in place.heads]
+        own = dict(
+            zip(place.heads, zip(routes.to_owners(search.candidates), parts, strict=True), strict=True)
+        )
+        self._sends = [
+            *(message for message in routes.to_owners(search.candidates) if message[0] != me),
+            *((owner, part) for owner, part in zip(owners, parts, strict=True) if owner != me),
+        ]
+        bitmaps = [message for message in routes.from_seekers() if message[0] != me]
+        arrived: list[Message] = []
+        self._choices = []
+        folded = iter(routes.from_seekers())
+        for number, piece in enumerate(place.owned):
+            found, parents, first = [], [], []
+            for rank in layout.seekers(piece):
+                bitmap = next(folded)[1]
+                if rank == me:
+                    (_, bitmap), values = own[piece]
+                else:
+                    values = device.xp.zeros(layout.piece, dtype=np.uint32)
+                    arrived.append((rank, values))
+                found.append(address_of(device, bitmap))
+                parents.append(address_of(device, values))
+                first.append([piece * layout.piece for piece in layout.place(rank).tails])
+            tables = (device.asarray(np.array(table, dtype=np.uint64)) for table in (found, parents))
+            firsts = device.asarray(np.array(first, dtype=np.uint32).reshape(-1))
+            self._choices.append((number, len(found), *tables, firsts, len(first[0])))
+        self._receives = [*bitmaps, *arrived]
+
+    def share(self) -> None:
+        """Send the parents, and write those of the owned vertices."""
+        self._ranks.exchange(self._sends, self._receives)
+        for number, n_ranks, found, parents, first, n_first in self._choices:
+            predecessor = self._predecessor[number * self._piece : (number + 1) * self._piece]
+            shape = np.uint32(self._piece), np.uint32(n_ranks)
+            arguments = *shape, found, parents, first, np.uint32(n_first), predecessor
+            self._kernel(*over(self._ranks.device, self._piece), arguments)

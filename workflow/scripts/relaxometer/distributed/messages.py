@@ -116,7 +116,12 @@ class Compression:
         kernel(grid, self._threads, (np.uint32(self._n_words), table[()], *arguments))
 
     def _address(self, array: Any) -> int:
-        return int(array.data.ptr if self._device.kind == "cuda" else array.ctypes.data)
+        return address_of(self._device, array)
+
+
+def address_of(device: Device, array: Any) -> int:
+    """Return the address of an array of a device."""
+    return int(array.data.ptr if device.kind == "cuda" else array.ctypes.data)
 
 
 def _in_rows(rows: Any, bitmaps: Sequence[Any], lengths: Sequence[int]) -> list[Any]:

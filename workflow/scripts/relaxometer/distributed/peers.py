@@ -78,7 +78,7 @@ class Peers:
         self.members = {
             "regions": self._region.addresses,
             "mailbox": np.uint64(4 * even),
-            "patience_ns": np.uint64(process.PATIENCE_S * 1e9),
+            "patience_ns": np.uint64(process.PATIENCE_S[ranks.device.kind] * 1e9),
             "missed": self._missed[1],
             "rank": np.uint32(ranks.rank),
             "n_ranks": np.uint32(ranks.size),
@@ -91,9 +91,10 @@ class Peers:
         missed = int(self._missed[0][0])
         if not missed:
             return None
+        patience_s = process.PATIENCE_S[self._ranks.device.kind]
         return (
             f"rank {missed - 1} of {self._ranks.size} did not arrive at a barrier between the GPUs within "
-            f"{process.PATIENCE_S:g} s"
+            f"{patience_s:g} s"
         )
 
 

@@ -17,8 +17,8 @@ from relaxometer.device import cuda
 GRACE_S = 1.0
 """Seconds before the other ranks repeat an error that rank 0 reports."""
 
-PATIENCE_S = 20.0
-"""Seconds that a rank waits for another at a step of a search."""
+PATIENCE_S = {"cuda": 20.0, "host": 300.0}
+"""Seconds that a rank waits for another at a step of a search, by the kind of device."""
 
 explanations: list[Callable[[], str | None]] = []
 """Each may explain an error of a kernel in one line."""

@@ -25,6 +25,7 @@ from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.datasets.formats.generated import Graph500Parameters
+from relaxometer.distributed import process
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, TransportKind
 from relaxometer.distributed.engines import ENGINES, Engine
@@ -97,6 +98,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--warmup", type=int, default=1, help="searches before timing (default 1)")
     result.add_argument("--device", choices=("auto", "cuda", "host"), default="auto")
     result.add_argument("--transport", choices=("auto", "nccl", "mpi"), default="auto")
+    result.add_argument(
+        "--patience-s",
+        type=float,
+        help="end the job if a rank has kept others waiting for so long in a search (default 20, or 300 "
+        "without a GPU)",
+    )
     result.add_argument("--levels", action="store_true", help="one more, instrumented, search from each root")
     result.add_argument(
         "--set",
@@ -124,6 +131,8 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKin
     if options.engine not in engines:
         raise UserError(f"engine {options.engine} does not solve {options.problem}")
     engine = engines[options.engine]
+    if options.patience_s is not None:
+        process.PATIENCE_S.update(dict.fromkeys(process.PATIENCE_S, options.patience_s))
     ranks = make_ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = engine.scheme(options.scheme, ranks.size)
@@ -233,7 +242,7 @@ class Searches:
     def time(self, root: int, repetition: int, fixed: dict[str, float]) -> None:
         """Search once, timed by the slowest rank, and prove the answer."""
         self._ranks.barrier()
-        with self._ranks.device.timer() as search:
+        with self._ranks.watch.searching(), self._ranks.device.timer() as search:
             answer = self._solver.solve(root)
         elapsed = self._ranks.reduce([float(search.ms)], "max")[0]
         columns = answer.columns

@@ -13,7 +13,7 @@ import numpy as np
 
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
-from relaxometer.distributed.levels import Level, over
+from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.peers import Peers
 from relaxometer.problems.sssp import Answer
@@ -124,7 +124,7 @@ class Solver:
             self._best.fill(2**64 - 1)
             self._state[4:12].fill(0)
         answer = self._graph.head_of, self._best, self._graph.ids, distance, predecessor
-        self._unpack(*over(device, owned), (np.uint32(owned), *answer))
+        self._unpack(self._blocks, self._threads, (np.uint32(owned), *answer))
         own = self._block.owned.local_of(source)
         if tail == NO_HEAD and own >= 0:
             distance[own], predecessor[own] = 0, source
