@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +151,7 @@ def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_
         env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
     )
     ranks = ranks_below(process.pid, 2)
-    time.sleep(4 if sent == signal.SIGSTOP else 0)  # both have met
+    wait_for(lambda: all(shares_page(rank) for rank in ranks))
     os.kill(ranks[1], sent)
     begin = time.monotonic()
     _, errors = process.communicate(timeout=60)
@@ -163,6 +164,19 @@ def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_
     assert not any(runs(rank) for rank in ranks)
 
 
+def shares_page(rank: int) -> bool:
+    """Whether a rank is watched by the others."""
+    return "relaxometer-ranks-" in Path(f"/proc/{rank}/maps").read_text()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the ranks did not get so far")
+
+
 def runs(pid: int) -> bool:
     """Whether a process is there, and not only the memory of one that nobody has waited for."""
     status = Path(f"/proc/{pid}/status")
@@ -171,12 +185,14 @@ def runs(pid: int) -> bool:
 
 def ranks_below(pid: int, n_ranks: int) -> list[int]:
     """Wait for all ranks; return their processes."""
-    for _ in range(600):
-        programs = [child for launcher in children(pid) for child in children(launcher)]
-        if len(programs) == n_ranks:
-            return sorted(programs)
-        time.sleep(0.1)
-    raise AssertionError("the ranks did not start")
+    programs: list[int] = []
+
+    def have_started() -> bool:
+        programs[:] = [child for launcher in children(pid) for child in children(launcher)]
+        return len(programs) == n_ranks
+
+    wait_for(have_started)
+    return sorted(programs)
 
 
 def children(pid: int) -> list[int]:

@@ -95,8 +95,9 @@ class Layout:
         return self._hashed(vertices, self._factor)
 
     def place_of(self, vertex: int) -> int:
-        """Return the place of one vertex of the graph, quickly."""
-        return vertex * self._factor % self.n_vertices if self.is_dealt else vertex
+        """Return the place of one vertex, quickly."""
+        is_dealt = self.is_dealt and vertex < self.n_vertices
+        return vertex * self._factor % self.n_vertices if is_dealt else vertex
 
     def at_places(self, places: Any) -> Any:
         """Return the vertices at places, int64, and for places beyond the graph these places."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from relaxometer.core.errors import UserError, naming_lacks
-from relaxometer.device import cuda
+from relaxometer.device import DeviceOutOfMemory, cuda
 
 GRACE_S = 1.0
 """Seconds before the other ranks repeat an error that rank 0 reports."""
@@ -66,6 +66,9 @@ def ending_together() -> Iterator[None]:
             time.sleep(GRACE_S * rank)
         elif isinstance(error, UserError):
             line = str(error)
+            time.sleep(GRACE_S if rank else 0)
+        elif isinstance(error, DeviceOutOfMemory):
+            line = f"rank {rank} of {size}: out of memory: {error}"
             time.sleep(GRACE_S if rank else 0)
         else:
             line = f"rank {rank} of {size}: {type(error).__name__}: {error}"

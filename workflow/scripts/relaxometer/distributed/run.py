@@ -31,6 +31,7 @@ from relaxometer.distributed.comm import Ranks, TransportKind
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
+from relaxometer.distributed.memory import refuse_too_large
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
@@ -189,7 +190,12 @@ def _graph_maker(options: argparse.Namespace) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(f"graph {options.graph}: {first['loc'][0]}: {first['msg']}") from None
-    return lambda ranks, scheme: kronecker_block(ranks, scheme, parameters, weighted=weighted)
+
+    def make(ranks: Ranks, scheme: str) -> Block:
+        refuse_too_large(ranks, scheme, parameters, weighted=weighted)
+        return kronecker_block(ranks, scheme, parameters, weighted=weighted)
+
+    return make
 
 
 def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
