@@ -17,6 +17,7 @@ from relaxometer.datasets.generators import graph500
 from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.engines import ENGINES
 from relaxometer.distributed.graph500 import kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
@@ -126,11 +127,13 @@ def bfs(ranks: Ranks, folder: Path, graph_name: str, scheme: str, *options: str)
 
 def sssp(ranks: Ranks, folder: Path, graph_name: str, *options: str) -> None:
     """Distances are right and predecessors certified."""
-    block = block_of(ranks, graph_name, folder, f"1x{ranks.size}", weighted=True)
+    chosen = dict(option.split("=") for option in options)
+    name = "sssp-peers" if chosen.pop("engine", "") == "peers" else "sssp-1d"
+    engine = ENGINES["sssp"][name]
+    block = block_of(ranks, graph_name, folder, engine.scheme("auto", ranks.size), weighted=True)
     graph = whole(graph_name, folder) if ranks.rank == 0 else None
     check_block(ranks, block, graph)
-    chosen = dict(option.split("=") for option in options)
-    solver = sssp_1d.Solver(ranks, block, sssp_1d.Parameters.model_validate(chosen, strict=False))
+    solver = engine.solver(ranks, block, engine.parameters.model_validate(chosen, strict=False))
     certifier = Certifier(ranks, block, "sssp")
     for source in sources_of(block):
         answer = solver.solve(source)

@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,7 @@ SMALL = ("one-vertex", "two-islands", "one-way", "hub", "parallel-arcs", "random
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of small graphs and a real road map."""
     path = tmp_path_factory.mktemp("graphs")
-    for name in (*SMALL, "zero-weights"):
+    for name in (*SMALL, "zero-weights", "heavy"):
         write_graph(sample_graphs()[name], path / name)
     name = "kanto-highways"
     dataset = load_registry(SCRIPTS.parents[1] / "resources/datasets.yaml", {})[name]
@@ -60,6 +62,8 @@ CASES = {
         "sssp,kron-10",
         "sssp,kanto-highways,delta=20000",
         "bfs,kanto-highways,1x1,engine=peers",
+        "sssp,one-vertex,engine=peers",
+        "sssp,heavy,engine=peers",
         "corrupt-bfs,1x1",
         "corrupt-sssp",
     ],
@@ -69,6 +73,7 @@ CASES = {
         "bfs,kanto-highways,2x1,messages=compressed",
         *(f"sssp,{graph}" for graph in SMALL),
         "sssp,kron-10,local_phases=3",
+        *(f"sssp,{graph},engine=peers" for graph in (*SMALL, "zero-weights")),
         "corrupt-sssp",
     ],
     4: [
@@ -86,6 +91,9 @@ CASES = {
         "sssp,random-directed",
         "sssp,zero-weights,local_phases=4",
         "sssp,kanto-highways,delta=40000,local_phases=8",
+        "sssp,kron-10,engine=peers",
+        "sssp,random-directed,engine=peers,beta=0.001",
+        "sssp,hub,engine=peers,delta=1",
         "corrupt-bfs,2x2",
     ],
     8: [
@@ -96,6 +104,7 @@ CASES = {
         "bfs,one-way,4x2",
         "bfs,kron-10,8x1,engine=peers",
         "sssp,kron-10,local_phases=2",
+        "sssp,hub,engine=peers",
         "corrupt-bfs,paired",
     ],
 }
@@ -126,36 +135,64 @@ def test_the_program_writes_its_tables(tmp_path, capfd):
     assert np.sum([block["arcs"] for block in context["blocks"]]) == context["graph"]["arcs"]
 
 
-def test_a_rank_that_dies_ends_the_job_with_one_line_and_no_answer(tmp_path, capfd):
-    """The second rank of an endless job is killed from outside."""
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [(signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "rank 1 of 2 has stopped: no progress for ")],
+)
+def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_path, sent, reason):
+    """The second rank of an endless job gets a signal from outside."""
     out = tmp_path / "out"
     arguments = ["--problem", "bfs", "--graph", "kron:12", "--repetitions", "1000000", "--device", "host"]
     command = [sys.executable, "-m", "relaxometer.distributed.launch", "--ranks", "2", "--oversubscribe"]
     process = subprocess.Popen(
-        [*command, *arguments, "--out", str(out)],
+        [*command, *arguments, "--patience-s", "2", "--out", str(out)],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
     )
-    victim = ranks_below(process.pid, 2)[1]
-    os.kill(victim, 9)
+    ranks = ranks_below(process.pid, 2)
+    wait_for(lambda: all(shares_page(rank) for rank in ranks))
+    os.kill(ranks[1], sent)
+    begin = time.monotonic()
     _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - begin < 30
     assert process.returncode != 0
     lines = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
-    assert "signal 9" in lines[0]
-    assert "no answer" in lines[0]
+    assert reason in lines[0]
     assert not out.exists()
+    assert not any(runs(rank) for rank in ranks)
+
+
+def shares_page(rank: int) -> bool:
+    """Whether a rank is watched by the others."""
+    return "relaxometer-ranks-" in Path(f"/proc/{rank}/maps").read_text()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the ranks did not get so far")
+
+
+def runs(pid: int) -> bool:
+    """Whether a process is there, and not only the memory of one that nobody has waited for."""
+    status = Path(f"/proc/{pid}/status")
+    return status.exists() and "State:\tZ" not in status.read_text()
 
 
 def ranks_below(pid: int, n_ranks: int) -> list[int]:
     """Wait for all ranks; return their processes."""
-    for _ in range(600):
-        programs = [child for launcher in children(pid) for child in children(launcher)]
-        if len(programs) == n_ranks:
-            return sorted(programs)
-        time.sleep(0.1)
-    raise AssertionError("the ranks did not start")
+    programs: list[int] = []
+
+    def have_started() -> bool:
+        programs[:] = [child for launcher in children(pid) for child in children(launcher)]
+        return len(programs) == n_ranks
+
+    wait_for(have_started)
+    return sorted(programs)
 
 
 def children(pid: int) -> list[int]:

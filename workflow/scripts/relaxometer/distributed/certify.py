@@ -158,7 +158,8 @@ class Certifier:
 
     def _head(self, local: int) -> int:
         slot, place = divmod(local, self._block.layout.piece)
-        return self._heads[slot] * self._block.layout.piece + place
+        at = np.int64(self._heads[slot] * self._block.layout.piece + place)
+        return int(self._block.layout.at_places(at))
 
     def _spread(self, owned: Any, pieces: tuple[int, ...], readers: list[list[int]]) -> Any:
         """Send values of owned vertices to the ranks that read them; return those of `pieces`."""
@@ -207,7 +208,7 @@ class Certifier:
     def _look_up(self, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return values of any vertices from their owners; `values` are those of this rank."""
         layout, world = self._block.layout, self._ranks.world
-        owners = layout.rank_of(*np.divmod(wanted // layout.piece, layout.columns))
+        owners = layout.rank_of(*np.divmod(layout.places(wanted) // layout.piece, layout.columns))
         order = np.argsort(owners, kind="stable")
         bounds = np.cumsum(np.bincount(owners, minlength=self._ranks.size))[:-1]
         asked = world.alltoall(np.split(wanted[order], bounds))

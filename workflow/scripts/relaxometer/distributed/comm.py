@@ -14,6 +14,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import Device, Module, get_device
 from relaxometer.distributed.process import load_mpi, take_gpu
 from relaxometer.distributed.transport import Message, MpiTransport, NcclTransport, Pending, Transport
+from relaxometer.distributed.watch import Watch
 
 TransportKind = Literal["auto", "nccl", "mpi"]
 
@@ -63,6 +64,11 @@ class Ranks:
     ------
     UserError
         If the device does not exist, or NCCL is requested although GPUs are shared or missing.
+
+    Attributes
+    ----------
+    watch : Watch
+        Ends the job if a rank of this host hangs while others wait for it.
     """
 
     def __init__(self, kind: str = "auto", transport: TransportKind = "auto") -> None:
@@ -73,6 +79,7 @@ class Ranks:
         self.local_rank, self.local_size = int(self._host.rank), int(self._host.size)
         self.gpu = take_gpu(kind, self.local_rank)
         self.device: Device = get_device(kind)
+        self.watch = Watch(self._host, self._host.allgather(self.rank), self.size, self.device.kind)
         self.traffic = Traffic()
         gpus = self._host.allgather(self.gpu)
         have_own = None not in gpus and len(set(gpus)) == len(gpus)
@@ -96,31 +103,27 @@ class Ranks:
         dtype = np.float64 if any(isinstance(number, float) for number in numbers) else np.int64
         own = np.array(numbers, dtype=dtype)
         total = np.empty_like(own)
-        self.world.Allreduce(own, total, getattr(self.mpi, _OPERATIONS[operation]))
+        with self.watch.waiting():
+            self.world.Allreduce(own, total, getattr(self.mpi, _OPERATIONS[operation]))
         return list(total.tolist())
-
-    def sum_counts(self, counts: Any) -> list[int]:
-        """Return the sums of a small uint64 device array over all ranks.
-
-        The host needs them, so MPI is faster than an NCCL kernel.
-        """
-        with self._timed():
-            return self.reduce(self.device.asnumpy(counts).astype(np.int64).tolist())
 
     def gather(self, thing: Any) -> list[Any]:
         """Return the objects of all ranks, on every rank."""
-        return list(self.world.allgather(thing))
+        with self.watch.waiting():
+            return list(self.world.allgather(thing))
 
     def barrier(self) -> None:
         """Wait until the devices of all ranks are idle."""
         self.device.synchronize()
-        self.world.Barrier()
+        with self.watch.waiting():
+            self.world.Barrier()
 
     @contextmanager
     def first_on_host(self) -> Iterator[None]:
         """Run the block on one rank of each host first, so that the others find cached compiled code."""
         if self.local_rank:
-            self._host.Barrier()
+            with self.watch.waiting():
+                self._host.Barrier()
         yield
         if not self.local_rank:
             self._host.Barrier()
@@ -130,14 +133,30 @@ class Ranks:
         with self.first_on_host():
             return self.device.module(path, cooperative=cooperative)
 
-    def exchange(self, sends: Sequence[Message], receives: Sequence[Message]) -> None:
+    def exchange(
+        self, sends: Sequence[Message], receives: Sequence[Message], *, counts: tuple[Any, Any] | None = None
+    ) -> None:
         """Send contiguous device arrays to ranks and receive arrays from ranks.
 
         The n-th array sent from one rank to another is the n-th received, and has its length. A rank may send
         to itself.
+
+        Parameters
+        ----------
+        sends, receives : sequence of Message
+        counts : tuple of device array, optional
+            Numbers to send to every rank, and the place of those of all ranks, one after the other. They
+            travel with the arrays and do not count as traffic.
         """
-        with self._timed():
-            self._transport.exchange(*self._to_others(sends, receives))
+        with self._timed(), self.watch.waiting():
+            outgoing, incoming = self._to_others(sends, receives)
+            self.traffic.count(outgoing)
+            if counts is not None:
+                own, of_all = counts
+                parts = [of_all[k * len(own) : (k + 1) * len(own)] for k in range(self.size)]
+                more = self._to_others([(k, own) for k in range(self.size)], list(enumerate(parts)))
+                outgoing, incoming = outgoing + more[0], incoming + more[1]
+            self._transport.exchange(outgoing, incoming)
 
     def start(self, sends: Sequence[Message], receives: Sequence[Message]) -> Pending:
         """Begin an exchange; see :meth:`exchange`.
@@ -148,11 +167,14 @@ class Ranks:
         if self.traffic.timed:
             self.exchange(sends, receives)
             return Pending(lambda: None)
-        return self._transport.start(*self._to_others(sends, receives))
+        outgoing, incoming = self._to_others(sends, receives)
+        self.traffic.count(outgoing)
+        return self._transport.start(outgoing, incoming)
 
     def exchange_sized(self, outgoing: Sequence[Any], dtype: Any) -> list[Any]:
         """Send one array of any length to each rank; return the arrays received, by rank."""
-        lengths = self.world.alltoall([len(array) for array in outgoing])
+        with self.watch.waiting():
+            lengths = self.world.alltoall([len(array) for array in outgoing])
         incoming = [self.device.xp.empty(length, dtype=dtype) for length in lengths]
         self.exchange(list(enumerate(outgoing)), list(enumerate(incoming)))
         return incoming
@@ -168,20 +190,20 @@ class Ranks:
         for peer, array in sends:
             if peer != self.rank:
                 requests.append(self.world.Isend(np.array([len(array)], dtype=np.int64), peer, tag=1))
-        self.mpi.Request.Waitall(requests)
+        with self.watch.waiting():
+            self.mpi.Request.Waitall(requests)
         return list(lengths.tolist())
 
     def _to_others(
         self, sends: Sequence[Message], receives: Sequence[Message]
     ) -> tuple[list[Message], list[Message]]:
-        """Copy the arrays that stay on this rank; count and return the messages to and from others."""
+        """Copy the arrays that stay on this rank; return the messages to and from others."""
         own = [array for peer, array in sends if peer == self.rank]
         into = [array for peer, array in receives if peer == self.rank]
         for array, target in zip(own, into, strict=True):
             target[...] = array
         outgoing = [(peer, array) for peer, array in sends if peer != self.rank and array.nbytes]
         incoming = [(peer, array) for peer, array in receives if peer != self.rank and array.nbytes]
-        self.traffic.count(outgoing)
         return outgoing, incoming
 
     @contextmanager

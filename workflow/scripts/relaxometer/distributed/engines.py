@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from relaxometer.core.errors import UserError
-from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d
-from relaxometer.distributed.partition import grid_of
+from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d, sssp_peers
+from relaxometer.distributed.partition import DEALT, grid_of
 from relaxometer.problems.variants import Parameters
 
 
@@ -49,8 +49,12 @@ class Engine:
         only = self.only_scheme.format(n_ranks)
         if given == "auto":
             return only or _default(n_ranks)
-        if only and given != only:
-            raise UserError(f"its engine works on scheme {only} only, given {given}")
+        if only:
+            if given != only:
+                raise UserError(f"its engine works on scheme {only} only, given {given}")
+            return given
+        if given.endswith(DEALT):
+            raise UserError(f"its engine does not work on the dealt scheme {given}")
         grid_of(given, n_ranks)
         return given
 
@@ -68,6 +72,9 @@ ENGINES = {
         "hybrid-2d": Engine(hybrid_2d.Solver, hybrid_2d.Parameters),
         "hybrid-peers": Engine(hybrid_peers.Solver, hybrid_peers.Parameters, "{}x1"),
     },
-    "sssp": {"sssp-1d": Engine(sssp_1d.Solver, sssp_1d.Parameters, "1x{}")},
+    "sssp": {
+        "sssp-1d": Engine(sssp_1d.Solver, sssp_1d.Parameters, "1x{}"),
+        "sssp-peers": Engine(sssp_peers.Solver, sssp_peers.Parameters, "{}x1-dealt"),
+    },
 }
 """By problem and name; the first of a problem is the default."""

@@ -6,7 +6,8 @@
 // any of their parents is right.
 //
 // Both directions are those of hybrid.cu in problems/bfs. There a search is one launch; here a level is
-// several, since ranks exchange what they find between levels.
+// several, since ranks exchange what they find between levels. `decide` chooses the direction on the device,
+// and the kernels of the other one return at once: so the host can launch a level before the last one ends.
 //
 // Bytes that a level moves apart from messages, with n_h heads and n_t tails: top-down n_t / 8 for the bitmap
 // of the frontier, 20 for each of its vertices and 4 per arc; the first bottom-up level n_h / 8 and 4 for
@@ -17,10 +18,90 @@
 // The ranks add up the vertices found by a level and the arcs that leave them.
 enum Count { FOUND, ARCS };
 
-// Step 2, top-down: lists the pieces of the frontier's rows, from `first_word` on; `length` is 0 before.
-extern "C" __global__ void list_frontier(u32 first_word, u32 n_words, const u32* __restrict__ frontier,
-                                         const i64* __restrict__ offsets, u64* list, u64* length)
+const u32 NOTES = 4;
+
+// What the level does, the same on all ranks.
+struct Plan {
+    u32 number;  // of the level, from 1
+    u32 bottom_up;
+    u32 scans;  // the first level bottom-up after one top-down
+    u32 unused;
+    u64 many_arcs;     // bottom-up begins when the arcs of the frontier are more
+    u64 few_vertices;  // and ends when its vertices are fewer
+};
+
+// Begins a level, from the vertices found by each rank in the last one and the arcs that leave them: decides
+// its direction, and clears this rank's counts and the length of its list. Tells the host in `notes`, NOTES
+// of them in turn, that the level has begun and whether the last one found anything. One thread.
+extern "C" __global__ void decide(u32 n_ranks, const u64* __restrict__ counts_of, Plan* plan, u64* counts,
+                                  u64* length, u64* notes)
 {
+    u64 vertices = 0;
+    u64 arcs = 0;
+    for (u32 rank = 0; rank < n_ranks; ++rank) {
+        vertices += counts_of[2 * rank + FOUND];
+        arcs += counts_of[2 * rank + ARCS];
+    }
+    bool turns = !plan->bottom_up && arcs > plan->many_arcs;
+    plan->bottom_up = plan->bottom_up ? vertices >= plan->few_vertices : turns;
+    plan->scans = turns;
+    u32 number = ++plan->number;
+    counts[FOUND] = counts[ARCS] = *length = 0;
+    __threadfence_system();
+    store_relaxed(&notes[number % NOTES], static_cast<u64>(number) << 1 | (vertices != 0));
+}
+
+// The source: its numbers among the heads, tails and owned vertices of this rank, or UNREACHED, and its
+// vertex.
+struct Source {
+    u32 head;
+    u32 tail;
+    u32 own;
+    u32 vertex;
+};
+
+// What `begin` writes.
+struct Blank {
+    u32 n_own;
+    u32 head_words;
+    u32 arrived_words;
+    u32 n_ranks;
+    u32* level;
+    u32* predecessor;
+    const u32* empty;
+    u32* closed;
+    u32* found;
+    u32* candidates;
+    u32* arrived;
+    u64* counts_of;
+    Plan* plan;
+};
+
+// Begins a search, in which only the source is found.
+extern "C" __global__ void begin(const __grid_constant__ Blank to, const __grid_constant__ Source source)
+{
+    for (u64 v = thread_id(); v < to.n_own; v += thread_count()) {
+        to.level[v] = v == source.own ? 0 : UNREACHED;
+        to.predecessor[v] = v == source.own ? source.vertex : NO_PREDECESSOR;
+    }
+    for (u32 word = thread_id(); word < to.head_words; word += thread_count()) {
+        to.closed[word] = to.empty[word] | (word == source.head / 32 ? bit_of(source.head) : 0);
+        to.found[word] = to.candidates[word] = 0;
+    }
+    for (u32 word = thread_id(); word < to.arrived_words; word += thread_count()) {
+        to.arrived[word] = word == source.tail / 32 ? bit_of(source.tail) : 0;
+    }
+    if (thread_id() != 0) return;
+    for (u32 k = 0; k < 2 * to.n_ranks; ++k) to.counts_of[k] = k == FOUND;
+    to.plan->number = to.plan->bottom_up = to.plan->scans = 0;
+}
+
+// Step 2, top-down: lists the pieces of the frontier's rows, from `first_word` on; `length` is 0 before.
+extern "C" __global__ void list_frontier(const Plan* __restrict__ plan, u32 first_word, u32 n_words,
+                                         const u32* __restrict__ frontier, const i64* __restrict__ offsets,
+                                         u64* list, u64* length)
+{
+    if (plan->bottom_up) return;
     for (u32 first = first_word; first < n_words; first += thread_count()) {
         u32 word = first + thread_id();
         append_word(word < n_words ? frontier[word] : 0, word, offsets, list, length);
@@ -28,10 +109,12 @@ extern "C" __global__ void list_frontier(u32 first_word, u32 n_words, const u32*
 }
 
 // Step 2, top-down: claims the open heads in the listed pieces.
-extern "C" __global__ void expand(const u64* __restrict__ list, const u64* __restrict__ length,
-                                  const i64* __restrict__ offsets, const u32* __restrict__ targets,
-                                  const u32* __restrict__ closed, u32* found, u32* parent, u64* examined)
+extern "C" __global__ void expand(const Plan* __restrict__ plan, const u64* __restrict__ list,
+                                  const u64* __restrict__ length, const i64* __restrict__ offsets,
+                                  const u32* __restrict__ targets, const u32* __restrict__ closed, u32* found,
+                                  u32* parent, u64* examined)
 {
+    if (plan->bottom_up) return;
     u32 own_examined = 0;
     expand_pieces(list, *length, {offsets, targets}, closed, found, parent, &own_examined);
     u64 sum = warp_sum(own_examined);
@@ -45,21 +128,22 @@ struct Lists {
     u32* lengths;  // of each warp
 };
 
-// Step 2, bottom-up. With `scans` the level scans the heads and lists them; else it uses the lists of the
-// last level, and `found` is empty before. The CPU searches the heads before `first_word`.
-extern "C" __global__ void bottom_up(const __grid_constant__ BottomUp search,
+// Step 2, bottom-up. If the plan `scans`, the level scans the heads and lists them; else it uses the lists of
+// the last level, and `found` is empty before. The CPU searches the heads before `first_word`.
+extern "C" __global__ void bottom_up(const Plan* __restrict__ plan, const __grid_constant__ BottomUp search,
                                      const __grid_constant__ Lists lists, u32 first_word, u32 n_words,
-                                     u32 scans, const u32* __restrict__ closed,
-                                     const u32* __restrict__ frontier, u32* found, u32* parent, u64* examined)
+                                     const u32* __restrict__ closed, const u32* __restrict__ frontier,
+                                     u32* found, u32* parent, u64* examined)
 {
+    if (!plan->bottom_up) return;
     u32 warp = thread_id() / WARP;
     u32* listed = lists.listed + static_cast<u64>(warp) * lists.warp_capacity;
     Bitmaps bitmaps = {closed, frontier, found};
     auto settle = [&](u32 v, u32 u) { parent[v] = u; };
     u32 own_examined = 0;
-    u32 n_listed =
-        scans ? scan(search, bitmaps, groups_of_warp(first_word, n_words), listed, &own_examined, settle)
-              : lists.lengths[warp];
+    u32 n_listed = plan->scans ? scan(search, bitmaps, groups_of_warp(first_word, n_words), listed,
+                                      &own_examined, settle)
+                               : lists.lengths[warp];
     n_listed = search_listed(search, bitmaps, listed, n_listed, &own_examined, settle);
     u64 sum = warp_sum(own_examined);
     if (threadIdx.x % WARP == 0) {
@@ -93,22 +177,44 @@ extern "C" __global__ void merge(u32 n_words, u32 n_ranks, u32* received, u32* m
     }
 }
 
-// At the owner: writes the levels of the vertices found, and counts what decides the next level's direction.
-extern "C" __global__ void settle(u32 n_words, u32 depth, const u32* __restrict__ merged,
-                                  const u32* __restrict__ degrees, u32* level, u64* counts)
+// Calls `visit(word, bits)` on every lane whose bit is set in a word of a bitmap. A lane loads a word, so
+// that a warp skips empty ones 32 at a time.
+template <typename Visit>
+__device__ __forceinline__ void for_each_bit(const u32* bitmap, u32 n_words, Visit visit)
 {
     u32 lane = threadIdx.x % WARP;
-    u64 vertices = 0;
-    u64 arcs = 0;
-    for (u32 word = thread_id() / WARP; word < n_words; word += thread_count() / WARP) {
-        u32 bits = merged[word];
-        if (bits >> lane & 1) {
-            u32 v = word * 32 + lane;
-            level[v] = depth + 1;
-            arcs += degrees[v];
-            ++vertices;
+    for (u32 base = thread_id() - lane; base < n_words; base += thread_count()) {
+        u32 own = base + lane < n_words ? bitmap[base + lane] : 0;
+        u32 left = __ballot_sync(ALL_LANES, own != 0);
+        while (left) {
+            u32 k = __ffs(left) - 1;
+            left &= left - 1;
+            u32 bits = __shfl_sync(ALL_LANES, own, k);
+            if (bits >> lane & 1) visit(base + k, bits);
         }
     }
+}
+
+// The place of this lane's vertex of a word among those of a bitmap; `through` counts the bits up to the end
+// of each word.
+__device__ __forceinline__ i64 place_of(const i64* through, u32 word, u32 bits)
+{
+    return through[word] - __popc(bits >> threadIdx.x % WARP);
+}
+
+// At the owner: writes the levels of the vertices found, and counts what decides the next level's direction.
+extern "C" __global__ void settle(const Plan* __restrict__ plan, u32 n_words, const u32* __restrict__ merged,
+                                  const u32* __restrict__ degrees, u32* level, u64* counts)
+{
+    u32 lane = threadIdx.x % WARP, number = plan->number;
+    u64 vertices = 0;
+    u64 arcs = 0;
+    for_each_bit(merged, n_words, [&](u32 word, u32) {
+        u32 v = word * 32 + lane;
+        level[v] = number;
+        arcs += degrees[v];
+        ++vertices;
+    });
     vertices = warp_sum(vertices);
     arcs = warp_sum(arcs);
     if (lane == 0 && vertices) {
@@ -143,14 +249,11 @@ extern "C" __global__ void pack_parents(u32 n_words, const u32* __restrict__ bit
                                         const i64* __restrict__ through, const u32* __restrict__ parent,
                                         const u32* __restrict__ first, u32 piece, u32* packed)
 {
-    for (u32 word = thread_id(); word < n_words; word += thread_count()) {
-        u32 bits = bitmap[word];
-        i64 at = through[word] - __popc(bits);
-        for (; bits; bits &= bits - 1) {
-            u32 tail = parent[word * 32 + __ffs(bits) - 1];
-            packed[at++] = first[tail / piece] + tail % piece;
-        }
-    }
+    u32 lane = threadIdx.x % WARP;
+    for_each_bit(bitmap, n_words, [&](u32 word, u32 bits) {
+        u32 tail = parent[word * 32 + lane];
+        packed[place_of(through, word, bits)] = first[tail / piece] + tail % piece;
+    });
 }
 
 // Step 12: writes packed parents to the owner's vertices; the bitmap has `n_words` for each rank.
@@ -158,9 +261,26 @@ extern "C" __global__ void write_parents(u32 n_all_words, u32 n_words, const u32
                                          const i64* __restrict__ through, const u32* __restrict__ packed,
                                          u32* predecessor)
 {
-    for (u32 word = thread_id(); word < n_all_words; word += thread_count()) {
-        u32 bits = bitmap[word];
-        i64 at = through[word] - __popc(bits);
-        for (; bits; bits &= bits - 1) predecessor[word % n_words * 32 + __ffs(bits) - 1] = packed[at++];
+    u32 lane = threadIdx.x % WARP;
+    for_each_bit(bitmap, n_all_words, [&](u32 word, u32 bits) {
+        predecessor[word % n_words * 32 + lane] = packed[place_of(through, word, bits)];
+    });
+}
+
+// Instead of steps 8 to 12, at the owner of a piece of `n_vertices`: takes each parent from the first rank
+// that found the vertex. `bitmaps` and `parents` are the addresses of what each of `n_ranks` ranks has found
+// and of its parents, which are tails, `n_vertices` per piece; the vertices of its pieces begin at `first`,
+// of which it has `n_first`.
+extern "C" __global__ void choose_parents(u32 n_vertices, u32 n_ranks, const u64* __restrict__ bitmaps,
+                                          const u64* __restrict__ parents, const u32* __restrict__ first,
+                                          u32 n_first, u32* predecessor)
+{
+    for (u32 v = thread_id(); v < n_vertices; v += thread_count()) {
+        for (u32 rank = 0; rank < n_ranks; ++rank) {
+            if (!contains(reinterpret_cast<const u32*>(bitmaps[rank]), v)) continue;
+            u32 tail = reinterpret_cast<const u32*>(parents[rank])[v];
+            predecessor[v] = first[rank * n_first + tail / n_vertices] + tail % n_vertices;
+            break;
+        }
     }
 }

@@ -8,23 +8,28 @@ default they are exchanged once, after the last level, in long messages.
 from __future__ import annotations
 
 import importlib
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
+from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level, LevelClock, over
-from relaxometer.distributed.messages import Compression, exchange_bitmaps
+from relaxometer.distributed.messages import Compression, address_of, exchange_bitmaps
 from relaxometer.distributed.partition import Block
+from relaxometer.distributed.process import PATIENCE_S
+from relaxometer.distributed.recording import Recording, words_on_host
 from relaxometer.distributed.transport import Message
-from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.bfs import UNREACHED, Answer
 from relaxometer.problems.bfs._levels import BLOCK, GROUP, PIECE, WORD
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
 
-SOURCE = Path(__file__).with_name("hybrid_2d.cu")
+SOURCE = read_source(Path(__file__).with_name("hybrid_2d.cu"))
 
 DIRECTIONS = ("top-down", "bottom-up")
 
@@ -41,21 +46,27 @@ class Parameters(SwitchingParameters):
         searches the rest. The paper's ratios 0:1, 1:3 and 1:1 of CPU to GPU are 0, 0.25 and 0.5.
     threshold : int
         A warp searches the rows of at least this many incoming arcs of a block, a thread the others.
-    parents : {"end", "level", "overlapped"}
+    parents : {"dense", "end", "level", "overlapped"}
         When owners receive the parents of their vertices: after the search, after every level as in the
-        paper, or during the next level.
+        paper, or during the next level. "dense" is also after the search: ranks send whole arrays instead of
+        the chosen parents, which needs no lengths and hence no host, but more bytes.
     messages : {"bitmap", "compressed"}
         How the sets of vertices found are sent; see :mod:`relaxometer.distributed.messages`.
     """
 
     cpu_share: float = Field(0.0, ge=0, le=1)
     threshold: NonNegativeInt = 32
-    parents: Literal["end", "level", "overlapped"] = "end"
+    parents: Literal["dense", "end", "level", "overlapped"] = "dense"
     messages: Literal["bitmap", "compressed"] = "bitmap"
 
 
 class Solver:
-    """Distributed BFS; the arrays of its answers have shape (owned.size,).
+    """Distributed BFS; its answers have arrays of shape (owned.size,), which the next search overwrites.
+
+    The device decides the direction of a level, so all kernels and messages of a level are launched at once,
+    as a CUDA graph where messages go from GPU to GPU. The host launches a level while the last one runs, and
+    one more than there are. With `cpu_share`, compressed messages, parents before the end, and in an
+    instrumented run, it waits for the decision and launches kernel by kernel.
 
     Parameters
     ----------
@@ -66,15 +77,25 @@ class Solver:
 
     def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
         self._ranks, self._block, self._parameters = ranks, block, parameters
-        self._limits = parameters.limits(block.n_vertices, block.n_arcs)
-        self._search = _DeviceSearch(ranks, block, parameters.threshold, parameters.cpu_share)
-        self._routes = _Routes(ranks, block, compressed=parameters.messages == "compressed")
-        self._level = self._predecessor = None
+        limits = parameters.limits(block.n_vertices, block.n_arcs)
+        compressed = parameters.messages == "compressed"
+        self._search = _DeviceSearch(ranks, block, parameters.threshold, parameters.cpu_share, limits)
+        self._routes = _Routes(ranks, block, compressed=compressed)
+        self._search.read(self._routes)
+        self._at_end = parameters.parents in ("dense", "end")
+        self._needs_host = compressed or not self._at_end or parameters.cpu_share > 0
+        self._recording = Recording(ranks, self._unattended_level)
+        self._last = None
+        if parameters.parents == "dense":
+            dense = _DenseParents(ranks, block, self._search, self._routes)
+            self._share_parents = dense.share
+            self._last = Recording(ranks, dense.share)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """All parameters and the transport."""
-        return {**self._parameters.model_dump(), "transport": self._ranks.transport}
+        """All parameters, the transport, and how levels are launched."""
+        launched = {"transport": self._ranks.transport, "launches": self._recording.kind}
+        return {**self._parameters.model_dump(), **launched}
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
         """Find the levels from `source`, the same on all ranks.
@@ -86,61 +107,81 @@ class Solver:
             If given, the run is instrumented: a :class:`Level` is appended for each level. Such a run is not
             timed.
         """
-        search, routes, parents = self._search, self._routes, self._parameters.parents
-        level, predecessor = self._begin(source)
+        search, routes = self._search, self._routes
+        search.begin(source)
         clock = LevelClock(self._ranks, levels)
-        vertices, arcs, depth, direction = 1, 0, 0, "top-down"
-        while vertices:
-            if direction == "top-down" and arcs > self._limits[0]:
-                direction = "bottom-up"
-                search.scan_next()
-            elif direction == "bottom-up" and vertices < self._limits[1]:
-                direction = "top-down"
-            search.run(direction)  # 1 to 4
-            routes.write_parents(predecessor)  # 11, 12 of the level before, if overlapped
-            routes.fold(search.found)  # 5
-            routes.merge()  # 6
-            search.settle(routes.merged, depth, level)
-            routes.expand()  # 7
-            if parents != "end":
-                routes.send_parents(search, search.found)  # 8 to 11
-            if parents == "level":
-                routes.write_parents(predecessor)  # 12
-            search.close_found(routes.arrived, routes.head_slots)
-            vertices, arcs = self._ranks.sum_counts(search.counts)
-            clock.end(direction, vertices, search.examined() if clock.wanted else 0)
-            depth += 1
-        if parents == "end":
+        attended = self._needs_host or clock.wanted
+        depth = self._run_levels(clock) if attended else self._launch_levels()
+        if self._last is not None:
+            self._share_parents() if clock.wanted else self._last.launch()
+        elif self._at_end:
             routes.fold(search.candidates)
             routes.merge()
             routes.send_parents(search, search.candidates)
-        routes.write_parents(predecessor)
+        routes.write_parents(search.predecessor)
         clock.end("parents", 0, 0)
         clock.close()
-        return Answer(level, predecessor, depth)
+        return Answer(search.level, search.predecessor, depth)
 
-    def _begin(self, source: int) -> tuple[Any, Any]:
-        """Begin a search; return level and predecessor of the owned vertices."""
-        xp, block = self._ranks.device.xp, self._block
-        level = xp.full(block.owned.size, UNREACHED, dtype=np.uint32)
-        predecessor = xp.full(block.owned.size, NO_PREDECESSOR, dtype=np.uint32)
-        own = block.owned.local_of(source)
-        if own >= 0:
-            level[own], predecessor[own] = 0, source
-        self._search.start(block.heads.local_of(source))
-        self._routes.start(block.tails.local_of(source))
-        self._search.frontier = self._routes.arrived[: block.tails.size // WORD]
-        return level, predecessor
+    def _unattended_level(self) -> None:
+        """Run a level in the direction that the device decides."""
+        self._search.decide()
+        self._search.run_device(DIRECTIONS)
+        self._share_found()
+
+    def _launch_levels(self) -> int:
+        """Run all levels, each launched while the last one runs; return their number."""
+        number = 0
+        while True:
+            self._recording.launch()
+            number += 1
+            if not self._search.found_any(number):
+                return number - 1
+
+    def _run_levels(self, clock: LevelClock) -> int:
+        """Run levels one by one; return their number."""
+        search, routes, parents = self._search, self._routes, self._parameters.parents
+        search.examined()
+        number = 0
+        while True:
+            search.decide()
+            number += 1
+            if not search.found_any(number):
+                return number - 1
+            direction = search.direction()
+            search.run(direction)  # 1 to 4
+            routes.write_parents(search.predecessor)  # 11, 12 of the level before, if overlapped
+            self._share_found()  # 5 to 7
+            if parents == "level":
+                routes.write_parents(search.predecessor)  # 12
+            if clock.wanted:
+                clock.end(direction, search.found_by_all(), search.examined())
+
+    def _share_found(self) -> None:
+        """Exchange what ranks found."""
+        search, routes = self._search, self._routes
+        routes.fold(search.found)  # 5
+        routes.merge()  # 6
+        search.settle(routes.merged)
+        routes.expand((search.counts, search.counts_of))  # 7
+        if not self._at_end:
+            routes.send_parents(search, search.found)  # 8 to 11
+        search.close_found(routes.arrived, routes.head_slots)
 
 
 class _DeviceSearch:
     """A rank's part of the levels, on its device."""
 
-    def __init__(self, ranks: Ranks, block: Block, threshold: int, cpu_share: float) -> None:
+    def __init__(
+        self, ranks: Ranks, block: Block, threshold: int, cpu_share: float, limits: tuple[int, int]
+    ) -> None:
         device, xp = ranks.device, ranks.device.xp
-        self._device, self._block = device, block
-        module = ranks.module(SOURCE)
-        names = "list_frontier", "expand", "bottom_up", "settle", "close_found", "pack_parents", "adopt"
+        self._device, self._block, self._n_ranks = device, block, ranks.size
+        module = self._module = ranks.module(SOURCE.path)
+        names = (
+            *("begin", "decide", "list_frontier", "expand", "bottom_up", "settle", "close_found"),
+            *("pack_parents", "adopt"),
+        )
         self._kernels = {name: module.get_function(name) for name in names}
         self._cpu = _load_cpu(ranks, block, cpu_share) if cpu_share else None
         self._cuts = (self._cpu.tail_words, self._cpu.head_words) if self._cpu else (0, 0)
@@ -174,60 +215,102 @@ class _DeviceSearch:
         self._closed, self.found, self.candidates = (
             xp.zeros(self._head_words, dtype=np.uint32) for _ in range(3)
         )
-        self.frontier = None
-        self._scans = True
+        self.counts_of = xp.zeros(2 * ranks.size, dtype=np.uint64)
+        plan = np.zeros((), dtype=SOURCE.layout("Plan").dtype)
+        plan["many_arcs"], plan["few_vertices"] = limits
+        self._plan = device.asarray(np.frombuffer(plan.tobytes(), dtype=np.uint32).copy())
+        self._notes, self._notes_on_device = words_on_host(device, SOURCE.constants["NOTES"])
+        self.level, self.predecessor = (xp.empty(block.owned.size, dtype=np.uint32) for _ in range(2))
 
-    def start(self, source: int) -> None:
-        """Begin a search; `source` is a head, or below 0 on ranks that do not have it."""
-        self._closed[...] = self._empty
-        self.found.fill(0)
-        self.candidates.fill(0)
-        self._examined.fill(0)
-        if source >= 0:
-            self._closed[source // WORD] |= np.uint32(1 << source % WORD)
+    def read(self, routes: _Routes) -> None:
+        """Read the frontier from what arrives by `routes`."""
+        self.frontier = routes.arrived[: self._tail_words]
+        self._blank = self._module.struct(
+            "Blank",
+            n_own=np.uint32(self._block.owned.size),
+            head_words=np.uint32(self._head_words),
+            arrived_words=np.uint32(len(routes.arrived)),
+            n_ranks=np.uint32(self._n_ranks),
+            level=self.level,
+            predecessor=self.predecessor,
+            empty=self._empty,
+            closed=self._closed,
+            found=self.found,
+            candidates=self.candidates,
+            arrived=routes.arrived,
+            counts_of=self.counts_of,
+            plan=self._plan,
+        )
 
-    def scan_next(self) -> None:
-        self._scans = True
+    def begin(self, source: int) -> None:
+        """Begin a search from a vertex."""
+        block = self._block
+        numbers = (part.local_of(source) for part in (block.heads, block.tails, block.owned))
+        head, tail, own = (np.uint32(number) if number >= 0 else UNREACHED for number in numbers)
+        at = self._module.struct("Source", head=head, tail=tail, own=own, vertex=np.uint32(source))
+        self._notes[:] = 0
+        self._kernels["begin"](*over(self._device, block.heads.size), (self._blank, at))
+
+    def decide(self) -> None:
+        """Begin a level: decide its direction, from what all ranks found in the last one."""
+        counts = self._plan, self.counts, self._length, self._notes_on_device
+        self._kernels["decide"](1, 1, (np.uint32(self._n_ranks), self.counts_of, *counts))
+
+    def found_any(self, number: int) -> bool:
+        """Wait until a level begins; return whether the one before it found any vertex."""
+        slot, begin, patience_s = number % len(self._notes), time.monotonic(), PATIENCE_S[self._device.kind]
+        while int(self._notes[slot]) >> 1 != number:
+            if time.monotonic() - begin > patience_s:
+                self._device.synchronize()  # raises the error of a kernel, if any
+                raise RuntimeError(f"level {number} did not begin within {patience_s:g} s")
+        return bool(int(self._notes[slot]) & 1)
+
+    def direction(self) -> str:
+        """Return the direction of the level that has begun."""
+        plan = self._device.asnumpy(self._plan).view(SOURCE.layout("Plan").dtype)
+        return DIRECTIONS[int(plan["bottom_up"][0])]
+
+    def found_by_all(self) -> int:
+        """Return how many vertices all ranks found in the last level."""
+        return int(self._device.asnumpy(self.counts_of)[0::2].sum())
 
     def run(self, direction: str) -> None:
         """Search a level from `frontier`, on device and CPU at once; write `found` and `parent`."""
-        self.counts.fill(0)
         if self._cpu is None:
-            self._run_device(direction)
+            self.run_device((direction,))
             return
         frontier, closed = (self._device.asnumpy(bitmap) for bitmap in (self.frontier, self._closed))  # 1
-        self._run_device(direction)  # 2
+        self.run_device((direction,))  # 2
         heads, tails = self._cpu.run(direction, frontier, closed)  # 2
         if len(heads):
             arguments = *(self._device.asarray(column) for column in (heads, tails)), self.found, self.parent
             launch = over(self._device, len(heads))
             self._kernels["adopt"](*launch, (np.uint32(len(heads)), *arguments))  # 3, 4
 
-    def _run_device(self, direction: str) -> None:
+    def run_device(self, directions: Sequence[str]) -> None:
+        """Launch the kernels of some directions, of which only those of the level's search."""
         block = self._block
         tail_cut, head_cut = (np.uint32(cut) for cut in self._cuts)
-        if direction == "top-down":
-            self._length.fill(0)
+        if "top-down" in directions:
             bits = tail_cut, np.uint32(self._tail_words), self.frontier
             launch = over(self._device, self._tail_words)
-            self._kernels["list_frontier"](*launch, (*bits, block.out.offsets, self._list, self._length))
+            lists = block.out.offsets, self._list, self._length
+            self._kernels["list_frontier"](*launch, (self._plan, *bits, *lists))
             rows = block.out.offsets, block.out.targets
             results = self.found, self.parent, self._examined
-            self._kernels["expand"](
-                *over(self._device, 1 << 18), (self._list, self._length, *rows, self._closed, *results)
-            )
-            return
-        words = head_cut, np.uint32(self._head_words), np.uint32(self._scans)
-        bitmaps = self._closed, self.frontier, self.found, self.parent
-        arguments = self._bottom_up, self._lists, *words, *bitmaps, self._examined
-        self._kernels["bottom_up"](self._blocks, BLOCK, arguments)
-        self._scans = False
+            arguments = self._plan, self._list, self._length, *rows, self._closed, *results
+            self._kernels["expand"](*over(self._device, 1 << 18), arguments)
+        if "bottom-up" in directions:
+            words = head_cut, np.uint32(self._head_words)
+            bitmaps = self._closed, self.frontier, self.found, self.parent
+            search = self._plan, self._bottom_up, self._lists
+            self._kernels["bottom_up"](self._blocks, BLOCK, (*search, *words, *bitmaps, self._examined))
 
-    def settle(self, merged: Any, depth: int, level: Any) -> None:
+    def settle(self, merged: Any) -> None:
         """Write the levels of the owned vertices found, and count them and their arcs."""
         n_words = len(merged)
-        arguments = np.uint32(n_words), np.uint32(depth), merged, self._block.degrees, level, self.counts
-        self._kernels["settle"](*over(self._device, WORD * n_words), arguments)
+        arguments = self._plan, np.uint32(n_words), merged, self._block.degrees, self.level, self.counts
+        self._kernels["settle"](*over(self._device, n_words), arguments)
 
     def close_found(self, arrived: Any, slots: Any) -> None:
         """Close the heads that any rank found, and clear `found`."""
@@ -292,7 +375,7 @@ class _Routes:
         self.merged = xp.zeros(len(place.owned) * words, dtype=np.uint32)
         self._folded = [xp.zeros(len(group) * words, dtype=np.uint32) for group in self._seekers]
         self._winners = xp.zeros(len(place.heads) * words, dtype=np.uint32)
-        module = ranks.module(SOURCE)
+        module = ranks.module(SOURCE.path)
         self._merge = module.get_function("merge")
         self._count_bits = module.get_function("count_bits")
         self._write_parents = module.get_function("write_parents")
@@ -301,16 +384,14 @@ class _Routes:
     def _launch(self, kernel: Any, n_words: int, arguments: tuple[Any, ...]) -> None:
         kernel(*over(self._ranks.device, n_words), (np.uint32(n_words), *arguments))
 
+    def to_owners(self, found: Any) -> list[Message]:
+        """Return the pieces of a bitmap of heads, with their owners."""
+        return list(zip(self._owners, self._pieces(found), strict=True))
+
     def _pieces(self, bitmap: Any) -> list[Any]:
         return [bitmap[at : at + self._words] for at in range(0, len(bitmap), self._words)]
 
-    def start(self, source: int) -> None:
-        """Make `source` the frontier: a tail, or below 0 on ranks that do not have it."""
-        self.arrived.fill(0)
-        if source >= 0:
-            self.arrived[source // WORD] = np.uint32(1 << source % WORD)
-
-    def _from_seekers(self) -> list[Message]:
+    def from_seekers(self) -> list[Message]:
         """Return the bitmaps between owned pieces and the ranks that search for them."""
         return [
             message
@@ -318,26 +399,28 @@ class _Routes:
             for message in zip(group, self._pieces(folded), strict=True)
         ]
 
-    def _exchange(self, sends: list[Message], receives: list[Message]) -> None:
-        exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed)
+    def _exchange(
+        self, sends: list[Message], receives: list[Message], counts: tuple[Any, Any] | None = None
+    ) -> None:
+        exchange_bitmaps(self._ranks, sends, receives, compressed=self._compressed, counts=counts)
 
     def fold(self, found: Any) -> None:
         """Send the pieces of a bitmap to their owners (steps 3 and 5)."""
-        self._exchange(list(zip(self._owners, self._pieces(found), strict=True)), self._from_seekers())
+        self._exchange(self.to_owners(found), self.from_seekers())
 
     def merge(self) -> None:
         """Merge the bitmaps received, and decide who sends the parent of each vertex (steps 4 and 6)."""
         for merged, folded, group in zip(self._pieces(self.merged), self._folded, self._seekers, strict=True):
             self._launch(self._merge, self._words, (np.uint32(len(group)), folded, merged))
 
-    def expand(self) -> None:
-        """Send the merged bitmaps to all ranks that read them (step 7)."""
+    def expand(self, counts: tuple[Any, Any]) -> None:
+        """Send the merged bitmaps to all ranks that read them (step 7), and counts to all."""
         sends = [
             (reader, merged)
             for merged, readers in zip(self._pieces(self.merged), self._readers, strict=True)
             for reader in readers
         ]
-        self._exchange(sends, list(zip(self._read_from, self._pieces(self.arrived), strict=True)))
+        self._exchange(sends, list(zip(self._read_from, self._pieces(self.arrived), strict=True)), counts)
 
     def send_parents(self, search: _DeviceSearch, found: Any) -> None:
         """Begin to send the parents of the vertices merged last to their owners (steps 8 to 11).
@@ -347,7 +430,7 @@ class _Routes:
         winners = found
         if max(len(group) for group in self._seekers) > 1:
             winners = self._winners
-            self._exchange(self._from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
+            self._exchange(self.from_seekers(), list(zip(self._owners, self._pieces(winners), strict=True)))
         through, ends = self._through(winners)
         packed = search.packed_parents(winners, through, ends[-1])  # 8 to 10
         parts = [packed[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
@@ -379,3 +462,51 @@ class _Routes:
         self._launch(self._count_bits, len(bitmap), (bitmap, counts))
         through = self._xp.cumsum(counts, dtype=np.int64)
         return through, self._ranks.device.asnumpy(through[self._words - 1 :: self._words]).tolist()
+
+
+class _DenseParents:
+    """Sends the parents of all heads to their owners, who choose; always the same messages."""
+
+    def __init__(self, ranks: Ranks, block: Block, search: _DeviceSearch, routes: _Routes) -> None:
+        device, layout, me = ranks.device, block.layout, ranks.rank
+        self._ranks, self._predecessor, self._piece = ranks, search.predecessor, layout.piece
+        self._kernel = ranks.module(SOURCE.path).get_function("choose_parents")
+        place = layout.place(me)
+        parts = [search.parent[k * layout.piece : (k + 1) * layout.piece] for k in range(len(place.heads))]
+        owners = [layout.owner(piece) for piece in place.heads]
+        own = dict(
+            zip(place.heads, zip(routes.to_owners(search.candidates), parts, strict=True), strict=True)
+        )
+        self._sends = [
+            *(message for message in routes.to_owners(search.candidates) if message[0] != me),
+            *((owner, part) for owner, part in zip(owners, parts, strict=True) if owner != me),
+        ]
+        bitmaps = [message for message in routes.from_seekers() if message[0] != me]
+        arrived: list[Message] = []
+        self._choices = []
+        folded = iter(routes.from_seekers())
+        for number, piece in enumerate(place.owned):
+            found, parents, first = [], [], []
+            for rank in layout.seekers(piece):
+                bitmap = next(folded)[1]
+                if rank == me:
+                    (_, bitmap), values = own[piece]
+                else:
+                    values = device.xp.zeros(layout.piece, dtype=np.uint32)
+                    arrived.append((rank, values))
+                found.append(address_of(device, bitmap))
+                parents.append(address_of(device, values))
+                first.append([piece * layout.piece for piece in layout.place(rank).tails])
+            tables = (device.asarray(np.array(table, dtype=np.uint64)) for table in (found, parents))
+            firsts = device.asarray(np.array(first, dtype=np.uint32).reshape(-1))
+            self._choices.append((number, len(found), *tables, firsts, len(first[0])))
+        self._receives = [*bitmaps, *arrived]
+
+    def share(self) -> None:
+        """Send the parents, and write those of the owned vertices."""
+        self._ranks.exchange(self._sends, self._receives)
+        for number, n_ranks, found, parents, first, n_first in self._choices:
+            predecessor = self._predecessor[number * self._piece : (number + 1) * self._piece]
+            shape = np.uint32(self._piece), np.uint32(n_ranks)
+            arguments = *shape, found, parents, first, np.uint32(n_first), predecessor
+            self._kernel(*over(self._ranks.device, self._piece), arguments)

@@ -8,32 +8,20 @@
 //
 // Each rank lends the others a region of its memory. It holds three bitmaps of all vertices of the graph, in
 // rotation the frontier of this level, that of the next, into which all ranks write their words, and one that
-// is cleared; then the counts that the ranks publish, and a flag per rank. Empty words are not written.
-//
-// The inter-GPU barrier: blocks arrive at a counter of their GPU; the last to arrive publishes its rank's
-// counts to every rank and then raises its rank's flag there; every block waits for all flags. All writes
-// before the barrier, to any rank, are visible after it: a system-wide fence comes between a block's writes
-// and its arrival, between the last arrival and the flags, and after the wait.
-//
-// Waiting ranks spin, so each needs a GPU of its own. On the host device, ranks are processes that share
-// memory, and a waiting one sleeps.
+// is cleared; then the mailbox of the barrier (_peers.cuh). Empty words are not written.
 
 #include <cooperative_groups.h>
 
+#include "_peers.cuh"
 #include "_search.cuh"
-#include "device/clock.cuh"
-
-#ifdef __CUDA_ON_HOST__
-extern "C" int usleep(unsigned microseconds);
-#endif
 
 namespace cg = cooperative_groups;
 
-// Sums over the blocks of a rank during a level; the first PUBLISHED go to the other ranks.
+// Sums over the blocks of a rank during a level; the first TOLD go to the other ranks.
 enum Count { FOUND, ARCS, EXAMINED, SENT, PIECES };
 const u32 COUNTS = 5;
-const u32 PUBLISHED = 2;
-static_assert(COUNTS == PIECES + 1 && PUBLISHED == ARCS + 1, "as in Count");
+const u32 TOLD = 2;
+static_assert(COUNTS == PIECES + 1 && TOLD == ARCS + 1, "as in Count");
 
 // A level of an instrumented run. `searched_ns` is when this rank's first block had searched and sent, and
 // `end_ns` when it had passed the barrier.
@@ -47,12 +35,6 @@ struct Entry {
     u64 sent_bytes;
 };
 
-// Stays from search to search.
-struct State {
-    u64 arrived;  // blocks at all barriers
-    u64 epoch;    // barriers
-};
-
 // The words of a group, moved by one access of a thread.
 struct alignas(16) Four {
     u32 words[DEEP];
@@ -63,32 +45,11 @@ struct alignas(16) Four {
     }
 };
 
-// The regions that ranks lend each other, and this rank's place among them.
-struct Peers {
-    const u64* regions;
-    u32 rank;
-    u32 n_ranks;
-    u32 n_words;  // of the bitmap of all vertices
-
-    __device__ u32* frontier(u32 peer, u32 depth) const
-    {
-        return reinterpret_cast<u32*>(regions[peer]) + static_cast<u64>(depth % 3) * n_words;
-    }
-    __device__ u64* published(u32 peer, u32 epoch, u32 from) const
-    {
-        u64* all = reinterpret_cast<u64*>(reinterpret_cast<u32*>(regions[peer]) + 3ull * n_words);
-        return all + (epoch % 3 * n_ranks + from) * PUBLISHED;
-    }
-    __device__ u32* flag(u32 peer, u32 from) const
-    {
-        return reinterpret_cast<u32*>(published(peer, 0, 0) + 3 * n_ranks * PUBLISHED) + from;
-    }
-};
-
 // Bottom-up begins when the arcs of the frontier are more than `many_arcs`, and ends when its vertices are
 // fewer than `few_vertices`.
 struct Search {
     Peers peers;
+    u32 n_words;    // of the bitmap of all vertices
     u32 own_words;  // of this rank's vertices
     Rows out;
     BottomUp into;
@@ -101,8 +62,12 @@ struct Search {
     u32* listed;  // of each warp `warp_capacity`, the vertices that it scans
     u32 warp_capacity;
     u64* list;    // pieces of rows
-    u64* counts;  // three of COUNTS
-    State* state;
+    u64* counts;  // EPOCHS of COUNTS
+
+    __device__ u32* frontier(u32 peer, u32 depth) const
+    {
+        return peers.at<u32>(peer, static_cast<u64>(depth % 3) * n_words * sizeof(u32));
+    }
 };
 
 // Counts of a thread during a level.
@@ -113,48 +78,17 @@ struct Tally {
     u64 sent;
 };
 
-__device__ __forceinline__ void back_off()
+// Waits for all blocks of all ranks, and publishes this rank's counts of the epoch.
+__device__ void meet_all(const Search& search, u32 epoch, Published& published)
 {
-#ifdef __CUDA_ON_HOST__
-    usleep(50);
-#endif
-    __nanosleep(20);
-}
-
-// Publishes this rank's counts of an epoch to all ranks, then raises its flags.
-__device__ void publish(const Search& search, u32 epoch)
-{
-    const Peers& peers = search.peers;
-    const u64* own = search.counts + epoch % 3 * COUNTS;
-    for (u32 peer = 0; peer < peers.n_ranks; ++peer) {
-        u64* published = peers.published(peer, epoch, peers.rank);
-        for (u32 k = 0; k < PUBLISHED; ++k) store_relaxed(&published[k], load_relaxed(&own[k]));
-    }
-    // The epoch after next will use the counts of the epoch before, which nobody reads any more.
-    u64* cleared = search.counts + (epoch + 2) % 3 * COUNTS;
-    for (u32 k = 0; k < COUNTS; ++k) store_relaxed(&cleared[k], u64(0));
-    __threadfence_system();
-    for (u32 peer = 0; peer < peers.n_ranks; ++peer) store_relaxed(peers.flag(peer, peers.rank), epoch);
-}
-
-// Waits for all blocks of all ranks.
-__device__ void inter_gpu_barrier(const Search& search, u32 epoch)
-{
-    const Peers& peers = search.peers;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence_system();
-        u64 arrived = atomicAdd(&search.state->arrived, 1ull) + 1;
-        if (arrived % gridDim.x == 0) {
-            __threadfence_system();
-            publish(search, epoch);
+    const u64* own = search.counts + epoch % EPOCHS * COUNTS;
+    meet<TOLD>(search.peers, epoch, published, [&](u32 count) {
+        // The epoch after next will use the counts of the epoch before, which nobody reads any more.
+        for (u32 k = count; k < COUNTS; k += TOLD) {
+            store_relaxed(&search.counts[(epoch + 2) % EPOCHS * COUNTS + k], u64(0));
         }
-        for (u32 peer = 0; peer < peers.n_ranks; ++peer) {
-            while (load_relaxed(peers.flag(peers.rank, peer)) - epoch >= 0x80000000u) back_off();
-        }
-        __threadfence_system();
-    }
-    __syncthreads();
+        return load_relaxed(&own[count]);
+    });
 }
 
 // Prepares a search from vertex `source` of the graph, which is `own_source` on this rank, or UNREACHED.
@@ -168,17 +102,17 @@ __device__ void start(const Search& search, u32 source, u32 own_source, u32* lev
         search.closed[word] = search.empty[word] | (word == own_source / 32 ? bit_of(own_source) : 0);
         search.found[word] = 0;
     }
-    const Peers& peers = search.peers;
-    for (u32 word = thread_id(); word < peers.n_words; word += thread_count()) {
-        peers.frontier(peers.rank, 0)[word] = word == source / 32 ? bit_of(source) : 0;
-        peers.frontier(peers.rank, 1)[word] = 0;
+    u32 rank = search.peers.rank;
+    for (u32 word = thread_id(); word < search.n_words; word += thread_count()) {
+        search.frontier(rank, 0)[word] = word == source / 32 ? bit_of(source) : 0;
+        search.frontier(rank, 1)[word] = 0;
     }
 }
 
 // Turns the frontier into a list of pieces of rows.
 __device__ void list_frontier(const Search& search, const u32* frontier, u64* length)
 {
-    u32 n_groups = search.peers.n_words / DEEP;
+    u32 n_groups = search.n_words / DEEP;
     for (u32 first = 0; first < n_groups; first += thread_count()) {
         u32 group = first + thread_id();
         Four bits = {0, 0, 0, 0};
@@ -206,10 +140,10 @@ __device__ void bottom_up(const Search& search, const u32* frontier, bool scans,
 }
 
 // Clears the bitmap into which ranks write the frontier after next.
-__device__ void clear_frontier(const Peers& peers, u32 depth)
+__device__ void clear_frontier(const Search& search, u32 depth)
 {
-    Four* cleared = reinterpret_cast<Four*>(peers.frontier(peers.rank, depth + 2));
-    for (u32 group = thread_id(); group < peers.n_words / DEEP; group += thread_count()) {
+    Four* cleared = reinterpret_cast<Four*>(search.frontier(search.peers.rank, depth + 2));
+    for (u32 group = thread_id(); group < search.n_words / DEEP; group += thread_count()) {
         cleared[group] = {0, 0, 0, 0};
     }
 }
@@ -221,7 +155,7 @@ __device__ __forceinline__ void send(const Search& search, u32 depth, u32 group,
     for (u32 step = 0; step < peers.n_ranks; ++step) {
         // Ranks begin with different peers, so that not all write to the same one at a time.
         u32 peer = (peers.rank + step) % peers.n_ranks;
-        u32* next = peers.frontier(peer, depth + 1) + peers.rank * search.own_words;
+        u32* next = search.frontier(peer, depth + 1) + peers.rank * search.own_words;
         reinterpret_cast<Four*>(next)[group] = bits;
     }
 }
@@ -285,10 +219,11 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 {
     cg::grid_group grid = cg::this_grid();
     const Peers& peers = search.peers;
-    u32 epoch = static_cast<u32>(load_relaxed(&search.state->epoch));
+    __shared__ Published published;
+    u32 epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
     bool is_first = thread_id() == 0;
     start(search, source, own_source, level, predecessor);
-    inter_gpu_barrier(search, ++epoch);
+    meet_all(search, ++epoch, published);
 
     u64 vertices = 1;
     u64 arcs = 0;
@@ -296,8 +231,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     u32 n_listed = 0;
     u32 depth = 0;
     while (vertices > 0) {
-        u64* now = search.counts + ++epoch % 3 * COUNTS;
-        const u32* frontier = peers.frontier(peers.rank, depth);
+        u64* now = search.counts + ++epoch % EPOCHS * COUNTS;
+        const u32* frontier = search.frontier(peers.rank, depth);
         Tally tally = {0, 0, 0, 0};
         u64 begin_ns = is_first && log ? nanoseconds() : 0;
         bool scans = top_down && arcs > search.many_arcs;
@@ -312,24 +247,19 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         } else {
             bottom_up(search, frontier, scans, predecessor, &n_listed, &tally.examined);
         }
-        clear_frontier(peers, depth);
+        clear_frontier(search, depth);
         settle_found(search, depth, level, &tally);
         add_up({tally.found, tally.arcs, tally.examined, tally.sent}, now);
         u64 searched_ns = is_first && log ? nanoseconds() : 0;
-        inter_gpu_barrier(search, epoch);
-        vertices = 0;
-        arcs = 0;
-        for (u32 peer = 0; peer < peers.n_ranks; ++peer) {
-            const u64* published = peers.published(peers.rank, epoch, peer);
-            vertices += load_relaxed(&published[FOUND]);
-            arcs += load_relaxed(&published[ARCS]);
-        }
+        meet_all(search, epoch, published);
+        vertices = published.sum(peers, FOUND);
+        arcs = published.sum(peers, ARCS);
         if (is_first && log) record(&log[depth], top_down, vertices, begin_ns, searched_ns, now);
         ++depth;
     }
     // No block reads the epoch after the barrier that began the search.
     if (is_first) {
         *rounds = depth;
-        store_relaxed(&search.state->epoch, static_cast<u64>(epoch));
+        store_relaxed(&peers.meetings->epoch, static_cast<u64>(epoch));
     }
 }

@@ -16,7 +16,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
-from relaxometer.distributed.peers import lend
+from relaxometer.distributed.peers import EPOCHS, Peers
 from relaxometer.problems.bfs import UNREACHED, Answer
 from relaxometer.problems.bfs._levels import GROUP, PIECE, WORD
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
@@ -73,9 +73,12 @@ class Solver:
         # Vertices without incoming arcs need no search.
         empty, probes = prepare(device, ranks.module(KERNELS), own_words, rows[0], rows, block.out.offsets)
         many_arcs, few_vertices = parameters.limits(block.n_vertices, block.n_arcs)
+        n_words = block.tails.size // WORD
+        self._peers = Peers(ranks, 3 * n_words)
         self._search = module.struct(
             "Search",
-            peers=self._peers(),
+            peers=self._peers.members,
+            n_words=np.uint32(n_words),
             own_words=np.uint32(own_words),
             out=out,
             into={"rows": into, "probes": probes, "long_row": np.uint32(parameters.threshold)},
@@ -88,18 +91,9 @@ class Solver:
             listed=xp.empty(warps * capacity, dtype=np.uint32),
             warp_capacity=np.uint32(capacity),
             list=xp.empty(block.tails.size + len(block.out.targets) // PIECE, dtype=np.uint64),
-            counts=xp.zeros(3 * SOURCE.constants["COUNTS"], dtype=np.uint64),
-            state=xp.zeros(SOURCE.layout("State").dtype.itemsize // 8, dtype=np.uint64),
+            counts=xp.zeros(EPOCHS * SOURCE.constants["COUNTS"], dtype=np.uint64),
         )
         ranks.barrier()
-
-    def _peers(self) -> dict[str, Any]:
-        """Lend the region of the kernel's struct `Peers` to the other ranks."""
-        ranks, n_words = self._ranks, self._block.tails.size // WORD
-        words_published = 2 * 3 * ranks.size * SOURCE.constants["PUBLISHED"]
-        region = self._region = lend(ranks, 3 * n_words + words_published + ranks.size)
-        rank, n_ranks = np.uint32(ranks.rank), np.uint32(ranks.size)
-        return {"regions": region.addresses, "rank": rank, "n_ranks": n_ranks, "n_words": np.uint32(n_words)}
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -116,7 +116,12 @@ class Compression:
         kernel(grid, self._threads, (np.uint32(self._n_words), table[()], *arguments))
 
     def _address(self, array: Any) -> int:
-        return int(array.data.ptr if self._device.kind == "cuda" else array.ctypes.data)
+        return address_of(self._device, array)
+
+
+def address_of(device: Device, array: Any) -> int:
+    """Return the address of an array of a device."""
+    return int(array.data.ptr if device.kind == "cuda" else array.ctypes.data)
 
 
 def _in_rows(rows: Any, bitmaps: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
@@ -133,10 +138,11 @@ def exchange_bitmaps(
     receives: Sequence[Message],
     *,
     compressed: Compression | None,
+    counts: tuple[Any, Any] | None = None,
 ) -> None:
     """Exchange bitmaps as :meth:`Ranks.exchange` does, with shorter messages if `compressed` is given."""
     if compressed is None:
-        ranks.exchange(sends, receives)
+        ranks.exchange(sends, receives, counts=counts)
         return
     # A bitmap that goes to several ranks is compressed once.
     leaving = {id(words): words for peer, words in sends if peer != ranks.rank}
@@ -151,7 +157,8 @@ def exchange_bitmaps(
     bitmaps = [words for _, words, _ in coming]
     arrived = compressed.landing(bitmaps, [length for _, _, length in coming])
     own = [(peer, words) for peer, words in receives if peer == ranks.rank]
-    ranks.exchange(outgoing, [*own, *zip((peer for peer, _, _ in coming), arrived, strict=True)])
+    incoming = [*own, *zip((peer for peer, _, _ in coming), arrived, strict=True)]
+    ranks.exchange(outgoing, incoming, counts=counts)
     saved = sum(words.nbytes for _, words in sends) - sum(message.nbytes for _, message in outgoing)
     ranks.traffic.plain_bytes += saved
     compressed.decode(arrived, bitmaps)

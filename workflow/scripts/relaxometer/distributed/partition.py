@@ -13,6 +13,9 @@ pieces; their tails depend on the scheme:
     P = 2^(2n+1) ranks, q = 2^(n+1) rows of q pieces. A rank has the blocks (k, l) and (l, k), or (k, k) and
     (k + 1, k + 1), and owns the pieces of the same names. It reads the frontier of the rows whose vertices it
     searches for. It has every arc's reverse, so an undirected graph is stored once.
+``Px1-dealt``
+    ``Px1``, with the vertices dealt to the pieces by a multiplicative hash. Pieces of a graph whose first
+    vertices have most arcs, as in R-MAT, then hold about as many arcs, and equally many vertices.
 
 A rank concatenates the pieces that it searches for (its `heads`), those whose frontier it reads (its `tails`)
 and those that it owns; a local number is a position in one of these orders.
@@ -20,6 +23,7 @@ and those that it owns; a local number is a position in one of these orders.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +33,8 @@ import numpy as np
 from relaxometer.core.errors import UserError
 from relaxometer.device import Device
 from relaxometer.problems.bfs._levels import GROUP, WORD
+
+DEALT = "-dealt"
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Layout:
     Parameters
     ----------
     scheme : str
-        ``"paired"`` or ``"RxC"``, such as ``"2x4"``.
+        ``"paired"``, ``"RxC"``, such as ``"2x4"``, or ``"Px1-dealt"``.
     n_ranks : int
     n_vertices : int
 
@@ -56,6 +62,8 @@ class Layout:
         Size of the grid of pieces.
     piece : int
         Vertices per piece; the last pieces may hold fewer, or none.
+    is_dealt : bool
+        Whether places differ from vertices.
 
     Raises
     ------
@@ -66,7 +74,9 @@ class Layout:
     def __init__(self, scheme: str, n_ranks: int, n_vertices: int) -> None:
         self.scheme, self.n_ranks, self.n_vertices = scheme, n_ranks, n_vertices
         self.rows, self.columns = grid_of(scheme, n_ranks)
-        self.is_paired = scheme == "paired"
+        self.is_paired, self.is_dealt = scheme == "paired", scheme.endswith(DEALT)
+        self._factor = _coprime(n_vertices) if self.is_dealt else 1
+        self._back = pow(self._factor, -1, n_vertices) if self.is_dealt and n_vertices > 1 else 1
         size = -(-n_vertices // (self.rows * self.columns))
         self.piece = max(1, -(-size // GROUP)) * GROUP
 
@@ -79,6 +89,28 @@ class Layout:
     def words(self) -> int:
         """Words of the bitmap of a piece."""
         return self.piece // WORD
+
+    def places(self, vertices: Any) -> Any:
+        """Return the places of vertices in the order of the pieces, int64."""
+        return self._hashed(vertices, self._factor)
+
+    def place_of(self, vertex: int) -> int:
+        """Return the place of one vertex, quickly."""
+        is_dealt = self.is_dealt and vertex < self.n_vertices
+        return vertex * self._factor % self.n_vertices if is_dealt else vertex
+
+    def at_places(self, places: Any) -> Any:
+        """Return the vertices at places, int64, and for places beyond the graph these places."""
+        return self._hashed(places, self._back)
+
+    def _hashed(self, numbers: Any, factor: int) -> Any:
+        """Multiply modulo the number of vertices, which permutes them, and leave greater numbers alone."""
+        numbers = numbers.astype(np.int64)
+        if not self.is_dealt:
+            return numbers
+        hashed = numbers.astype(np.uint64) * np.uint64(factor) % np.uint64(max(self.n_vertices, 1))
+        beyond = numbers >= self.n_vertices
+        return hashed.astype(np.int64) * ~beyond + numbers * beyond
 
     def rank_of(self, row: Any, column: Any) -> Any:
         """Return the rank that has a block, or owns a piece; integers or arrays of integers.
@@ -100,7 +132,7 @@ class Layout:
 
     def rank_of_arcs(self, tails: Any, heads: Any) -> Any:
         """Return the ranks that have the arcs from `tails` to `heads`, arrays of the same device."""
-        tails, heads = tails.astype(np.int64) // self.piece, heads.astype(np.int64) // self.piece
+        tails, heads = self.places(tails) // self.piece, self.places(heads) // self.piece
         from_ = tails // self.columns if self.is_paired else tails % self.columns
         return self.rank_of(heads // self.columns, from_)
 
@@ -150,6 +182,14 @@ class Layout:
         return sorted({*seeking, *(int(self.rank_of(line, column)) for line in range(self.rows))})
 
 
+def _coprime(n_vertices: int) -> int:
+    """Return a factor below 2**32 near n / golden ratio without a common divisor: Knuth, TAOCP 3, 6.4."""
+    factor = max(1, round(n_vertices * 0.6180339887498949))
+    while math.gcd(factor, n_vertices) != 1:
+        factor += 1
+    return factor
+
+
 def grid_of(scheme: str, n_ranks: int) -> tuple[int, int]:
     """Return rows and columns of the grid of pieces; `UserError` if the scheme does not fit the ranks."""
     if scheme == "paired":
@@ -157,10 +197,12 @@ def grid_of(scheme: str, n_ranks: int) -> tuple[int, int]:
         if side * side != 2 * n_ranks or side & (side - 1):
             raise UserError(f"scheme paired needs 2, 8, 32, ... ranks (2^(2n+1)), given {n_ranks}")
         return side, side
-    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", scheme)
+    found = re.fullmatch(rf"([1-9]\d*)x([1-9]\d*)({DEALT})?", scheme)
     if found is None:
         raise UserError(f"scheme {scheme!r}: expected paired or rows x columns of ranks, such as 2x4")
     rows, columns = int(found[1]), int(found[2])
+    if found[3] and columns != 1:
+        raise UserError(f"scheme {scheme}: only Px1 can be dealt")
     if rows * columns != n_ranks:
         raise UserError(f"scheme {scheme} needs {rows * columns} ranks, given {n_ranks}")
     return rows, columns
@@ -181,11 +223,11 @@ class Numbering:
     ----------
     size : int
     first : device array of shape (n_pieces,), uint32
-        First vertex of each piece.
+        First vertex of each piece, or in a dealt layout its first place.
     """
 
     def __init__(self, layout: Layout, pieces: tuple[int, ...], xp: Any) -> None:
-        self._piece = layout.piece
+        self._layout, self._piece = layout, layout.piece
         self.size = len(pieces) * layout.piece
         slots = np.full(layout.n_pieces, -1, dtype=np.int64)
         slots[list(pieces)] = np.arange(len(pieces))
@@ -198,19 +240,20 @@ class Numbering:
 
     def local(self, vertices: Any) -> Any:
         """Return the local numbers of vertices, int64; -1 for those of other ranks."""
-        vertices = vertices.astype(np.int64)
-        slots = self._slots[vertices // self._piece]
-        return self._xp.where(slots < 0, -1, slots * self._piece + vertices % self._piece)
+        places = self._layout.places(vertices)
+        slots = self._slots[places // self._piece]
+        return self._xp.where(slots < 0, -1, slots * self._piece + places % self._piece)
 
     def local_of(self, vertex: int) -> int:
         """Return the local number of one vertex, or -1, without using the device."""
-        piece, place = divmod(vertex, self._piece)
+        piece, place = divmod(self._layout.place_of(vertex), self._piece)
         slot = self._slot_of.get(piece)
         return -1 if slot is None else slot * self._piece + place
 
     def vertices(self) -> Any:
         """Return the vertex of every local number, shape (size,), int64, also beyond the graph's."""
-        return (self._firsts[:, None] + self._xp.arange(self._piece, dtype=np.int64)).reshape(-1)
+        places = (self._firsts[:, None] + self._xp.arange(self._piece, dtype=np.int64)).reshape(-1)
+        return self._layout.at_places(places)
 
 
 @dataclass(frozen=True, eq=False)

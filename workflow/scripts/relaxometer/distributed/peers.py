@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from relaxometer.core.errors import UserError
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.device.signature import read_source
+from relaxometer.distributed import process
 from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.recording import words_on_host
 
 GPU_PAGE = 2 << 20
 """Bytes that a GPU maps at a time."""
 
 HOST_PAGE = 4096
+
+
+SOURCE = read_source(Path(__file__).with_name("_peers.cuh"))
+
+MAX_RANKS, MAX_COUNTS, EPOCHS = (SOURCE.constants[name] for name in ("MAX_RANKS", "MAX_COUNTS", "EPOCHS"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,58 @@ class Region:
     own: Any
     addresses: Any
     keep: Any
+
+
+class Peers:
+    """The memory that ranks lend each other, and their barrier; ``_peers.cuh`` describes both.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    n_words : int
+        32-bit words to lend, besides those of the barrier.
+
+    Attributes
+    ----------
+    members : dict
+        Of the kernels' struct ``Peers``.
+
+    Raises
+    ------
+    UserError
+        As :func:`lend`, or if there are too many ranks.
+    """
+
+    def __init__(self, ranks: Ranks, n_words: int) -> None:
+        if ranks.size > MAX_RANKS:
+            raise UserError(
+                f"at most {MAX_RANKS} ranks can write into each other's memory, given {ranks.size}"
+            )
+        even = n_words + n_words % 2
+        self._region = lend(ranks, even + 2 * EPOCHS * ranks.size * 2 * MAX_COUNTS)
+        self._missed, self._ranks = words_on_host(ranks.device, 1), ranks
+        xp = ranks.device.xp
+        self.members = {
+            "regions": self._region.addresses,
+            "mailbox": np.uint64(4 * even),
+            "patience_ns": np.uint64(process.PATIENCE_S[ranks.device.kind] * 1e9),
+            "missed": self._missed[1],
+            "rank": np.uint32(ranks.rank),
+            "n_ranks": np.uint32(ranks.size),
+            "meetings": xp.zeros(SOURCE.layout("Meetings").dtype.itemsize // 8, dtype=np.uint64),
+        }
+        process.explanations.append(self._explain)
+
+    def _explain(self) -> str | None:
+        """Say which rank a kernel of this rank missed, if any."""
+        missed = int(self._missed[0][0])
+        if not missed:
+            return None
+        patience_s = process.PATIENCE_S[self._ranks.device.kind]
+        return (
+            f"rank {missed - 1} of {self._ranks.size} did not arrive at a barrier between the GPUs within "
+            f"{patience_s:g} s"
+        )
 
 
 def lend(ranks: Ranks, n_words: int) -> Region:

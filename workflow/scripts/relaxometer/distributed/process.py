@@ -7,15 +7,21 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from relaxometer.core.errors import UserError, naming_lacks
-from relaxometer.device import cuda
+from relaxometer.device import DeviceOutOfMemory, cuda
 
 GRACE_S = 1.0
 """Seconds before the other ranks repeat an error that rank 0 reports."""
+
+PATIENCE_S = {"cuda": 20.0, "host": 300.0}
+"""Seconds that a rank waits for another at a step of a search, by the kind of device."""
+
+explanations: list[Callable[[], str | None]] = []
+"""Each may explain an error of a kernel in one line."""
 
 
 def load_mpi() -> Any:
@@ -53,8 +59,16 @@ def ending_together() -> Iterator[None]:
         if "mpi4py.MPI" in sys.modules:
             world = sys.modules["mpi4py.MPI"].COMM_WORLD
             rank, size, abort = world.rank, world.size, world.Abort
-        if isinstance(error, UserError):
+        explained = next(filter(None, (explain() for explain in explanations)), None)
+        if explained is not None:
+            # Several ranks may have noticed; the first to report ends all.
+            line = explained
+            time.sleep(GRACE_S * rank)
+        elif isinstance(error, UserError):
             line = str(error)
+            time.sleep(GRACE_S if rank else 0)
+        elif isinstance(error, DeviceOutOfMemory):
+            line = f"rank {rank} of {size}: out of memory: {error}"
             time.sleep(GRACE_S if rank else 0)
         else:
             line = f"rank {rank} of {size}: {type(error).__name__}: {error}"

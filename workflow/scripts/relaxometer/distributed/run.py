@@ -25,11 +25,13 @@ from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.datasets.formats.generated import Graph500Parameters
+from relaxometer.distributed import process
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks, TransportKind
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.distributed.graph500 import degrees_of, kronecker_block
 from relaxometer.distributed.levels import Level
+from relaxometer.distributed.memory import refuse_too_large
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
@@ -82,13 +84,14 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--engine",
         choices=[name for engines in ENGINES.values() for name in engines],
-        help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d",
+        help="hybrid-2d (default for bfs), hybrid-peers (GPUs of one host that reach each other), sssp-1d "
+        "(default for sssp), sssp-peers (as hybrid-peers)",
     )
     result.add_argument(
         "--scheme",
         default="auto",
         help="RxC, paired or auto (default): paired where it fits, else the squarest RxC; on P ranks always "
-        "Px1 for hybrid-peers and 1xP for sssp-1d",
+        "Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
     )
     result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
     result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
@@ -96,6 +99,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--warmup", type=int, default=1, help="searches before timing (default 1)")
     result.add_argument("--device", choices=("auto", "cuda", "host"), default="auto")
     result.add_argument("--transport", choices=("auto", "nccl", "mpi"), default="auto")
+    result.add_argument(
+        "--patience-s",
+        type=float,
+        help="end the job if a rank has kept others waiting for so long in a search (default 20, or 300 "
+        "without a GPU)",
+    )
     result.add_argument("--levels", action="store_true", help="one more, instrumented, search from each root")
     result.add_argument(
         "--set",
@@ -123,6 +132,8 @@ def execute(options: argparse.Namespace, make_ranks: Callable[[str, TransportKin
     if options.engine not in engines:
         raise UserError(f"engine {options.engine} does not solve {options.problem}")
     engine = engines[options.engine]
+    if options.patience_s is not None:
+        process.PATIENCE_S.update(dict.fromkeys(process.PATIENCE_S, options.patience_s))
     ranks = make_ranks(options.device, options.transport)
     share_cores(ranks.local_size)
     scheme = engine.scheme(options.scheme, ranks.size)
@@ -179,7 +190,12 @@ def _graph_maker(options: argparse.Namespace) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(f"graph {options.graph}: {first['loc'][0]}: {first['msg']}") from None
-    return lambda ranks, scheme: kronecker_block(ranks, scheme, parameters, weighted=weighted)
+
+    def make(ranks: Ranks, scheme: str) -> Block:
+        refuse_too_large(ranks, scheme, parameters, weighted=weighted)
+        return kronecker_block(ranks, scheme, parameters, weighted=weighted)
+
+    return make
 
 
 def _parameters(engine: Engine, settings: Sequence[str]) -> Any:
@@ -232,7 +248,7 @@ class Searches:
     def time(self, root: int, repetition: int, fixed: dict[str, float]) -> None:
         """Search once, timed by the slowest rank, and prove the answer."""
         self._ranks.barrier()
-        with self._ranks.device.timer() as search:
+        with self._ranks.watch.searching(), self._ranks.device.timer() as search:
             answer = self._solver.solve(root)
         elapsed = self._ranks.reduce([float(search.ms)], "max")[0]
         columns = answer.columns

@@ -3,6 +3,9 @@
 // A vertex's window is the run of arcs from its cursor to the first one that leaves the bucket. GROUP lanes
 // push the window of a vertex of few arcs, a warp that of a vertex of many. A window longer than TASK_ARCS is
 // cut into tasks for all warps.
+//
+// The functions are templates over the search, since sssp_peers.cu of distributed/ pushes to the heads of one
+// GPU from tails of all. A search provides `tail_at`, `enqueue` and `arcs_of`.
 
 #pragma once
 
@@ -41,10 +44,15 @@ __device__ __forceinline__ void enqueue(Search& s, bool chosen, u32 v)
     }
 }
 
+__device__ __forceinline__ u64 arcs_of(const Search& s, u32 head)
+{
+    return degree_of(s.out, head);
+}
+
 // Relaxes each lane's arcs except NO_ARC. For whole warps; all distances are read before the first is
 // lowered.
-template <u32 ARCS>
-__device__ __forceinline__ void relax(Search& s, const Tail& tail, const u64 (&arcs)[ARCS])
+template <typename AnySearch, u32 ARCS>
+__device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const u64 (&arcs)[ARCS])
 {
     u64* best = s.vertices.best;
     u64 old[ARCS];
@@ -65,7 +73,7 @@ __device__ __forceinline__ void relax(Search& s, const Tail& tail, const u64 (&a
             }
             if (improved) {
                 queued = atomicExch(&s.vertices.stamp[head], s.at.phase) != s.at.phase;
-                if (before == NO_PATH) s.tally.settled_arcs += degree_of(s.out, head);
+                if (before == NO_PATH) s.tally.settled_arcs += arcs_of(s, head);
             }
         }
         if (__any_sync(ALL_LANES, queued)) enqueue(s, queued, head);
@@ -102,7 +110,8 @@ __device__ __forceinline__ void set_cursor(Search& s, const Tail& tail, i64 begi
 }
 
 // A warp relaxes the arcs `from` to `to` - 1.
-__device__ __forceinline__ void push_range(Search& s, const Tail& tail, i64 from, i64 to)
+template <typename AnySearch>
+__device__ __forceinline__ void push_range(AnySearch& s, const Tail& tail, i64 from, i64 to)
 {
     for (; from < to; from += TASK_ARCS) {
         u64 arcs[WARP_ROUND];
@@ -115,9 +124,10 @@ __device__ __forceinline__ void push_range(Search& s, const Tail& tail, i64 from
 }
 
 // A warp pushes the window of a vertex of many arcs, or cuts it into tasks.
-__device__ __forceinline__ void push_many(Search& s, u32 v, bool resumed)
+template <typename AnySearch>
+__device__ __forceinline__ void push_many(AnySearch& s, const Tail& tail, bool resumed)
 {
-    Tail tail = tail_at(s, v);
+    u32 v = tail.vertex;
     i64 begin = s.out.offsets[v], end = s.out.offsets[v + 1];
     i64 from = begin + (resumed ? s.vertices.cursor[v] : 0);
     i64 stop = window_end(s.out.arcs, from, end, s.at.limit - tail.distance);
@@ -137,9 +147,10 @@ __device__ __forceinline__ void push_many(Search& s, u32 v, bool resumed)
 }
 
 // GROUP lanes push the window of a vertex of few arcs. For whole warps.
-__device__ __forceinline__ void push_few(Search& s, bool has_vertex, u32 v, bool resumed)
+template <typename AnySearch>
+__device__ __forceinline__ void push_few(AnySearch& s, bool has_vertex, const Tail& tail, bool resumed)
 {
-    Tail tail = has_vertex ? tail_at(s, v) : Tail{};
+    u32 v = tail.vertex;
     i64 begin = has_vertex ? s.out.offsets[v] : 0, end = has_vertex ? s.out.offsets[v + 1] : 0;
     i64 stop = end, i = begin + (has_vertex && resumed ? s.vertices.cursor[v] : 0) + lane() % GROUP;
     while (__any_sync(ALL_LANES, i < stop)) {
@@ -165,17 +176,18 @@ __device__ __forceinline__ void push_frontier(Search& s, u32 few, u32 many, bool
     u32 items = many + (few + GROUPS_PER_WARP - 1) / GROUPS_PER_WARP;
     for (u32 item = thread_id() / 32; item < items; item += thread_count() / 32) {
         if (item < many) {
-            push_many(s, s.at.frontier[s.vertices.n - 1 - item], resumed);
+            push_many(s, tail_at(s, s.at.frontier[s.vertices.n - 1 - item]), resumed);
         } else {
             u32 index = (item - many) * GROUPS_PER_WARP + lane() / GROUP;
             bool has_vertex = index < few;
-            push_few(s, has_vertex, has_vertex ? s.at.frontier[index] : 0, resumed);
+            push_few(s, has_vertex, has_vertex ? tail_at(s, s.at.frontier[index]) : Tail{}, resumed);
         }
     }
 }
 
 // Pushes the tasks of the phase, a warp each.
-__device__ __forceinline__ void push_tasks(Search& s, u32 count)
+template <typename AnySearch>
+__device__ __forceinline__ void push_tasks(AnySearch& s, u32 count)
 {
     for (u32 task = thread_id() / 32; task < count; task += thread_count() / 32) {
         u32 v = static_cast<u32>(s.tasks[task] >> 32), from = static_cast<u32>(s.tasks[task]);

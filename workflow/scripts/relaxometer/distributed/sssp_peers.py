@@ -1,0 +1,235 @@
+"""Shortest paths over the GPUs of one host, one persistent kernel each, which write into each other's memory.
+
+The search is that of `push-pull`; each rank has the arcs to its own vertices. ``sssp_peers.cu`` describes a
+phase.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relaxometer.device.signature import read_source
+from relaxometer.distributed.comm import Ranks
+from relaxometer.distributed.levels import Level
+from relaxometer.distributed.partition import Block
+from relaxometer.distributed.peers import Peers
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
+from relaxometer.problems.sssp.push_pull.push_pull import BLOCK, MANY_ARCS, Parameters, automatic_delta
+
+__all__ = ["Parameters", "Solver"]
+
+SOURCE = read_source(Path(__file__).with_name("sssp_peers.cu"))
+
+NO_HEAD = np.uint32(SOURCE.constants["NO_HEAD"])
+
+MESSAGE = 8
+"""Bytes of a message."""
+
+
+class Solver:
+    """Distributed push-pull search on one host.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    block : Block
+        Of scheme ``Px1-dealt``, with weights.
+    parameters : Parameters
+        Those of `push-pull`.
+
+    Raises
+    ------
+    UserError
+        If the ranks cannot reach each other's memory.
+
+    References
+    ----------
+    Chakaravarthy, Checconi, Petrini and Sabharwal, "Scalable Single Source Shortest Path Algorithms for
+    Massively Parallel Systems", IPDPS 2014.
+    """
+
+    def __init__(self, ranks: Ranks, block: Block, parameters: Parameters) -> None:
+        self._ranks, self._block = ranks, block
+        device, xp = ranks.device, ranks.device.xp
+        graph = _Numbered.of(ranks, block)
+        self._graph = graph
+        given = parameters.delta
+        fitting = automatic_delta(graph.mean_weight, graph.n_with_arcs, block.n_arcs)
+        self._delta, self._beta = fitting if given == "auto" else given, parameters.beta
+        module = ranks.module(SOURCE.path, cooperative=True)
+        self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
+        self._threads = threads_per_block(device, BLOCK)
+        self._blocks = device.max_cooperative_blocks(self._search, self._threads)
+        self._best = xp.empty(graph.n_heads, dtype=np.uint64)
+        self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
+        self._log = xp.empty((LOG_ROWS, 4), dtype=np.uint64)
+        n_tails = graph.n_heads * ranks.size
+        self._peers = Peers(ranks, 2 * n_tails * MESSAGE // 4)
+        distance, resumed = (xp.empty(n_tails, dtype=np.uint32) for _ in range(2))
+        tails = {"n": np.uint32(n_tails), "distance": distance, "resumed": resumed}
+        self._structs = (
+            module.struct("Problem", **self._members(n_tails)),
+            module.struct("Peers", **self._peers.members),
+            module.struct("Tails", **tails),
+        )
+        ranks.barrier()
+
+    def _members(self, n_tails: int) -> dict[str, Any]:
+        """Return the members of the kernel's `Problem`."""
+        xp, graph = self._ranks.device.xp, self._graph
+        n_heads, n_arcs = graph.n_heads, len(graph.out[1])
+        vertices = {
+            "n": np.uint32(n_heads),
+            "n_many": np.uint32(graph.n_many),
+            "ids": graph.ids,
+            "best": self._best,
+            "due": xp.empty(n_tails, dtype=np.uint32),
+            "cursor": xp.empty(n_tails, dtype=np.uint32),
+            "stamp": xp.zeros(n_heads, dtype=np.uint32),
+        }
+        return {
+            "out": {"offsets": graph.out[0], "arcs": graph.out[1]},
+            "into": {"offsets": graph.into[0], "arcs": graph.into[1]},
+            "vertices": vertices,
+            "n_arcs": np.uint64(self._block.n_arcs),
+            "delta": np.uint64(self._delta),
+            "beta": np.float32(self._beta),
+            "frontiers": [xp.empty(n_heads, dtype=np.uint32) for _ in range(2)],
+            # A window is cut only if it is longer than one task.
+            "tasks": xp.empty(2 * (n_arcs // SOURCE.constants["TASK_ARCS"]) + 1, dtype=np.uint64),
+            "state": self._state,
+        }
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The width of a bucket, the threshold for pulling, and the transport."""
+        return {"delta": self._delta, "beta": self._beta, "transport": "peers"}
+
+    def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
+        """Find the distances from `source`, the same on all ranks; see :class:`sssp_1d.Solver`.
+
+        Modes are ``"push"`` and ``"pull"``. Times of phases include waiting for other ranks.
+        """
+        device, xp, owned = self._ranks.device, self._ranks.device.xp, self._block.owned.size
+        distance, predecessor = (xp.empty(owned, dtype=np.uint32) for _ in range(2))
+        tail = self._graph.tail_of(source)
+        rows = np.uint32(LOG_ROWS if levels is not None else 0)
+        if tail != NO_HEAD:
+            self._search(self._blocks, self._threads, (*self._structs, tail, self._log, rows))
+        else:  # a source without arcs reaches only itself
+            self._best.fill(2**64 - 1)
+            self._state[4:12].fill(0)
+        answer = self._graph.head_of, self._best, self._graph.ids, distance, predecessor
+        self._unpack(self._blocks, self._threads, (np.uint32(owned), *answer))
+        own = self._block.owned.local_of(source)
+        if tail == NO_HEAD and own >= 0:
+            distance[own], predecessor[own] = 0, source
+        _, overflowed, logged = device.asnumpy(self._state[:12]).view(np.uint32).tolist()
+        if levels is not None:
+            levels += self._levels(device.asnumpy(self._log[:logged]))
+        return Answer(distance, predecessor, max(logged - 1, 0), bool(overflowed))
+
+    def _levels(self, log: np.ndarray) -> list[Level]:
+        """Return the phases of the logs of all ranks, which all have as many."""
+        logs = [logged_phases(rows, ("push", "pull")) for rows in self._ranks.gather(log)]
+        levels = []
+        for phases in zip(*logs, strict=True):
+            time_ms = max(phase.time_ms for phase in phases)
+            sent = phases[0].updated * (self._ranks.size - 1) * MESSAGE
+            relaxed = sum(phase.relaxed_arcs for phase in phases)
+            levels.append(
+                Level(phases[0].mode, phases[0].updated, relaxed, time_ms, time_ms, 0.0, sent, sent)
+            )
+        return levels
+
+
+class _Numbered(NamedTuple):
+    """A rank's arcs in the numbers of the kernel: head j of rank r is tail j * P + r.
+
+    Heads are in the order of falling degree; every rank has numbers for as many.
+    """
+
+    n_heads: int
+    n_many: int
+    n_with_arcs: int
+    mean_weight: float
+    head_of: Any
+    ids: Any
+    tail_numbers: Any
+    out: tuple[Any, Any]
+    into: tuple[Any, Any]
+    block: Block
+
+    @classmethod
+    def of(cls, ranks: Ranks, block: Block) -> _Numbered:
+        """Renumber the vertices of a block, and sort the arcs of each by weight."""
+        xp, size = ranks.device.xp, ranks.size
+        n = block.owned.size
+        incoming = xp.diff(block.into.offsets)
+        degrees = 2 * block.degrees.astype(np.uint64) + (incoming > 0)
+        keys = (np.uint64(2**33) - degrees) << np.uint64(30) | xp.arange(n, dtype=np.uint64)
+        order = xp.argsort(keys)
+        n_own = int((degrees > 0).sum())
+        n_many = int((block.degrees > MANY_ARCS * size).sum())
+        most_heads, most_many = ranks.reduce([max(n_own, 1), n_many], "max")
+        head_of = xp.full(n, NO_HEAD, dtype=np.uint32)
+        head_of[order[:n_own]] = xp.arange(n_own, dtype=np.uint32)
+        own_tails = xp.where(head_of == NO_HEAD, NO_HEAD, head_of * np.uint32(size) + np.uint32(ranks.rank))
+        tails = _gathered(ranks, own_tails.astype(np.uint32))
+        ids = xp.zeros(most_heads * size, dtype=np.uint32)
+        named = tails != NO_HEAD
+        ids[tails[named]] = block.tails.vertices()[named].astype(np.uint32)
+        weights = block.out.weights
+        total, with_arcs = ranks.reduce([int(weights.sum(dtype=np.uint64)), n_own])
+        rows = _row_of(xp, block.out.offsets, len(weights))
+        arc_tails, arc_heads = tails[rows], head_of[block.out.targets]
+        del rows
+        out = _sorted_rows(xp, arc_tails, weights, arc_heads, most_heads * size)
+        into = _sorted_rows(xp, arc_heads, weights, arc_tails, most_heads)
+        mean = total / max(block.n_arcs, 1)
+        numbers = most_heads, most_many * size, with_arcs, mean
+        return cls(*numbers, head_of, ids, tails, out, into, block)
+
+    def tail_of(self, vertex: int) -> np.uint32:
+        """Return the number of a vertex, NO_HEAD if it has no arcs."""
+        local = self.block.tails.local_of(vertex)
+        return np.uint32(self.block.device.item(self.tail_numbers[local : local + 1]))
+
+
+def _gathered(ranks: Ranks, own: Any) -> Any:
+    """Return the arrays of all ranks, equally long, one after the other."""
+    everything = ranks.device.xp.empty(len(own) * ranks.size, dtype=own.dtype)
+    parts = [everything[k * len(own) : (k + 1) * len(own)] for k in range(ranks.size)]
+    ranks.exchange([(rank, own) for rank in range(ranks.size)], list(enumerate(parts)))
+    return everything
+
+
+def _row_of(xp: Any, offsets: Any, n_arcs: int) -> Any:
+    """Return the row of each arc, uint32."""
+    arcs = xp.arange(n_arcs, dtype=np.int64)
+    return (xp.searchsorted(offsets, arcs, side="right") - 1).astype(np.uint32)
+
+
+def _sorted_rows(xp: Any, rows: Any, weights: Any, ends: Any, n_rows: int) -> tuple[Any, Any]:
+    """Return CSR offsets, and arcs weight << 32 | end, sorted by row and weight."""
+    weight_bits = int(weights.max()).bit_length() if len(weights) else 0
+    end_bits = int(ends.max()).bit_length() if len(ends) else 0
+    if (n_rows - 1).bit_length() + weight_bits + end_bits <= 64:
+        keys = rows.astype(np.uint64) << np.uint64(weight_bits) | weights.astype(np.uint64)
+        keys <<= np.uint64(end_bits)
+        keys |= ends.astype(np.uint64)
+        keys.sort()
+        arcs = (keys >> np.uint64(end_bits) & np.uint64((1 << weight_bits) - 1)) << np.uint64(32)
+        arcs |= keys & np.uint64((1 << end_bits) - 1)
+    else:
+        keys = rows.astype(np.uint64) << np.uint64(32) | weights.astype(np.uint64)
+        order = xp.argsort(keys)
+        arcs = weights[order].astype(np.uint64) << np.uint64(32) | ends[order].astype(np.uint64)
+    del keys
+    offsets = xp.zeros(n_rows + 1, dtype=np.int64)
+    offsets[1:] = xp.cumsum(xp.bincount(rows, minlength=n_rows))
+    return offsets, arcs
