@@ -16,6 +16,7 @@
 //     neighbours itself, so none claims them again. (With more neighbours than a block has threads these are
 //     two levels.)
 //   - Bottom-up begins earlier, since a probe costs less than an arc does top-down.
+//   - Once few vertices are open, one block searches on alone, while the others write the answer.
 //   - Bitmaps are as the next search needs them when a search ends, so none begins with a pass.
 //
 // If bottom-up levels go on for long (SNAPSHOTS), or many vertices stay open while few are found, the answer
@@ -312,6 +313,14 @@ __device__ void top_down(const Search& search, const State& state, const Answer&
     });
 }
 
+// Copies the bits of hubs to shared memory. For whole blocks.
+__device__ __forceinline__ void load_hubs(const Search& search, u32 snapshot, u32* hubs)
+{
+    const u32* now = search.hubs_of(snapshot);
+    for (u32 i = threadIdx.x; i < search.hub_words; i += blockDim.x) hubs[i] = now[i];
+    __syncthreads();
+}
+
 // Copies the warp's words of the bitmap to the next one, four words of a lane at once.
 __device__ __forceinline__ void copy_own_words(const Search& search, const Visited& visited)
 {
@@ -342,12 +351,11 @@ __device__ void bottom_up(const Search& search, State* state, const Answer& answ
     u32 k = state->snapshot;
     Visited visited = {search.snapshot(k), hubs, search.snapshot(k + 1), search.hubs_of(k + 1)};
     const u32* hubs_now = search.hubs_of(k);
-    for (u32 i = threadIdx.x; i < search.hub_words; i += blockDim.x) hubs[i] = hubs_now[i];
     for (u32 i = thread_id(); i < search.hub_words; i += thread_count()) {
         if (hubs_now[i]) atomicOr(&visited.hubs_next[i], hubs_now[i]);
         search.hubs_of(k + 2)[i] = 0;
     }
-    __syncthreads();
+    load_hubs(search, k, hubs);
     u32 warp = thread_id() / WARP, lane = threadIdx.x % WARP, n_warps = thread_count() / WARP;
     if (scans) {
         state->lists = {search.listed + static_cast<u64>(warp) * search.warp_capacity, search.warp_capacity,
@@ -387,7 +395,8 @@ __device__ __forceinline__ void write_group(const Search& search, const State& s
 #pragma unroll
     for (u32 i = 0; i < SNAPSHOTS / 4; ++i) {
         u32 k = state.first + 1 + 4 * i + quarter;
-        snapshots[i] = k <= state.snapshot ? search.snapshot(k)[word] : 0;
+        // A block may still be adding what it finds alone.
+        snapshots[i] = k <= state.snapshot ? load_relaxed(&search.snapshot(k)[word]) : 0;
     }
     u32 n_snapshots = state.snapshot - state.first;
 #pragma unroll
@@ -416,11 +425,15 @@ __device__ __forceinline__ void write_group(const Search& search, const State& s
 }
 
 // Writes the answer, unless that has happened, and with `last` makes the bitmaps ready for the next search.
+// The first `absent` blocks do not take part.
 __device__ void write_answer(const Search& search, const State& state, const Answer& answer, u32 source,
-                             bool last)
+                             bool last, u32 absent)
 {
+    if (blockIdx.x < absent) return;
     u32 lane = threadIdx.x % WARP;
-    for (u32 group = thread_id() / WARP; group < search.n_groups(); group += thread_count() / WARP) {
+    u32 n_absent = absent * blockDim.x;
+    u32 n_warps = (thread_count() - n_absent) / WARP;
+    for (u32 group = (thread_id() - n_absent) / WARP; group < search.n_groups(); group += n_warps) {
         if (!state.written) write_group(search, state, answer, source, group);
         u32 word = group * GROUP_WORDS + lane;
         __syncwarp();
@@ -487,7 +500,7 @@ __device__ bool turn(const Search& search, State* state, const Answer& answer, u
     bool full = state->deferring && state->snapshot - state->first == SNAPSHOTS - 1;
     if (!back && !full) return false;
     if (back) convert(search, *state, converted);
-    write_answer(search, *state, answer, source, false);
+    write_answer(search, *state, answer, source, false, 0);
     state->deferring = false;
     state->written = true;
     grid.sync();
@@ -502,18 +515,22 @@ __device__ __forceinline__ bool is_tail(const Search& search, const State& state
     return !state.top_down && state.open <= search.rule.tail && state.several <= search.rule.tail / 8;
 }
 
-// Gathers the open vertices of all warps.
-__device__ void gather_tail(const Search& search, const Lists& lists, u64* length)
+// Gathers the open vertices of all warps. The last pass leaves them out, as it does what was visited before
+// answers were deferred.
+__device__ void gather_tail(const Search& search, const State& state, u64* length)
 {
     u32 lane = threadIdx.x % WARP;
+    const Lists& lists = state.lists;
     u32 count = lists.n_only + lists.n_several;
     if (count == 0) return;
     u64 base = 0;
     if (lane == 0) base = atomicAdd(length, static_cast<u64>(count));
     base = __shfl_sync(ALL_LANES, base, 0);
     for (u32 i = lane; i < count; i += WARP) {
-        u32 at = i < lists.n_only ? i : lists.capacity - 1 - (i - lists.n_only);
-        search.tail[base + i] = lists.entries[at];
+        u64 entry = lists.entries[i < lists.n_only ? i : lists.capacity - 1 - (i - lists.n_only)];
+        search.tail[base + i] = entry;
+        u32 v = static_cast<u32>(entry);
+        if (state.deferring) atomicOr(&search.snapshot(state.first)[v / 32], bit_of(v));
     }
 }
 
@@ -553,8 +570,6 @@ __device__ u32 settle_tail(const Search& search, const State& state, const Answe
             u32 v = static_cast<u32>(search.tail[i]);
             answer.settle(v, parent);
             atomicOr(&search.snapshot(state.snapshot)[v / 32], bit_of(v));
-            // The last pass leaves out what was visited before answers were deferred.
-            if (state.deferring) atomicOr(&search.snapshot(state.first)[v / 32], bit_of(v));
             if (static_cast<u32>(search.tail[i] >> 32) & SELF_HUB) mark_hub(hubs, search.packed.rank, v);
             search.tail[i] = CLOSED;
         }
@@ -564,15 +579,12 @@ __device__ u32 settle_tail(const Search& search, const State& state, const Answe
 }
 
 // Searches to the end from the tail's `count` open vertices, for one block: its barrier costs a fraction of
-// the grid's. Returns the number of levels. `hubs` is shared memory. The state is a copy, so that the
-// caller's can stay in registers.
+// the grid's. Returns the number of levels. `hubs` is shared memory and has been loaded. The state is a copy,
+// so that the caller's can stay in registers.
 __device__ __noinline__ u32 search_tail(const Search& search, State state, Answer answer, u32 count,
                                         u32* hubs, Entry* log)
 {
     Visited visited = {search.snapshot(state.snapshot), hubs, nullptr, nullptr};
-    const u32* hubs_now = search.hubs_of(state.snapshot);
-    for (u32 i = threadIdx.x; i < search.hub_words; i += blockDim.x) hubs[i] = hubs_now[i];
-    __syncthreads();
     u32 found = 0;
     do {
         u32 examined = 0;
@@ -586,6 +598,12 @@ __device__ __noinline__ u32 search_tail(const Search& search, State state, Answe
         if (log && threadIdx.x == 0) record(&log[state.depth], false, found, all_examined);
         ++state.depth;
     } while (found > 0);
+    for (u32 i = threadIdx.x; state.deferring && i < count; i += blockDim.x) {
+        u32 v = static_cast<u32>(search.tail[i]);
+        if (search.tail[i] == CLOSED) continue;
+        answer.level[v] = UNREACHED;
+        answer.predecessor[v] = NO_PREDECESSOR;
+    }
     return state.depth;
 }
 
@@ -605,6 +623,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     state.top_down = true;
     Answer answer = {level, predecessor, search.stored, 0, false};
     SmallFrontier small = {nullptr, 0, 0, first_piece};
+    bool has_tail = false;
 
     if (is_first && log) log[0].begin_ns = nanoseconds();
     start(search, answer, source, &state, &small);
@@ -639,16 +658,23 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         ++state.depth;
         if (state.vertices == 0 || !is_tail(search, state)) continue;
+        has_tail = true;
+        break;
+    }
+    u32 absent = 0;
+    if (has_tail) {
         u64* length = &counts[state.depth % 3 * COUNTS + LISTED];
-        gather_tail(search, state.lists, length);
+        gather_tail(search, state, length);
+        if (blockIdx.x == 0) load_hubs(search, state.snapshot, hubs);
         grid.sync();
         u32 count = static_cast<u32>(load_relaxed(length));
         if (blockIdx.x == 0) state.depth = search_tail(search, state, answer, count, hubs, log);
-        grid.sync();
-        break;
+        // The others write the answer meanwhile, unless they would clear the bitmap that the tail uses.
+        absent = state.deferring && state.snapshot % SNAPSHOTS != 0 && gridDim.x > 1;
+        if (absent == 0) grid.sync();
     }
     if (!state.deferring && !state.written) state.first = state.snapshot;
-    write_answer(search, state, answer, source, true);
+    write_answer(search, state, answer, source, true, absent);
     clear(search, epoch);
     if (is_first) *rounds = state.depth;
 }
