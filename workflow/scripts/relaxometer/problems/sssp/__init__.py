@@ -39,17 +39,22 @@ class Answer:
         In the graph's weight unit; `UNREACHED` where no path leads.
     predecessor : array of shape (n_vertices,), uint32
         The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
-    phases : int or None
+    rounds : int, None or device array of shape (1,), uint32
         Rounds of a phase-synchronous kernel; None where the variant has none.
     overflow : bool or device array of shape (1,), uint32
-        Whether some path's length passed 2**32 - 2, so that it was not followed. An array is read only by
-        `overflowed`, so a search need not wait for it.
+        Whether some path's length passed 2**32 - 2, so that it was not followed. Arrays are read only by
+        `phases` and `overflowed`, so a search need not wait for them.
     """
 
     distance: Any
     predecessor: Any
-    phases: int | None
+    rounds: Any
     overflow: Any
+
+    @property
+    def phases(self) -> int | None:
+        """Rounds of a phase-synchronous kernel; None where the variant has none."""
+        return self.rounds if self.rounds is None or isinstance(self.rounds, int) else int(self.rounds[0])
 
     @property
     def overflowed(self) -> bool:

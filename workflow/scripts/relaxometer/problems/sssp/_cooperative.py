@@ -22,13 +22,13 @@ def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
     return on_gpu if device.kind == "cuda" else 128
 
 
-def trees_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]:
-    """Return the arrays for the answers of a kernel that takes `distance` and `predecessor`."""
-    wanted = [(graph.n_vertices, np.uint32)] * 2
+def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict[str, Any]]:
+    """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each."""
+    names = "distance", "predecessor", *words
+    wanted = [(size, np.uint32) for size in (graph.n_vertices, graph.n_vertices, *(1 for _ in words))]
 
     def allocate() -> dict[str, Any]:
-        distance, predecessor = graph.device.empty_arrays(*wanted)
-        return {"distance": distance, "predecessor": predecessor}
+        return dict(zip(names, graph.device.empty_arrays(*wanted), strict=True))
 
     return Ahead(allocate, lambda arrays: launch.set(**arrays))
 

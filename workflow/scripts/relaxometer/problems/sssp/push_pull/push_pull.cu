@@ -89,11 +89,16 @@ extern "C" __global__ void __launch_bounds__(512)
     if (thread_id() == 0) s.state->phase = s.at.phase;
 }
 
-// Writes the answer in the graph's own order.
+// Writes the answer in the graph's own order. The log has an entry for the start.
 extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict__ rank,
-                                  const u64* __restrict__ best, u32 source, u32* __restrict__ distance,
-                                  u32* __restrict__ predecessor)
+                                  const u64* __restrict__ best, const State* __restrict__ state, u32 source,
+                                  u32* __restrict__ distance, u32* __restrict__ predecessor, u32* rounds,
+                                  u32* overflow)
 {
+    if (thread_id() == 0) {
+        *rounds = state->logged - 1;
+        *overflow = state->overflow;
+    }
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_PATH;
         if (v == source) label = v;

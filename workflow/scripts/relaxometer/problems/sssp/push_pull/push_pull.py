@@ -72,13 +72,12 @@ class Solver:
         search, unpack = module.get_function("search"), module.get_function("unpack")
         block = threads_per_block(device, BLOCK)
         blocks = device.max_cooperative_blocks(search, block)
-        self._outcome = self._state[:12]
         source, n = np.uint32(0), graph.n_vertices
         start = problem, prepared.rank, source, self._log, np.uint32(0)
         self._search = search.bind(blocks, block, start)
-        labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, source
-        self._unpack = unpack.bind(blocks, block, (*labels, None, None))
-        self._arrays = trees_ahead(graph, self._unpack)
+        labels = np.uint32(n), np.uint32(self._n), prepared.rank, self._best, self._state, source
+        self._unpack = unpack.bind(blocks, block, (*labels, None, None, None, None))
+        self._arrays = trees_ahead(graph, self._unpack, "rounds", "overflow")
 
     def _members(self, prepared: Prepared) -> dict[str, Any]:
         """Return the members of the kernel's `Problem`."""
@@ -114,13 +113,13 @@ class Solver:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         from_source = np.uint32(source)
         self._search(source=from_source, log_size=np.uint32(LOG_ROWS if phases is not None else 0))
-        tree = self._arrays.take()
+        answer = Answer(**self._arrays.take())
         self._unpack(source=from_source)
         self._arrays.prepare()
-        _, overflowed, logged = self._graph.device.asnumpy(self._outcome).view(np.uint32).tolist()
         if phases is not None:
-            phases += logged_phases(self._graph.device.asnumpy(self._log[:logged]), ("push", "pull"))
-        return Answer(**tree, phases=max(logged - 1, 0), overflow=bool(overflowed))
+            rows = self._graph.device.asnumpy(self._log[: (answer.phases or 0) + 1])
+            phases += logged_phases(rows, ("push", "pull"))
+        return answer
 
 
 def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> int:
