@@ -99,6 +99,10 @@ class Cost(NamedTuple):
         """Return the milliseconds of preparation and this many searches."""
         return self.prepare + searches * self.search
 
+    def least(self, searches: int) -> float:
+        """Return the same for searches as fast as can be hoped for."""
+        return self.prepare + searches * self.search / self.doubt
+
 
 class Solver:
     """SSSP by the variant that is expected to take the least time for the given number of searches.
@@ -226,13 +230,11 @@ def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list
     one after the other, within `BUDGET`.
     """
     order = by_total(expected, searches)
-    best = expected[order[0]]
-    left, names = BUDGET * best.total(searches), []
+    least = expected[order[0]].total(searches)
+    left, names = BUDGET * least, []
     for name in order:
-        one = expected[name]
-        may_be_best = one._replace(search=one.search / one.doubt).total(searches) <= best.total(searches)
-        cost = one.total(probes)
-        if may_be_best and cost <= left:
+        cost = expected[name].total(probes)
+        if cost <= left and expected[name].least(searches) <= least:
             left -= cost
             names.append(name)
     return [] if names == order[:1] else names
