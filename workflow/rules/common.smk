@@ -38,7 +38,7 @@ from relaxometer.report import catalogue, papers, targets, terminal, variant_pag
 from relaxometer.rivals.installation import installation, retry_absent, state_of_files
 
 # As a module of another workflow: that one has the screen, the command line and the handlers of events.
-IS_MODULE = workflow.modifier.is_module
+IS_MODULE = not workflow.modifier.is_main_snakefile()
 if not IS_MODULE:
     update_config(config, with_types(workflow.config_settings.config))
 # False for the second start of `session.finish`, which makes what failed jobs have prevented without need.

@@ -103,8 +103,8 @@ class Cost(Section):
     ----------
     energy_s : float
         Seconds of repeated searches over which the energy of one is measured, in each process, after a second
-        of the idle device. 0 leaves energy, clocks and the device's own count of its memory out; less than 2
-        is too short for the counters of a GPU.
+        of the idle device. 0 leaves energy, clocks and the device's own count of its memory out; half
+        a second is too short for the counter of a GPU.
     """
 
     energy_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.0
