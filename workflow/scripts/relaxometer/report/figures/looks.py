@@ -112,8 +112,8 @@ LOOKS = {
     "cooperative-ratio-0": Look("#AA4499", DASHED, "P", "top"),
     "cooperative-ratio-0p25": Look("#882255", DOTTED, "P", "bottom"),
     "cooperative-ratio-0p5": Look("#E3A7C8", DASHDOT, "P", "left"),
-    "multi-source": Look("#7F3C8D", SOLID, "o", "left"),
-    "multi-source-levels": Look("#B07AB9", DASHED, "o", "right"),
+    "multi-source": Look("#7F3C8D", SOLID, "p", "top"),
+    "multi-source-levels": Look("#B07AB9", DASHED, "p", "bottom"),
     "hybrid-cpu": Look("#404040", DASHDOT, "v"),
     # Dominators: kernels in colours, CPU programs in greys.
     "persistent-warp": Look("#0072B2", SOLID, "o"),
