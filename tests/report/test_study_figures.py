@@ -197,14 +197,14 @@ class TestVerdict:
     def test_a_wrong_launch_is_named(self, tmp_path):
         summary = tmp_path / "summary.csv"
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
-        table = launches(TOWN)
+        table = launches(TOWN).assign(variant="many-sources")
         table.to_parquet(tmp_path / "right.parquet")
         assert verdict(summary, [tmp_path / "right.parquet"]).startswith("1 runs measured")
         table.loc[4, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
         table.to_parquet(tmp_path / "wrong.parquet")
         head, line = verdict(summary, [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]).splitlines()
         assert head.startswith("error: 1 of ")
-        assert line == "100 searches at once on town: invalid (source 7: rule tree)"
+        assert line == "100 searches at once by many-sources on town: invalid (source 7: rule tree)"
 
     def test_a_wrong_answer_after_a_change_of_weights_is_named(self, tmp_path):
         summary = tmp_path / "summary.csv"

@@ -251,7 +251,8 @@ def verdict(
     ]
     for launches in map(read_frame, throughput):
         for row in launches.itertuples():
-            outcomes.append((f"{row.searches} searches at once on {row.graph}", row.status, row.reason))
+            by = f" by {row.variant}" if "variant" in launches else ""
+            outcomes.append((f"{row.searches} searches at once{by} on {row.graph}", row.status, row.reason))
     for rounds in map(read_frame, traffic):
         for row in rounds.itertuples():
             what = f"{row.variant} on {row.graph} after change {row.round} of its weights"

@@ -85,8 +85,6 @@ LOOKS = {
     "dijkstra": Look("#B2182B", DOUBLE, ">"),
     "dijkstra-cpu": Look("#404040", DASHDOT, "v"),
     "many-sources": Look("#1B9E77", SOLID, "o", "top"),
-    "multi-source": Look("#66A61E", SOLID, "P", "left"),
-    "multi-source-levels": Look("#66A61E", DASHED, "P", "right"),
     "phast-many": Look("#B07AB9", SOLID, "*", "top"),
     "phast-many-distances": Look("#4B1D57", DASHED, "*", "bottom"),
     "bellman-ford-queue": Look("#4D9221", SOLID, "d"),
@@ -115,6 +113,8 @@ LOOKS = {
     "cooperative-ratio-0": Look("#AA4499", DASHED, "P", "top"),
     "cooperative-ratio-0p25": Look("#882255", DOTTED, "P", "bottom"),
     "cooperative-ratio-0p5": Look("#E3A7C8", DASHDOT, "P", "left"),
+    "multi-source": Look("#7F3C8D", SOLID, "p", "top"),
+    "multi-source-levels": Look("#B07AB9", DASHED, "p", "bottom"),
     "hybrid-cpu": Look("#404040", DASHDOT, "v"),
     # Dominators: kernels in colours, CPU programs in greys.
     "persistent-warp": Look("#0072B2", SOLID, "o"),
