@@ -38,24 +38,25 @@ struct Tree {
     const u32* parent;
     u32* joined;
     u32* head;
+    u32* votes;  // three words
 };
 
 // Unites the vertices on the cycle of an arc that is not in the tree, but for the topmost.
 __device__ __forceinline__ void join_cycle(const Tree& tree, u32 u, u32 w)
 {
-    unite(tree.joined, u, w);
+    unite_if_apart(tree.joined, u, w);
     if (tree.level[u] != tree.level[w]) {
         u32 deeper = tree.level[u] > tree.level[w] ? u : w;
         w = tree.level[u] > tree.level[w] ? w : u;
         u = tree.parent[deeper];
-        unite(tree.joined, deeper, u);
+        unite_if_apart(tree.joined, deeper, u);
     }
     while (u != w) {
         u32 over_u = tree.parent[u];
         u32 over_w = tree.parent[w];
         if (over_u == over_w) return;
-        unite(tree.joined, u, over_u);
-        unite(tree.joined, w, over_w);
+        unite_if_apart(tree.joined, u, over_u);
+        unite_if_apart(tree.joined, w, over_w);
         u = over_u;
         w = over_w;
     }
@@ -69,16 +70,16 @@ extern "C" __global__ void __launch_bounds__(512, 3)
     cg::grid_group grid = cg::this_grid();
     if (times && thread_id() == 0) times[0] = nanoseconds();
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) tree.joined[v] = v;
-    if (thread_id() < 3) links.votes[thread_id()] = 0;
+    if (thread_id() < 3) tree.votes[thread_id()] = 0;
     u32 round = 0;
-    span(grid, graph, links, InTree{tree.parent, root}, anchor, root, &round);
+    span(grid, graph, links, InTree{tree.parent, root}, anchor, root);
     stamp(times, CONNECT);
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         if (links.link[v] != v) join_cycle(tree, links.from[v], links.to[v]);
     }
     grid.sync();
     stamp(times, JOIN);
-    shorten(grid, tree.joined, graph.n, links.votes, &round);
+    shorten(grid, tree.joined, graph.n, tree.votes, &round);
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         u32 parent = tree.parent[v];
         if (parent == NO_PREDECESSOR) continue;

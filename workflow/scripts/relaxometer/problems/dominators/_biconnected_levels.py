@@ -48,8 +48,8 @@ class FromLevels:
         self._anchor = np.uint32(graph.host.degrees.argmax())
         link, begin, end, joined, head = (xp.empty(n, dtype=np.uint32) for _ in range(5))
         votes = xp.empty(3, dtype=np.uint32)
-        self._links = self._module.struct("Links", link=link, to=end, votes=votes, **{"from": begin})
-        self._tree = self._module.struct("Tree", joined=joined, head=head)
+        self._links = self._module.struct("Links", link=link, to=end, **{"from": begin})
+        self._tree = self._module.struct("Tree", joined=joined, head=head, votes=votes)
 
     def solve(self, root: int, phases: list[Phase] | None) -> Answer | None:
         """Find the immediate dominators from `root`; None if the tree has more than `MOST_LEVELS` levels."""

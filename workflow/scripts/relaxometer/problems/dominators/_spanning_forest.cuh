@@ -1,9 +1,8 @@
 // A spanning forest of a graph whose arcs lead both ways, without the arcs that `skips(u, w)` names.
 //
 // The arc that links a root belongs to the forest; it is stored in the place of that root, so no list is
-// needed. First every vertex is linked to its smallest neighbour, then two arcs of every vertex are united,
-// then the arcs of vertices that this has not joined to the anchor; `root` may have arcs without reverse, so
-// its arcs are always looked at.
+// needed. First two arcs of every vertex are united, then the arcs of vertices that this has not joined to
+// the anchor; `root` may have arcs without reverse, so its arcs are always looked at.
 
 #pragma once
 
@@ -20,12 +19,11 @@ struct Graph {
     const u32* heads;
 };
 
-// By vertex: its link, and the arc that linked it if it is no root. `votes` are three words, zeros at first.
+// By vertex: its link, and the arc that linked it if it is no root.
 struct Links {
     u32* link;
     u32* from;
     u32* to;
-    u32* votes;
 
     // Unites the ends of an arc.
     __device__ __forceinline__ void connect(u32 u, u32 w) const
@@ -37,34 +35,12 @@ struct Links {
     }
 };
 
-// Links every vertex to its smallest neighbour, if that is smaller. No other thread changes the link of a
-// vertex, and no cycle arises.
-template <typename Skips>
-__device__ __forceinline__ void link_down(const Graph& graph, const Links& links, const Skips& skips)
-{
-    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        u32 above = v;
-        i64 end = graph.offsets[v + 1];
-        for (i64 i = graph.offsets[v]; i < end; ++i) {
-            u32 w = graph.heads[i];
-            if (w >= v) break;
-            if (skips(v, w)) continue;
-            above = w;
-            break;
-        }
-        links.link[v] = above;
-        links.from[v] = v;
-        links.to[v] = above;
-    }
-}
-
 template <typename Skips>
 __device__ void span(cg::grid_group grid, const Graph& graph, const Links& links, const Skips& skips,
-                     u32 anchor, u32 root, u32* round)
+                     u32 anchor, u32 root)
 {
-    link_down(graph, links, skips);
+    for (u32 v = thread_id(); v < graph.n; v += thread_count()) links.link[v] = v;
     grid.sync();
-    shorten(grid, links.link, graph.n, links.votes, round);
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         i64 begin = graph.offsets[v];
         i64 end = min(graph.offsets[v + 1], begin + SAMPLED);
@@ -73,7 +49,8 @@ __device__ void span(cg::grid_group grid, const Graph& graph, const Links& links
         }
     }
     grid.sync();
-    shorten(grid, links.link, graph.n, links.votes, round);
+    compress(links.link, graph.n);
+    grid.sync();
     u32 joined = load_relaxed(&links.link[anchor]);
     grid.sync();
     for (u64 i = thread_id(); i < graph.n_arcs; i += thread_count()) {
@@ -83,7 +60,8 @@ __device__ void span(cg::grid_group grid, const Graph& graph, const Links& links
         if (!skips(u, w)) links.connect(u, w);
     }
     grid.sync();
-    shorten(grid, links.link, graph.n, links.votes, round);
+    compress(links.link, graph.n);
+    grid.sync();
 }
 
 // Marks the end of a stage in an instrumented run.

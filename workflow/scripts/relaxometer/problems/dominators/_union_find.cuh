@@ -26,9 +26,6 @@ __device__ __forceinline__ u32 find_root(u32* link, u32 v)
 // united.
 __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
 {
-    // Most ends have the same root above them. Then nobody reads the link of that root, a word that all wait
-    // for.
-    if (load_relaxed(&link[a]) == load_relaxed(&link[b])) return UNREACHED;
     a = find_root(link, a);
     b = find_root(link, b);
     while (a != b) {
@@ -42,8 +39,19 @@ __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
     return UNREACHED;
 }
 
-// Makes every link lead to the root of its component. Links may be long chains, which pointer jumping halves
-// in each pass.
+// The same where most ends have the same link above them, whose root need not be read.
+__device__ __forceinline__ void unite_if_apart(u32* link, u32 a, u32 b)
+{
+    if (load_relaxed(&link[a]) != load_relaxed(&link[b])) unite(link, a, b);
+}
+
+// Makes every link lead to the root of its component, where threads have shortened long chains already.
+__device__ __forceinline__ void compress(u32* link, u32 count)
+{
+    for (u32 v = thread_id(); v < count; v += thread_count()) store_relaxed(&link[v], find_root(link, v));
+}
+
+// The same for links that may be long chains: pointer jumping halves them in each pass.
 __device__ __forceinline__ void shorten(cg::grid_group grid, u32* link, u32 count, u32* words, u32* round)
 {
     bool goes_on = true;

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 SMALL_GRAPH = 2048
 """Vertices up to which one CPU core solves a graph sooner than a GPU is launched."""
 
-SMALL_BATCH = 1024
-"""The same for all graphs of a batch."""
+SMALL_BATCH = 512
+"""The same for all graphs of a batch, compared with a replayed launch."""
 
 
 class Parameters(variants.Parameters):

@@ -96,15 +96,15 @@ struct IntoRoot {
     }
 };
 
-__device__ void connect(cg::grid_group grid, const Graph& graph, const Work& work, u32 root, u32* votes)
+__device__ void connect(cg::grid_group grid, const Graph& graph, const Work& work, u32 root)
 {
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
         work.list[v] = UNREACHED;
         work.first[v] = UNREACHED;
     }
     if (thread_id() < 3) work.votes[thread_id()] = 0;
-    Links links = {work.link, work.from, work.to, work.votes};
-    span(grid, graph, links, IntoRoot{root}, root, root, votes);
+    Links links = {work.link, work.from, work.to};
+    span(grid, graph, links, IntoRoot{root}, root, root);
 }
 
 __device__ __forceinline__ bool in_tour(const Work& work, u32 k, u32 root)
@@ -269,7 +269,7 @@ __device__ __forceinline__ void join_ends(const Work& work, u32 u, u32 w)
     u32 a = work.first[u];
     u32 b = work.first[w];
     if (a == UNREACHED || b == UNREACHED || max(a, b) <= work.last[a < b ? u : w]) return;
-    unite(work.joined, a, b);
+    unite_if_apart(work.joined, a, b);
 }
 
 // `link` holds the labels from now on.
@@ -301,7 +301,7 @@ extern "C" __global__ void __launch_bounds__(512, 3)
     cg::grid_group grid = cg::this_grid();
     if (times && thread_id() == 0) times[0] = nanoseconds();
     u32 votes = 0;
-    connect(grid, graph, work, root, &votes);
+    connect(grid, graph, work, root);
     stamp(times, CONNECT);
     make_tour(grid, graph, work, root);
     stamp(times, TOUR);
