@@ -68,6 +68,15 @@ def test_what_is_no_map_is_not_cut_into_tiles(device, monkeypatch):
     assert solver.resolved["because"] == "hubs (mean degree 1.98, largest 100)"
 
 
+def test_a_large_map_is_not_cut_for_a_search_by_another_variant(host_device, monkeypatch):
+    names, graph = prepared(monkeypatch), resident(host_device)
+    monkeypatch.setattr(auto, "LARGE", graph.n_vertices - 1)
+    assert expected(graph)[0] == "a large map (mean degree 3.85, largest 4)"
+    expects(monkeypatch, near_far=(1, 1), tiled=(1, 2))
+    solver = auto.Solver(graph, auto.Parameters(searches=1))
+    assert names == [solver.resolved["chosen"]] == ["near-far"]
+
+
 def test_a_map_is_surveyed_once(device, monkeypatch):
     monkeypatch.setattr(_maps, "degrees_of", None)
     solver = auto.Solver(resident(device), auto.Parameters(searches=1))
@@ -98,6 +107,7 @@ def test_a_graph_of_many_arcs_is_not_begun_as_a_map(device, monkeypatch):
         (264_346, 730_100, 8, ["tiled", "tiled", "phast"]),
         (1_524_453, 3_868_020, 9, ["tiled", "tiled", "phast"]),
         (1_000_000, 3_996_000, 4, ["tiled", "tiled", "tiled"]),
+        (24_391_248, 61_889_856, 12, ["near-far", "near-far", "near-far"]),
         (1_048_576, 33_500_000, 38, ["near-far", "near-far", "near-far"]),
         (1_048_576, 31_401_820, 64_763, ["near-far", "push-pull", "push-pull"]),
         (4_194_304, 128_310_320, 163_204, ["near-far", "push-pull", "push-pull"]),

@@ -143,6 +143,7 @@ def test_tiles_that_shared_memory_does_not_hold_stay_in_global_memory(device, mo
         solver = tiled.Solver(resident, tiled.Parameters(cut=cut, **parameters))
         assert not solver.resolved["tiles_in_shared_memory"]
         assert not solver.resolved["arcs_in_shared_memory"]
+        assert solver.resolved["leash"] != "none"
         for source in (0, graph.n_vertices // 3):
             answer = solver.solve(source)
             certificate = certifier.check(source, answer.distance, answer.predecessor)

@@ -27,6 +27,9 @@ CANDIDATES: dict[str, Any] = {"tiled": tiled, "near-far": near_far, "push-pull":
 PHAST_DEGREE = 3.5
 """Maximum mean degree of a map for `phast`: those tried have up to 3.2, and it gives up on a grid, with 4."""
 
+LARGE = 3_277_824
+"""Vertices of a map that tiles in the shared memory of an H200 hold; one with more is large."""
+
 BUDGET = 0.1
 """Probes may take this part of the expected total."""
 
@@ -49,13 +52,18 @@ class Model(NamedTuple):
     doubt: float
 
 
-Kind = Literal["a map", "hubs", "even degrees"]
+Kind = Literal["a map", "a large map", "hubs", "even degrees"]
 
 MODELS: dict[Kind, dict[str, Model]] = {
     "a map": {
         "tiled": Model(0.3, 0.75, 0, 5.54, 0.81, 2.4),
         "near-far": Model(0.25, 0, 0.005, 17.1, 0.75, 10),
         "phast": Model(420, 2600, 0, 0.18, 0.4, 1.5),
+    },
+    "a large map": {
+        "tiled": Model(0, 0.35, 0, 1, 1, 2),
+        "near-far": Model(0.25, 0.03, 0, 0.82, 1, 2),
+        "phast": Model(0, 3740, 0, 0.057, 1, 1.5),
     },
     "hubs": {
         "near-far": Model(0.25, 0, 0.005, 0.076, 0.92, 1.4),
@@ -140,6 +148,8 @@ class Solver:
             choices = {by_total(costs, self._searches)[0] for costs in (with_hubs, without)}
             if len(choices) == 1:
                 return f"no map (mean degree above {_maps.MAP_DEGREE})", with_hubs
+            return expected_costs(graph, _maps.degrees_of(graph))
+        if graph.n_vertices > LARGE:
             return expected_costs(graph, _maps.degrees_of(graph))
         found = []
 
@@ -240,16 +250,18 @@ def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list
     return [] if names == order[:1] else names
 
 
-def kind_of(degrees: _maps.Degrees) -> Kind:
+def kind_of(degrees: _maps.Degrees, n_vertices: int) -> Kind:
     """Return the kind of a graph."""
     if degrees.largest > _maps.HUB:
         return "hubs"
-    return "a map" if degrees.is_map else "even degrees"
+    if not degrees.is_map:
+        return "even degrees"
+    return "a map" if n_vertices <= LARGE else "a large map"
 
 
 def expected_costs(graph: ResidentGraph, degrees: _maps.Degrees) -> tuple[str, dict[str, Cost]]:
     """Return the kind of graph, in words, and the expected cost of each candidate."""
-    kind = kind_of(degrees)
+    kind = kind_of(degrees, graph.n_vertices)
     costs = costs_of(kind, graph, degrees.with_arcs)
     if degrees.mean > PHAST_DEGREE:
         costs.pop("phast", None)
@@ -259,7 +271,7 @@ def expected_costs(graph: ResidentGraph, degrees: _maps.Degrees) -> tuple[str, d
 def costs_of(kind: Kind, graph: ResidentGraph, with_arcs: int = 0) -> dict[str, Cost]:
     """Return the expected cost of each candidate on a graph of this kind; `with_arcs` vertices, on a map."""
     vertices, arcs = graph.n_vertices / MILLION, graph.n_arcs / MILLION
-    size = with_arcs / MILLION if kind == "a map" else arcs
+    size = with_arcs / MILLION if kind in ("a map", "a large map") else arcs
     return {
         name: Cost(
             model.fixed + model.per_vertex * vertices + model.per_arc * arcs,

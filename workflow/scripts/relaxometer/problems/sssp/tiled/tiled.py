@@ -57,6 +57,9 @@ AHEAD = 20
 LEASH = 1.5
 """How far a tile may be above the last one, as a multiple of delta, if weights have a heavy tail."""
 
+LEASH_IN_GLOBAL = 3.0
+"""The same for tiles in global memory, where wasted work takes longer, if weights have none."""
+
 
 class Parameters(variants.Parameters):
     """Number of tiles and how they are cut, and how far a tile runs ahead.
@@ -73,7 +76,8 @@ class Parameters(variants.Parameters):
         divided by the square of the weights' coefficient of variation if that is above 1.
     leash : float, "none" or "auto"
         How far the threshold of a tile may be above the least waiting distance of all tiles, in mean
-        weights. "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else none.
+        weights. "auto": 1.5 times delta if the weights' coefficient of variation is above 1, else 3 times
+        delta if tiles are in global memory, else none.
     tiles : int or "auto"
         "auto": one per multiprocessor, of at least 64 vertices, or two if tiles are in global memory.
     threads : int or "auto"
@@ -136,7 +140,7 @@ class Solver:
             tiling = self._bisect()
             settings.set(**self._settings())
             self._bind(packed, tiling, settings)
-        self._delta, self._leash = _widths(facts, parameters)
+        self._delta, self._leash = _widths(facts, parameters, in_shared=self._in_shared)
         settings.set(delta=np.uint32(self._delta), leash=np.uint32(self._leash))
 
     def _bind(self, graph: Struct, tiling: Struct, settings: Struct) -> None:
@@ -286,7 +290,7 @@ def _bytes_in_global(largest: int) -> int:
     return QUEUE_BYTES + 4 * -(-largest // CHUNK)
 
 
-def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
+def _widths(facts: Facts, parameters: Parameters, *, in_shared: bool) -> tuple[int, int]:
     """Return delta and leash in the graph's unit."""
     mean = max(facts.mean, 1.0)
     variation = facts.deviation / mean
@@ -294,7 +298,7 @@ def _widths(facts: Facts, parameters: Parameters) -> tuple[int, int]:
     if delta == "auto":
         delta = AHEAD / max(1.0, variation**2)
     if leash == "auto":
-        leash = LEASH * delta if variation > 1 else "none"
+        leash = LEASH * delta if variation > 1 else "none" if in_shared else LEASH_IN_GLOBAL * delta
     return _in_unit(delta * mean), NO_LEASH if leash == "none" else _in_unit(leash * mean)
 
 
