@@ -38,7 +38,10 @@ namespace cg = cooperative_groups;
 // Bitmaps of visited vertices, used in turn: the answer is deferred over one level less.
 const u32 SNAPSHOTS = 8;
 
-const u32 THREADS = 1024;
+// Threads per block; an option of the compiler.
+#ifndef THREADS
+#define THREADS 1024
+#endif
 
 // Most words of the bitmap of hubs.
 const u32 MAX_HUB_WORDS = 8192;
@@ -608,7 +611,7 @@ __device__ __noinline__ u32 search_tail(const Search& search, State state, Answe
 }
 
 // The search. `log` is null, or has an entry for each level and one more.
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
     hybrid_packed(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor,
                   u32* rounds, Entry* log)
 {

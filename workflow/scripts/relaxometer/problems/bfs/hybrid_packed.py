@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -13,7 +13,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs import _best_neighbours as packed
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import PIECE, WORD, filling, kernels
+from relaxometer.problems.bfs._levels import PIECE, WORD, filling
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
@@ -21,15 +21,18 @@ from relaxometer.problems.sssp._cooperative import threads_per_block
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
-SOURCE = read_source(Path(__file__).with_name("hybrid_packed.cu"))
+KERNEL = Path(__file__).with_name("hybrid_packed.cu")
 
-BLOCK = SOURCE.constants["THREADS"]
-"""Threads per block of the persistent kernel on a GPU, as in its launch bounds."""
+SOURCE = read_source(KERNEL)
 
 GROUP = SOURCE.constants["GROUP_WORDS"] * WORD
 """Vertices that a warp scans at a time."""
 
 MAX_HUBS = SOURCE.constants["MAX_HUB_WORDS"] * WORD
+
+
+SMALL = 2**21
+"""Vertices of a graph up to which smaller blocks are faster."""
 
 
 class Parameters(variants.Parameters):
@@ -43,22 +46,26 @@ class Parameters(variants.Parameters):
         Top-down begins again when more than beta vertices are open for each one found in a level, and more
         than `patience` per thread.
     patience : float
-    tail : int
+    tail : int or "auto"
         One block searches alone, without barriers of the grid, once at most this many vertices are open and
-        at most an eighth of this have several neighbours.
+        at most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024.
     hubs : int
         Vertices with the most incoming arcs, whose bits every block keeps in shared memory; rounded up to a
         multiple of 32.
     threshold : int
         Arcs of a row that a thread searches before its whole warp does.
+    threads : {512, 768, 1024} or "auto"
+        Threads per block, one block per multiprocessor. "auto": 512 on graphs of up to 2**21 vertices, else
+        1024; 128 in the emulation, which runs threads one after another.
     """
 
     alpha: PositiveFloat = 25
     beta: PositiveFloat = 50
     patience: NonNegativeFloat = 8
-    tail: NonNegativeInt = Field(8192, lt=2**31)
+    tail: Annotated[int, Field(ge=0, lt=2**31)] | Literal["auto"] = "auto"
     hubs: PositiveInt = Field(2**16, le=MAX_HUBS)
     threshold: NonNegativeInt = Field(64, lt=2**32)
+    threads: Literal[512, 768, 1024, "auto"] = "auto"
 
 
 class Solver:
@@ -75,19 +82,25 @@ class Solver:
         if graph.n_vertices > packed.MAX_VERTICES:
             raise variants.Skipped(f"more than {packed.MAX_VERTICES} vertices")
         self._graph, self._parameters = graph, parameters
-        module = kernels(graph.device, "hybrid_packed.cu", cooperative=True)
+        n, device = graph.n_vertices, graph.device
+        self._tail = max(1024, n // 2048) if parameters.tail == "auto" else parameters.tail
+        on_gpu = parameters.threads
+        if on_gpu == "auto":
+            on_gpu = 512 if n <= SMALL else 1024
+        self._threads = threads_per_block(device, on_gpu)
+        options = (f"-DTHREADS={on_gpu}",) if device.kind == "cuda" else ()
+        module = device.module(KERNEL, options=options, cooperative=True)
         self._kernel = module.get_function("hybrid_packed")
-        self._threads = threads_per_block(graph.device, BLOCK)
-        most = graph.device.max_cooperative_blocks(self._kernel, self._threads)
-        self._blocks = min(most, -(-graph.n_vertices // self._threads))
+        most = device.max_cooperative_blocks(self._kernel, self._threads)
+        self._blocks = min(most, -(-n // self._threads))
         rows = incoming(graph)
         members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
         self._search = module.struct("Search", **members)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Return all parameters."""
-        return self._parameters.model_dump()
+        """Return the parameters in force."""
+        return {**self._parameters.model_dump(), "tail": self._tail, "threads": self._threads}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""
@@ -123,7 +136,7 @@ class Solver:
         return {
             "many_arcs": np.uint64(self._graph.n_arcs / p.alpha if p.alpha > 1e-9 else 2**63),
             "patience": np.uint64(p.patience * self._blocks * self._threads),
-            "tail": np.uint64(p.tail),
+            "tail": np.uint64(self._tail),
             "beta": np.float32(p.beta),
         }
 
@@ -152,8 +165,8 @@ class Solver:
             "warp_capacity": np.uint32(capacity),
             "found": xp.empty(2 * n, dtype=xp.uint32),
             "pieces": xp.empty(pieces, dtype=xp.uint64),
-            "tail": xp.empty(max(self._parameters.tail, 1), dtype=xp.uint64),
-            "tail_parents": xp.empty(max(self._parameters.tail, 1), dtype=xp.uint32),
+            "tail": xp.empty(max(self._tail, 1), dtype=xp.uint64),
+            "tail_parents": xp.empty(max(self._tail, 1), dtype=xp.uint32),
             "counts": xp.zeros(2 * 3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
             "epoch": xp.zeros(1, dtype=xp.uint32),
         }
