@@ -153,14 +153,19 @@ def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_
     wait_for(lambda: all(shares_page(rank) for rank in ranks))
     os.kill(ranks[1], sent)
     begin = time.monotonic()
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        lingering = [rank for rank in ranks if runs(rank)]
+        for rank in lingering:
+            os.kill(rank, signal.SIGKILL)
+    assert not lingering
     assert time.monotonic() - begin < 30
     assert process.returncode != 0
     lines = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
     assert reason in lines[0]
     assert not out.exists()
-    assert not any(runs(rank) for rank in ranks)
 
 
 def shares_page(rank: int) -> bool:
