@@ -209,7 +209,10 @@ def children(pid: int) -> list[int]:
     [
         (["--scheme", "3x2"], "scheme 3x2 needs 6 ranks, given 2"),
         (["--scheme", "diagonal"], "scheme 'diagonal': expected paired or rows x columns"),
-        (["--set", "parents=never"], "--set parents=never: Input should be 'end', 'level' or 'overlapped'"),
+        (
+            ["--set", "parents=never"],
+            "--set parents=never: Input should be 'dense', 'end', 'level' or 'overlapped'",
+        ),
         (["--graph", "nowhere"], "graph nowhere: expected kron:SCALE, kron:SCALE:SEED or a folder"),
     ],
 )
