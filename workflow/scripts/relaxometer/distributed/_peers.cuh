@@ -101,7 +101,7 @@ __device__ __forceinline__ void fence_on_system()
 __device__ __forceinline__ void back_off()
 {
 #ifdef __CUDA_ON_HOST__
-    if (threadIdx.x == 0) usleep(50);
+    usleep(50);
 #endif
     __nanosleep(20);
 }
@@ -149,6 +149,13 @@ __device__ void meet(const Peers& peers, u32 epoch, Published& published, CountO
             store_relaxed(mail, static_cast<u64>(epoch) << 32 | half);
         }
     }
+#ifdef __CUDA_ON_HOST__
+    // Only one thread of a block sleeps.
+    for (u32 from = 0; threadIdx.x == 0 && from < peers.n_ranks; ++from) {
+        await_word(peers, peers.mail(peers.rank, epoch, from), epoch, from);
+    }
+    __syncthreads();
+#endif
     for (u32 i = threadIdx.x; i < n_words; i += blockDim.x) {
         u32 from = i / (2 * N), half = i % (2 * N);
         published.halves[from][half] =

@@ -57,8 +57,6 @@ class Peers:
 
     Attributes
     ----------
-    own : device array, uint32
-        What this rank lends, the `n_words` first.
     members : dict
         Of the kernels' struct ``Peers``.
 
@@ -75,7 +73,6 @@ class Peers:
             )
         even = n_words + n_words % 2
         self._region = lend(ranks, even + 2 * EPOCHS * ranks.size * 2 * MAX_COUNTS)
-        self.own = self._region.own
         self._missed, self._ranks = words_on_host(ranks.device, 1), ranks
         xp = ranks.device.xp
         self.members = {

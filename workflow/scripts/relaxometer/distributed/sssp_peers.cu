@@ -12,17 +12,14 @@
 //   - Each rank keeps for every tail the distance last heard, a cursor into its own arcs of the tail, and
 //   when
 //     the next one is due.
-//   - The first phase of pulling reads the distances of tails in the rank's own memory. Few vertices pull
-//   again:
-//     they read the labels of tails in the memory of their owners, so that what pulling finds, most vertices
-//     of a graph, is never sent.
+//   - Pulling reads the distances of tails, all in the rank's own memory.
 //
-// A phase of pushing: push; wait for the own GPU; send the heads that came nearer; meet the other ranks
-// (_peers.cuh). All ranks make the same decisions from the same published counts.
+// A phase: push; wait for the own GPU; send the heads that came nearer; meet the other ranks (_peers.cuh). A
+// phase of pulling sends at once, since a vertex pulls only once in a phase, and takes in what was sent after
+// the barrier. All ranks make the same decisions from the same published counts.
 //
 // A region holds the messages from each rank, for two phases in turn: those of tails of few arcs from the
-// front, of many arcs from the back; then the labels of its heads. Whoever writes a message has met the ranks
-// that read its place last.
+// front, of many arcs from the back. Whoever writes into one has met the ranks that read it last.
 //
 // Vertices are numbered by falling degree, tail t = j * P + r being head j of rank r.
 
@@ -30,7 +27,6 @@
 #include "problems/sssp/push_pull/_pull.cuh"
 #include "problems/sssp/push_pull/_push.cuh"
 
-// In a phase of pulling, FEW counts the heads that came nearer.
 enum Count { FEW, MANY, READ, SETTLED, NEAREST, OVERFLOWED };
 const u32 COUNTS = 6;
 static_assert(COUNTS == OVERFLOWED + 1, "as in Count");
@@ -39,7 +35,6 @@ static_assert(COUNTS == OVERFLOWED + 1, "as in Count");
 // of its heads, the others those of the tails.
 struct Tails {
     u32 n;
-    u64 labels;     // bytes of a region before `best` of its rank
     u32* distance;  // last heard
     u32* resumed;  // tails whose next arc is due in a new bucket: few arcs from the front, many from the back
 };
@@ -48,7 +43,6 @@ struct PeerSearch : Search {
     Peers peers;
     Tails tails;
     u32 epoch;
-    bool asks_owners;  // for the distances of tails
     Published* published;
 };
 
@@ -76,9 +70,7 @@ __device__ __forceinline__ u64 arcs_of(const PeerSearch& s, u32 head)
 
 __device__ __forceinline__ u64 distance_at(const PeerSearch& s, u32 tail)
 {
-    if (!s.asks_owners) return load_relaxed(&s.tails.distance[tail]);
-    const u64* labels = s.peers.at<u64>(tail % s.peers.n_ranks, s.tails.labels);
-    return distance_of(load_relaxed(&labels[tail / s.peers.n_ranks]));
+    return load_relaxed(&s.tails.distance[tail]);
 }
 
 __device__ __forceinline__ u32 id_of(const PeerSearch&, u32 tail)
@@ -107,16 +99,33 @@ __device__ __forceinline__ void enqueue(PeerSearch& s, bool chosen, u32 head)
     put(s, s.at.next, s.vertices.n, chosen, tail_of(s, head) < s.vertices.n_many, head);
 }
 
-// Sends the heads that came nearer, with their final distances, to all ranks and to this one. Ranks begin
-// with different peers, so that not all write to one.
+__device__ __forceinline__ u64 message(const PeerSearch& s, u32 head, u64 distance)
+{
+    return static_cast<u64>(tail_of(s, head)) << 32 | distance;
+}
+
+// Sends heads that pulling brought nearer. Ranks begin with different peers, so that not all write to one.
+__device__ __forceinline__ void announce(PeerSearch& s, bool improved, u32 head, u64 distance)
+{
+    u32 chosen = __ballot_sync(ALL_LANES, improved);
+    if (chosen == 0) return;
+    u32 place = reserve(chosen, &phase_counters(s).few);
+    if (!improved) return;
+    store_relaxed(&s.tails.distance[tail_of(s, head)], static_cast<u32>(distance));
+    for (u32 step = 1; step < s.peers.n_ranks; ++step) {
+        u32 peer = (s.peers.rank + step) % s.peers.n_ranks;
+        inbox(s, peer, s.peers.rank, 0)[place] = message(s, head, distance);
+    }
+}
+
+// Sends the heads that pushing brought nearer, with their final distances, to all ranks and to this one.
 __device__ __forceinline__ void send(PeerSearch& s)
 {
     u32 few = load_relaxed(&phase_counters(s).few), many = load_relaxed(&phase_counters(s).many);
     for (u32 i = thread_id(); i < few + many; i += thread_count()) {
         u32 place = i < few ? i : s.vertices.n - 1 - (i - few);
         u32 head = s.at.next[place];
-        u64 distance = distance_of(load_relaxed(&s.vertices.best[head]));
-        u64 sent = static_cast<u64>(tail_of(s, head)) << 32 | distance;
+        u64 sent = message(s, head, distance_of(load_relaxed(&s.vertices.best[head])));
         for (u32 step = 0; step < s.peers.n_ranks; ++step) {
             u32 peer = (s.peers.rank + step) % s.peers.n_ranks;
             inbox(s, peer, s.peers.rank, 0)[place] = sent;
@@ -132,7 +141,7 @@ __device__ __forceinline__ void meet_all(PeerSearch& s)
         const BucketCounters& bucket = bucket_counters(s);
         switch (count) {
             case FEW:
-                return load_relaxed(&phase.few) + load_relaxed(&phase.improved);
+                return load_relaxed(&phase.few);
             case MANY:
                 return load_relaxed(&phase.many);
             case READ:
@@ -266,6 +275,19 @@ __device__ __forceinline__ void push_bucket(PeerSearch& s)
     } while (received);
 }
 
+// Notes the distances that other ranks sent in a phase of pulling.
+__device__ __forceinline__ void take_in(PeerSearch& s)
+{
+    for (u32 step = 1; step < s.peers.n_ranks; ++step) {
+        u32 from = (s.peers.rank + step) % s.peers.n_ranks;
+        u32 count = static_cast<u32>(s.published->of(from, FEW));
+        const u64* list = inbox(s, s.peers.rank, from, 0);
+        for (u32 i = thread_id(); i < count; i += thread_count()) {
+            store_relaxed(&s.tails.distance[list[i] >> 32], static_cast<u32>(list[i]));
+        }
+    }
+}
+
 // Pulls into the unreached heads until nothing changes on any rank; see `pull` of _pull.cuh.
 __device__ __forceinline__ void pull_all(PeerSearch& s)
 {
@@ -287,7 +309,8 @@ __device__ __forceinline__ void pull_all(PeerSearch& s)
         u64 improved = sum_of(s, FEW);
         changed = improved != 0;
         log_phase(s, true, improved, load_relaxed(&phase_counters(s).read));
-        s.asks_owners = true;
+        if (changed) take_in(s);
+        grid.sync();
     }
 }
 
@@ -327,7 +350,6 @@ extern "C" __global__ void __launch_bounds__(512)
     s.peers = peers;
     s.tails = tails;
     s.epoch = static_cast<u32>(load_relaxed(&peers.meetings->epoch));
-    s.asks_owners = false;
     s.published = &published;
     start(s, source);
     meet_all(s);

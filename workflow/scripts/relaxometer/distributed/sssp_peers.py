@@ -64,19 +64,13 @@ class Solver:
         self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
         self._threads = threads_per_block(device, BLOCK)
         self._blocks = device.max_cooperative_blocks(self._search, self._threads)
+        self._best = xp.empty(graph.n_heads, dtype=np.uint64)
         self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=np.uint64)
         n_tails = graph.n_heads * ranks.size
-        inboxes = 2 * n_tails * MESSAGE // 4
-        self._peers = Peers(ranks, inboxes + 2 * graph.n_heads)
-        self._best = self._peers.own[inboxes : inboxes + 2 * graph.n_heads].view(np.uint64)
+        self._peers = Peers(ranks, 2 * n_tails * MESSAGE // 4)
         distance, resumed = (xp.empty(n_tails, dtype=np.uint32) for _ in range(2))
-        tails = {
-            "n": np.uint32(n_tails),
-            "labels": np.uint64(4 * inboxes),
-            "distance": distance,
-            "resumed": resumed,
-        }
+        tails = {"n": np.uint32(n_tails), "distance": distance, "resumed": resumed}
         self._structs = (
             module.struct("Problem", **self._members(n_tails)),
             module.struct("Peers", **self._peers.members),
@@ -145,7 +139,7 @@ class Solver:
         levels = []
         for phases in zip(*logs, strict=True):
             time_ms = max(phase.time_ms for phase in phases)
-            sent = phases[0].updated * (self._ranks.size - 1) * MESSAGE * (phases[0].mode == "push")
+            sent = phases[0].updated * (self._ranks.size - 1) * MESSAGE
             relaxed = sum(phase.relaxed_arcs for phase in phases)
             levels.append(
                 Level(phases[0].mode, phases[0].updated, relaxed, time_ms, time_ms, 0.0, sent, sent)

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,16 @@ class Watch:
     """
 
     def __init__(self, host: Any, names: list[int], size: int, kind: str) -> None:
-        self._page, self._me, self._names, self._size = _shared_page(host), int(host.rank), names, size
+        self._page, path = _shared_page(host)
+        self._me, self._names, self._size = int(host.rank), names, size
         self._depth, self._kind = 0, kind
         self._page[self._me] = 0, 0, WORKING_S, time.monotonic()
         if host.size > 1:
             threading.Thread(target=self._run, daemon=True).start()
+        with self.waiting():
+            host.Barrier()
+        if host.rank == 0:
+            path.unlink()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -118,18 +124,15 @@ class Watch:
         return None
 
 
-def _shared_page(host: Any) -> np.ndarray:
-    """Return zeros of shape (n_ranks, 4) that the ranks of a host share."""
+def _shared_page(host: Any) -> tuple[np.ndarray, Path]:
+    """Return zeros of shape (n_ranks, 4) that the ranks of a host share, and the file that holds them."""
     n_bytes = int(host.size) * 4 * 8
-    path = None
+    name = None
     if host.rank == 0:
-        handle, path = tempfile.mkstemp(prefix="relaxometer-ranks-")
+        handle, name = tempfile.mkstemp(prefix="relaxometer-ranks-")
         os.ftruncate(handle, n_bytes)
         os.close(handle)
-    path = host.bcast(path)
-    with open(path, "r+b") as file:  # noqa: PTH123 - a descriptor to map
+    path = Path(host.bcast(name))
+    with path.open("r+b") as file:
         memory = mmap.mmap(file.fileno(), n_bytes)
-    host.Barrier()
-    if host.rank == 0:
-        os.unlink(path)  # noqa: PTH108
-    return np.frombuffer(memory, dtype=np.float64).reshape(-1, 4)
+    return np.frombuffer(memory, dtype=np.float64).reshape(-1, 4), path

@@ -1,6 +1,7 @@
 // Pulling: unsettled vertices look for their best neighbours; see push_pull.cu.
 //
-// The functions are templates over the search, as in _push.cuh. A search provides `distance_at` and `id_of`.
+// The functions are templates over the search, as in _push.cuh. A search provides `distance_at`, `id_of` and
+// `announce`.
 
 #pragma once
 
@@ -22,6 +23,11 @@ __device__ __forceinline__ u64 distance_at(const Search& s, u32 tail)
 __device__ __forceinline__ u32 id_of(const Search& s, u32 tail)
 {
     return s.vertices.ids[tail];
+}
+
+// Called by whole warps with the vertices that the `improved` lanes have brought nearer.
+__device__ __forceinline__ void announce(Search&, bool, u32, u64)
+{
 }
 
 // Puts the vertices of the `chosen` lanes into the list for the next phase.
@@ -85,10 +91,12 @@ __device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound,
         if (has_vertex) found = examine_arcs(s, v, label, bound);
         found = best_of_group(found);
         bool leads = has_vertex && lane() % GROUP == 0;
-        if (leads && found.length < distance_of(label)) {
+        bool nearer = leads && found.length < distance_of(label);
+        if (nearer) {
             store_relaxed(&s.vertices.best[v], found.length << 32 | found.parent);
             ++improved;
         }
+        announce(s, nearer, v, found.length);
         bool again = found.length == INFINITE || floor + found.lightest < found.length;
         keep_pulling(s, leads && again, v);
     }
