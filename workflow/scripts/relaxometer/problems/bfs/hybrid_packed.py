@@ -13,7 +13,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs import _best_neighbours as packed
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import PIECE, WORD, filling, kernels
+from relaxometer.problems.bfs._levels import PIECE, WORD, answers_ahead, filling, kernels
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
@@ -76,13 +76,15 @@ class Solver:
             raise variants.Skipped(f"more than {packed.MAX_VERTICES} vertices")
         self._graph, self._parameters = graph, parameters
         module = kernels(graph.device, "hybrid_packed.cu", cooperative=True)
-        self._kernel = module.get_function("hybrid_packed")
+        kernel = module.get_function("hybrid_packed")
         self._threads = threads_per_block(graph.device, BLOCK)
-        most = graph.device.max_cooperative_blocks(self._kernel, self._threads)
+        most = graph.device.max_cooperative_blocks(kernel, self._threads)
         self._blocks = min(most, -(-graph.n_vertices // self._threads))
         rows = incoming(graph)
         members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
-        self._search = module.struct("Search", **members)
+        arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
+        self._launch = kernel.bind(self._blocks, self._threads, arguments)
+        self._arrays = answers_ahead(graph, self._launch)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -106,12 +108,10 @@ class Solver:
 
     def _run(self, source: int, log: Any) -> Answer:
         """Search; `log` is None or has an entry for each level and one more."""
-        n, xp = self._graph.n_vertices, self._graph.device.xp
-        level, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
-        rounds = xp.empty(1, dtype=xp.uint32)
-        arguments = self._search, np.uint32(source), level, predecessor, rounds, log
-        self._kernel(self._blocks, self._threads, arguments)
-        return Answer(level, predecessor, rounds)
+        arrays = self._arrays.take()
+        self._launch(source=np.uint32(source), log=log)
+        self._arrays.prepare()
+        return Answer(**arrays)
 
     @property
     def _hub_words(self) -> int:
