@@ -60,12 +60,11 @@ class Levels:
 
 def answers_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]:
     """Return the arrays for the answers of a kernel that takes `level`, `predecessor` and `rounds`."""
-    n = graph.n_vertices
-    wanted = [(size, np.uint32) for size in (n, n, 1)]
+    n, empty = graph.n_vertices, graph.device.xp.empty
+    sizes = {"level": n, "predecessor": n, "rounds": 1}
 
     def allocate() -> dict[str, Any]:
-        level, predecessor, rounds = graph.device.empty_arrays(*wanted)
-        return {"level": level, "predecessor": predecessor, "rounds": rounds}
+        return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
 
     return Ahead(allocate, lambda arrays: launch.set(**arrays))
 

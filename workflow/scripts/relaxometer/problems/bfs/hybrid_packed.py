@@ -13,7 +13,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs import _best_neighbours as packed
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import PIECE, WORD, filling
+from relaxometer.problems.bfs._levels import PIECE, WORD, answers_ahead, filling
 from relaxometer.problems.bfs._prepare import KERNELS
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
@@ -90,12 +90,14 @@ class Solver:
         self._threads = threads_per_block(device, on_gpu)
         options = (f"-DTHREADS={on_gpu}",) if device.kind == "cuda" else ()
         module = device.module(KERNEL, options=options, cooperative=True)
-        self._kernel = module.get_function("hybrid_packed")
-        most = device.max_cooperative_blocks(self._kernel, self._threads)
+        kernel = module.get_function("hybrid_packed")
+        most = device.max_cooperative_blocks(kernel, self._threads)
         self._blocks = min(most, -(-n // self._threads))
         rows = incoming(graph)
         members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
-        self._search = module.struct("Search", **members)
+        arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
+        self._launch = kernel.bind(self._blocks, self._threads, arguments)
+        self._arrays = answers_ahead(graph, self._launch)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -119,12 +121,10 @@ class Solver:
 
     def _run(self, source: int, log: Any) -> Answer:
         """Search; `log` is None or has an entry for each level and one more."""
-        n, xp = self._graph.n_vertices, self._graph.device.xp
-        level, predecessor = xp.empty(n, dtype=xp.uint32), xp.empty(n, dtype=xp.uint32)
-        rounds = xp.empty(1, dtype=xp.uint32)
-        arguments = self._search, np.uint32(source), level, predecessor, rounds, log
-        self._kernel(self._blocks, self._threads, arguments)
-        return Answer(level, predecessor, rounds)
+        arrays = self._arrays.take()
+        self._launch(source=np.uint32(source), log=log)
+        self._arrays.prepare()
+        return Answer(**arrays)
 
     @property
     def _hub_words(self) -> int:

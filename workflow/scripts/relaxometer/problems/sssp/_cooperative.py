@@ -24,11 +24,11 @@ def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
 
 def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict[str, Any]]:
     """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each."""
-    names = "distance", "predecessor", *words
-    wanted = [(size, np.uint32) for size in (graph.n_vertices, graph.n_vertices, *(1 for _ in words))]
+    n, empty = graph.n_vertices, graph.device.xp.empty
+    sizes = {"distance": n, "predecessor": n} | dict.fromkeys(words, 1)
 
     def allocate() -> dict[str, Any]:
-        return dict(zip(names, graph.device.empty_arrays(*wanted), strict=True))
+        return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
 
     return Ahead(allocate, lambda arrays: launch.set(**arrays))
 

@@ -104,11 +104,11 @@ def answers_ahead(graph: ResidentGraph, launch: Launch, state: Struct, board: La
     It also takes the struct `state`, with a pointer to a struct of the layout `board`, in which a member
     ``overflowed`` tells whether some path was too long.
     """
-    n, place = graph.n_vertices, board.offset("overflowed") // 4
-    wanted = [(size, np.uint32) for size in (n, n, board.size // 4)]
+    n, empty = graph.n_vertices, graph.device.xp.empty
+    place = board.offset("overflowed") // 4
 
     def allocate() -> AnswerArrays:
-        distance, predecessor, words = graph.device.empty_arrays(*wanted)
+        distance, predecessor, words = (empty(size, dtype=np.uint32) for size in (n, n, board.size // 4))
         return AnswerArrays(distance, predecessor, words, words[place : place + 1])
 
     def use(arrays: AnswerArrays) -> None:
