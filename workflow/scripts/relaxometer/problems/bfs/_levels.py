@@ -69,6 +69,44 @@ def answers_ahead(graph: ResidentGraph, launch: Launch) -> Ahead[dict[str, Any]]
     return Ahead(allocate, lambda arrays: launch.set(**arrays))
 
 
+class OneLaunch:
+    """A search in one launch of a kernel that takes ``source``, ``log`` and the arrays of the answer.
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    launch : Launch
+        Of the kernel; its log is null, or has an entry for each level and one more.
+    entry : dtype
+        Of the log, with ``begin_ns``, ``is_top_down``, ``found`` and ``examined``.
+    """
+
+    def __init__(self, graph: ResidentGraph, launch: Launch, entry: np.dtype[Any]) -> None:
+        self._device, self._launch, self._entry = graph.device, launch, entry
+        self._arrays = answers_ahead(graph, launch)
+
+    def solve(self, source: int, phases: list[Phase] | None) -> Answer:
+        """Find the levels from `source`; an instrumented run first counts them by another search."""
+        answer = self._run(source, None)
+        if phases is None:
+            return answer
+        words = (answer.phases + 1) * self._entry.itemsize // 8
+        log = self._device.xp.zeros(words, dtype=np.uint64)
+        answer = self._run(source, log)
+        levels = self._device.asnumpy(log).view(self._entry)
+        times_ms = np.diff(levels["begin_ns"].astype(np.int64)) / 1e6
+        for level, time_ms in zip(levels[:-1], times_ms.tolist(), strict=True):
+            mode = "top-down" if level["is_top_down"] else "bottom-up"
+            phases.append(Phase(mode, int(level["found"]), int(level["examined"]), time_ms))
+        return answer
+
+    def _run(self, source: int, log: Any) -> Answer:
+        arrays = self._arrays.take()
+        self._launch(source=np.uint32(source), log=log)
+        self._arrays.prepare()
+        return Answer(**arrays)
+
+
 class LevelLog:
     """Appends a :class:`Phase` for each level of an instrumented run; does nothing without a list."""
 

@@ -11,13 +11,13 @@ from pydantic import Field, NonNegativeInt
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import GROUP, PIECE, WORD, answers_ahead, kernels
+from relaxometer.problems.bfs._levels import GROUP, PIECE, WORD, OneLaunch, kernels
 from relaxometer.problems.bfs._prepare import KERNELS, prepare
 from relaxometer.problems.bfs._switching import SwitchingParameters
-from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.phases import Phase
 
 SOURCE = read_source(Path(__file__).with_name("hybrid.cu"))
 
@@ -55,7 +55,7 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        self._graph, self._parameters = graph, parameters
+        self._parameters = parameters
         n, xp, device = graph.n_vertices, graph.device.xp, graph.device
         module = kernels(device, "hybrid.cu", cooperative=True)
         kernel = module.get_function("hybrid")
@@ -95,8 +95,8 @@ class Solver:
             list_capacity=np.uint64(pieces),
             counts=xp.empty(3 * SOURCE.constants["COUNTS"], dtype=xp.uint64),
         )
-        self._launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
-        self._arrays = answers_ahead(graph, self._launch)
+        launch = kernel.bind(blocks, BLOCK, (search, np.uint32(0), None, None, None, None))
+        self._search = OneLaunch(graph, launch, SOURCE.layout("Entry").dtype)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -105,22 +105,4 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""
-        answer = self._run(source, None)
-        if phases is None:
-            return answer
-        entry = SOURCE.layout("Entry").dtype
-        log = self._graph.device.xp.zeros((answer.phases + 1) * entry.itemsize // 8, dtype=np.uint64)
-        answer = self._run(source, log)
-        levels = self._graph.device.asnumpy(log).view(entry)
-        times_ms = np.diff(levels["begin_ns"].astype(np.int64)) / 1e6
-        for level, time_ms in zip(levels[:-1], times_ms.tolist(), strict=True):
-            mode = "top-down" if level["is_top_down"] else "bottom-up"
-            phases.append(Phase(mode, int(level["found"]), int(level["examined"]), time_ms))
-        return answer
-
-    def _run(self, source: int, log: Any) -> Answer:
-        """Search; `log` is None or has an entry for each level and one more."""
-        arrays = self._arrays.take()
-        self._launch(source=np.uint32(source), log=log)
-        self._arrays.prepare()
-        return Answer(**arrays)
+        return self._search.solve(source, phases)

@@ -13,13 +13,13 @@ from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
 from relaxometer.problems.bfs import _best_neighbours as packed
 from relaxometer.problems.bfs._incoming import incoming
-from relaxometer.problems.bfs._levels import PIECE, WORD, answers_ahead, filling
+from relaxometer.problems.bfs._levels import PIECE, WORD, OneLaunch, filling
 from relaxometer.problems.bfs._prepare import KERNELS
-from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.phases import Phase
 
 KERNEL = Path(__file__).with_name("hybrid_packed.cu")
 
@@ -96,8 +96,8 @@ class Solver:
         rows = incoming(graph)
         members = self._memory(rows[0]) | self._neighbours(rows) | {"rule": self._rule()}
         arguments = module.struct("Search", **members), np.uint32(0), None, None, None, None
-        self._launch = kernel.bind(self._blocks, self._threads, arguments)
-        self._arrays = answers_ahead(graph, self._launch)
+        launch = kernel.bind(self._blocks, self._threads, arguments)
+        self._search = OneLaunch(graph, launch, SOURCE.layout("Entry").dtype)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -106,25 +106,7 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the levels from `source`; an instrumented run first counts them by another search."""
-        answer = self._run(source, None)
-        if phases is None:
-            return answer
-        entry = SOURCE.layout("Entry").dtype
-        log = self._graph.device.xp.zeros((answer.phases + 1) * entry.itemsize // 8, dtype=np.uint64)
-        answer = self._run(source, log)
-        levels = self._graph.device.asnumpy(log).view(entry)
-        times_ms = np.diff(levels["begin_ns"].astype(np.int64)) / 1e6
-        for level, time_ms in zip(levels[:-1], times_ms.tolist(), strict=True):
-            mode = "top-down" if level["is_top_down"] else "bottom-up"
-            phases.append(Phase(mode, int(level["found"]), int(level["examined"]), time_ms))
-        return answer
-
-    def _run(self, source: int, log: Any) -> Answer:
-        """Search; `log` is None or has an entry for each level and one more."""
-        arrays = self._arrays.take()
-        self._launch(source=np.uint32(source), log=log)
-        self._arrays.prepare()
-        return Answer(**arrays)
+        return self._search.solve(source, phases)
 
     @property
     def _hub_words(self) -> int:
