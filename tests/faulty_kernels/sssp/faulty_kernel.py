@@ -9,7 +9,7 @@ import numpy as np
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode, over
 from relaxometer.problems.sssp.phase_synchronous.conventional import AllVertices
 
 FAULTS = ("none", "write", "loop", "trap")
@@ -31,7 +31,9 @@ class Solver(OneMode):
         class Faulty(AllVertices):
             def __init__(self, arrays: Arrays, module: Any) -> None:
                 super().__init__(arrays, module)
-                self._relax_arguments = (*self._relax_arguments, fault)
+                a = arrays
+                relax = (*a.graph.csr, a.Ma, a.Ca, a.Ua, a.overflow, fault)
+                self._relax = module.get_function("relax").bind(*over(a.graph.n_vertices), relax)
 
         self._arrays = Arrays(graph)
         self._mode = Faulty(self._arrays, graph.device.module(Path(__file__).with_name("faulty_kernel.cu")))
