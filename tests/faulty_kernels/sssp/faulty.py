@@ -115,7 +115,7 @@ FAULTS: dict[str, Callable[[Solver, Any], Any]] = {
     "two-dimensional": has(distance=lambda column: np.stack([column, column])),
     "wrong-type": has(distance=lambda column: column.astype(np.float64)),
     "one-column": one_column,
-    "phases": lambda solver, answer: replace(answer, phases="many"),
+    "phases": lambda solver, answer: SimpleNamespace(columns=answer.columns, phases="many", overflowed=False),
     "mend": mend,
     "wrong-distances": has(distance=lambda column: column + (column > 0).astype(np.uint32)),
     "wrong-predecessors": has(predecessor=lambda column: np.roll(column, 1)),

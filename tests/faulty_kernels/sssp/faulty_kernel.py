@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems import variants
-from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode, over
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import Arrays, OneMode
 from relaxometer.problems.sssp.phase_synchronous.conventional import AllVertices
 
 FAULTS = ("none", "write", "loop", "trap")
@@ -27,13 +27,6 @@ class Solver(OneMode):
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         fault = np.uint32(FAULTS.index(parameters.fault))
-
-        class Faulty(AllVertices):
-            def __init__(self, arrays: Arrays, module: Any) -> None:
-                super().__init__(arrays, module)
-                a = arrays
-                relax = (*a.graph.csr, a.Ma, a.Ca, a.Ua, a.overflow, fault)
-                self._relax = module.get_function("relax").bind(*over(a.graph.n_vertices), relax)
-
         self._arrays = Arrays(graph)
-        self._mode = Faulty(self._arrays, graph.device.module(Path(__file__).with_name("faulty_kernel.cu")))
+        module = graph.device.module(Path(__file__).with_name("faulty_kernel.cu"))
+        self._mode = AllVertices(self._arrays, module, fault)

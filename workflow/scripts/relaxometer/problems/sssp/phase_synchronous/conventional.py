@@ -18,14 +18,17 @@ class Parameters(variants.Parameters):
 
 
 class AllVertices:
-    """Phases of two kernels, ``relax`` and ``update``, with one thread per vertex."""
+    """Phases of two kernels, ``relax`` and ``update``, with one thread per vertex.
+
+    A kernel of one's own in place of ``relax`` may take `more` arguments.
+    """
 
     name = "all"
 
-    def __init__(self, arrays: Arrays, module: Any) -> None:
+    def __init__(self, arrays: Arrays, module: Any, *more: Any) -> None:
         self._device, a = arrays.device, arrays
         self._last_phase = a.device.xp.zeros(1, dtype=np.uint32)
-        relax = (*a.graph.csr, a.Ma, a.Ca, a.Ua, a.overflow)
+        relax = (*a.graph.csr, a.Ma, a.Ca, a.Ua, a.overflow, *more)
         update = (a.n, a.Ma, a.Ca, a.Pa, a.Ua, np.uint32(0), self._last_phase)
         shape = over(a.graph.n_vertices)
         self._relax = module.get_function("relax").bind(*shape, relax)
