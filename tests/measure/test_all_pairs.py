@@ -10,8 +10,8 @@ from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.measure import all_pairs
 from relaxometer.measure.all_pairs import measure_all_pairs
-from relaxometer.measure.jobs import STUDIES, run_study
 from relaxometer.measure.reductions import reduce_all
+from relaxometer.measure.studies import STUDIES, run_study
 from relaxometer.problems.sssp.phast import phast_many
 from sample_graphs import reference_distances, sample_graphs
 

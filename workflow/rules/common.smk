@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import solver_modules
-from relaxometer.measure.jobs import STUDIES
+from relaxometer.measure.studies import STUDIES
 from relaxometer.device.cuda import may_be_there
 from relaxometer.plan.load import with_types
 from relaxometer.plan import session

@@ -5,7 +5,7 @@ from pathlib import Path
 from relaxometer.core.scripting import job
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import read_graph
-from relaxometer.measure.jobs import run_study
+from relaxometer.measure.studies import run_study
 from relaxometer.problems.problem import add_folders
 
 with job(snakemake):

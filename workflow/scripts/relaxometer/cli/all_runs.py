@@ -36,9 +36,10 @@ from relaxometer.distributed.launch import launch
 from relaxometer.graphs.batch import Batch, read_batch
 from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
-from relaxometer.measure.jobs import STUDIES, run_rival, run_study, run_variant
+from relaxometer.measure.jobs import run_rival, run_variant
 from relaxometer.measure.ranks import arguments_of, check_gpus
 from relaxometer.measure.sources import sources_table
+from relaxometer.measure.studies import STUDIES, run_study
 from relaxometer.plan.load import load_plan
 from relaxometer.plan.models import DistributedRun, RivalRun, Run
 from relaxometer.plan.plan import Plan

@@ -1,4 +1,4 @@
-"""The timed jobs: one function each, called by the workflow's scripts and by ``relaxometer.cli.all_runs``.
+"""The runs of variants and rivals, a function each, for the scripts and ``relaxometer.cli.all_runs``.
 
 Each writes its results and returns the statuses of their rows. A further round of a run has its results below
 those of the first (:meth:`relaxometer.plan.models.Run.folder`), and is not measured if the first has failed.
@@ -7,30 +7,20 @@ those of the first (:meth:`relaxometer.plan.models.Run.folder`), and is not meas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_table, write_json, write_table
-from relaxometer.device import Device
-from relaxometer.device.rates import copy_rate
+from relaxometer.core.files import read_table
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
-from relaxometer.measure.all_pairs import measure_all_pairs
-from relaxometer.measure.extract_min import time_all
 from relaxometer.measure.measurement import Measurement, not_measured, write_measurement
 from relaxometer.measure.rival import measure_rival
-from relaxometer.measure.throughput import measure_throughput
-from relaxometer.measure.traffic import measure_traffic
-from relaxometer.measure.updates import measure_updates
 from relaxometer.measure.variant import measure
-from relaxometer.plan.models import Config, RivalRun, Run
+from relaxometer.plan.models import RivalRun, Run
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import installation, read_installation
@@ -150,105 +140,3 @@ def _first_context(folder: Path) -> dict[str, Any]:
 def _written(result: Measurement, run: Run, folder: Path) -> Statuses:
     write_measurement(result, run.problem, folder)
     return {row["status"] for row in result.runs} or {"not measured"}
-
-
-@dataclass(frozen=True)
-class Study:
-    """A measurement other than the run of a variant.
-
-    Parameters
-    ----------
-    path : str
-        File of the result, with ``{graph}`` if the study is made once per graph.
-    measure : callable
-        ``measure(graph, device, **parameters)`` returns a Table, a dict for a JSON file, or a tuple of
-        Tables. `graph` is None where the study needs none.
-    graphs : callable
-        Returns the graphs that a configuration names for the study.
-    parameters : callable
-        Returns the study's parameters in a configuration, as plain data.
-    papers : frozenset of str
-        A study without graphs is made if the report redraws one of these papers.
-    further : tuple of str
-        Names of the files in the same folder that hold the second table and those that follow.
-    """
-
-    path: str
-    measure: Callable[..., pa.Table | dict[str, Any] | tuple[pa.Table, ...]]
-    graphs: Callable[[Config], list[str]] = lambda config: []
-    parameters: Callable[[Config], dict[str, Any]] = lambda config: {"seed": config.seed}
-    papers: frozenset[str] = frozenset()
-    further: tuple[str, ...] = ()
-
-    @property
-    def paths(self) -> list[str]:
-        """All files of the result, that with the statuses first."""
-        return [self.path, *(str(Path(self.path).with_name(name)) for name in self.further)]
-
-
-def _section(name: str) -> Callable[[Config], dict[str, Any]]:
-    """Return a function that reads a study's section and the seed of a configuration."""
-    return lambda config: {**getattr(config, name).model_dump(exclude={"graphs"}), "seed": config.seed}
-
-
-STUDIES = {
-    "throughput": Study(
-        "results/throughput/{graph}.parquet",
-        measure_throughput,
-        lambda config: config.throughput.graphs,
-        _section("throughput"),
-    ),
-    "bfs_throughput": Study(
-        "results/bfs_throughput/{graph}.parquet",
-        measure_throughput,
-        lambda config: config.bfs_throughput.graphs,
-        _section("bfs_throughput"),
-    ),
-    "traffic": Study(
-        "results/traffic/{graph}.parquet",
-        measure_traffic,
-        lambda config: config.traffic.graphs,
-        _section("traffic"),
-    ),
-    "all_pairs": Study(
-        "results/all_pairs/{graph}/passes.parquet",
-        measure_all_pairs,
-        lambda config: config.all_pairs.graphs,
-        _section("all_pairs"),
-        further=("sources.parquet", "components.parquet", "distances.parquet"),
-    ),
-    "updates": Study(
-        "results/updates/{graph}.parquet",
-        measure_updates,
-        lambda config: config.updates.graphs,
-        _section("updates"),
-    ),
-    "extract_min": Study(
-        "results/extract_min.parquet",
-        lambda graph, device, seed: time_all(device, seed=seed),
-        papers=frozenset({"survey"}),
-    ),
-    "copy_rate": Study(
-        "results/device_rates.json",
-        lambda graph, device: copy_rate(device),
-        parameters=lambda config: {},
-        papers=frozenset({"survey", "edge-bf"}),
-    ),
-}
-"""The studies by name."""
-
-
-def run_study(
-    name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
-) -> Statuses:
-    """Make a study and write its result to `path`, and its further tables beside it."""
-    result = STUDIES[name].measure(graph, device, **parameters)
-    if isinstance(result, dict):
-        write_json(result, path)
-        return {"ok"}
-    if isinstance(result, tuple):
-        result, *further = result
-        for file, table in zip(STUDIES[name].further, further, strict=True):
-            write_table(table, path.with_name(file))
-    write_table(result, path)
-    return set(result["status"].to_pylist()) if "status" in result.column_names else {"ok"}

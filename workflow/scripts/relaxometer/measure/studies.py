@@ -1,0 +1,124 @@
+"""The studies: measurements other than the run of a variant, and what makes one.
+
+The workflow and the jobs of variants read the table below, so it imports no study: that would take a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relaxometer.core.files import write_json, write_table
+from relaxometer.device import Device
+from relaxometer.graphs.graph import Graph
+from relaxometer.plan.models import Config
+
+Statuses = set[str]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A measurement other than the run of a variant.
+
+    Parameters
+    ----------
+    path : str
+        File of the result, with ``{graph}`` if the study is made once per graph.
+    measure : str
+        ``module:function``, imported when the study is made. ``function(graph, device, **parameters)``
+        returns a Table, a dict for a JSON file, or a tuple of Tables; without graphs it gets no `graph`.
+    graphs : callable
+        Returns the graphs that a configuration names for the study.
+    parameters : callable
+        Returns the study's parameters in a configuration, as plain data.
+    papers : frozenset of str
+        A study without graphs is made if the report redraws one of these papers.
+    further : tuple of str
+        Names of the files in the same folder that hold the second table and those that follow.
+    """
+
+    path: str
+    measure: str
+    graphs: Callable[[Config], list[str]] = lambda config: []
+    parameters: Callable[[Config], dict[str, Any]] = lambda config: {"seed": config.seed}
+    papers: frozenset[str] = frozenset()
+    further: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """All files of the result, that with the statuses first."""
+        return [self.path, *(str(Path(self.path).with_name(name)) for name in self.further)]
+
+
+def _section(name: str) -> Callable[[Config], dict[str, Any]]:
+    """Return a function that reads a study's section and the seed of a configuration."""
+    return lambda config: {**getattr(config, name).model_dump(exclude={"graphs"}), "seed": config.seed}
+
+
+STUDIES = {
+    "throughput": Study(
+        "results/throughput/{graph}.parquet",
+        "relaxometer.measure.throughput:measure_throughput",
+        lambda config: config.throughput.graphs,
+        _section("throughput"),
+    ),
+    "bfs_throughput": Study(
+        "results/bfs_throughput/{graph}.parquet",
+        "relaxometer.measure.throughput:measure_throughput",
+        lambda config: config.bfs_throughput.graphs,
+        _section("bfs_throughput"),
+    ),
+    "traffic": Study(
+        "results/traffic/{graph}.parquet",
+        "relaxometer.measure.traffic:measure_traffic",
+        lambda config: config.traffic.graphs,
+        _section("traffic"),
+    ),
+    "all_pairs": Study(
+        "results/all_pairs/{graph}/passes.parquet",
+        "relaxometer.measure.all_pairs:measure_all_pairs",
+        lambda config: config.all_pairs.graphs,
+        _section("all_pairs"),
+        further=("sources.parquet", "components.parquet", "distances.parquet"),
+    ),
+    "updates": Study(
+        "results/updates/{graph}.parquet",
+        "relaxometer.measure.updates:measure_updates",
+        lambda config: config.updates.graphs,
+        _section("updates"),
+    ),
+    "extract_min": Study(
+        "results/extract_min.parquet",
+        "relaxometer.measure.extract_min:time_all",
+        papers=frozenset({"survey"}),
+    ),
+    "copy_rate": Study(
+        "results/device_rates.json",
+        "relaxometer.device.rates:copy_rate",
+        parameters=lambda config: {},
+        papers=frozenset({"survey", "edge-bf"}),
+    ),
+}
+"""The studies by name."""
+
+
+def run_study(
+    name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
+) -> Statuses:
+    """Make a study and write its result to `path`, and its further tables beside it."""
+    study = STUDIES[name]
+    module, _, function = study.measure.partition(":")
+    given = (graph, device) if "{graph}" in study.path else (device,)
+    result = getattr(importlib.import_module(module), function)(*given, **parameters)
+    if isinstance(result, dict):
+        write_json(result, path)
+        return {"ok"}
+    if isinstance(result, tuple):
+        result, *further = result
+        for file, table in zip(study.further, further, strict=True):
+            write_table(table, path.with_name(file))
+    write_table(result, path)
+    return set(result["status"].to_pylist()) if "status" in result.column_names else {"ok"}
