@@ -5,8 +5,9 @@ import pytest
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.bfs import auto, hybrid, hybrid_packed
+from relaxometer.problems.bfs import auto, hybrid
 from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.bfs.hybrid_packed import hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter

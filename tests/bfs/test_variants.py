@@ -10,8 +10,8 @@ from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
-from relaxometer.problems.bfs._best_neighbours import best_neighbours
 from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.bfs.hybrid_packed._best_neighbours import best_neighbours
 from relaxometer.problems.variants import load_solver, solver_names
 from sample_graphs import sample_graphs, undirected
 

@@ -30,4 +30,4 @@ def test_a_folder_holds_few_files_of_a_kind(files, folder, suffix, most):
 def test_no_folder_of_the_workflow_is_long(files):
     sizes = Counter(file.parent for file in files if file.parts[0] == "workflow")
     assert sizes
-    assert {str(folder): size for folder, size in sizes.items() if size > 40} == {}
+    assert {str(folder): size for folder, size in sizes.items() if size > 30} == {}

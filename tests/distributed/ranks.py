@@ -14,7 +14,7 @@ import numpy as np
 
 from relaxometer.datasets.formats.generated import Graph500Parameters
 from relaxometer.datasets.generators import graph500
-from relaxometer.distributed import hybrid_2d, hybrid_peers, model, sssp_1d
+from relaxometer.distributed import hybrid_2d, hybrid_peers, model
 from relaxometer.distributed.certify import Certifier, reached_totals
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.engines import ENGINES
@@ -22,6 +22,7 @@ from relaxometer.distributed.graph500 import kronecker_block
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, share_cores
+from relaxometer.distributed.sssp import sssp_1d
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.problems.problem import Answer

@@ -418,7 +418,7 @@ class TestBiconnected:
                 solver.solve(3)
 
     def test_a_tree_of_many_levels(self, host_device, monkeypatch):
-        monkeypatch.setattr("relaxometer.problems.dominators._biconnected_levels.MOST_LEVELS", 1)
+        monkeypatch.setattr("relaxometer.problems.dominators.biconnected._biconnected_levels.MOST_LEVELS", 1)
         graph = both_ways(rooted_graphs()["hub"])
         labelled = dataclasses.replace(graph, metadata={"directed": False})
         solver = make_solver("biconnected", ResidentGraph.upload(host_device, labelled))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from relaxometer.core.errors import UserError
-from relaxometer.distributed import hybrid_2d, hybrid_peers, sssp_1d, sssp_peers
+from relaxometer.distributed import hybrid_2d, hybrid_peers
 from relaxometer.distributed.partition import DEALT, grid_of
+from relaxometer.distributed.sssp import sssp_1d, sssp_peers
 from relaxometer.problems.variants import Parameters
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
-from relaxometer.problems.bfs import Answer, hybrid, hybrid_packed
+from relaxometer.problems.bfs import Answer, hybrid
+from relaxometer.problems.bfs.hybrid_packed import hybrid_packed
 from relaxometer.problems.bfs.tiled import tiled
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import _maps

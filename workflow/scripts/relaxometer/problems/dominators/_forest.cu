@@ -9,7 +9,7 @@
 // No cycle arises: parents outside the root's tree are smaller than their children, and nothing moves inside
 // it.
 
-#include "_any_of_grid.cuh"
+#include "device/any_of_grid.cuh"
 
 struct Forest {
     u32 n;

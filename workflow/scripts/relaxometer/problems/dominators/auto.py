@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
-from relaxometer.problems.dominators import Answer, batch_warp, biconnected, iterative_tree
+from relaxometer.problems.dominators import Answer, batch_warp, iterative_tree
+from relaxometer.problems.dominators.biconnected import biconnected
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 

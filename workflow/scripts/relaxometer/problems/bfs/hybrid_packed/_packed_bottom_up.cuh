@@ -9,7 +9,7 @@
 #pragma once
 
 #include "_best_neighbours.cuh"
-#include "_bfs.cuh"
+#include "problems/bfs/_bfs.cuh"
 
 // Words of a bitmap that a warp scans at a time, a sector of memory.
 const u32 GROUP_WORDS = 8;

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "_any_of_grid.cuh"
+#include "device/any_of_grid.cuh"
 
 // Returns the root above `v`; links that it passes are shortened, which only skips vertices.
 __device__ __forceinline__ u32 find_root(u32* link, u32 v)

@@ -23,7 +23,7 @@
 //
 // Vertices are numbered by falling degree, tail t = j * P + r being head j of rank r.
 
-#include "_peers.cuh"
+#include "distributed/_peers.cuh"
 #include "problems/sssp/push_pull/_pull.cuh"
 #include "problems/sssp/push_pull/_push.cuh"
 

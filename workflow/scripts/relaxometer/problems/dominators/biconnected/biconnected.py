@@ -10,8 +10,8 @@ import numpy as np
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
-from relaxometer.problems.dominators._biconnected_levels import FromLevels, stage_phases
 from relaxometer.problems.dominators._predecessors import arc_tails
+from relaxometer.problems.dominators.biconnected._biconnected_levels import FromLevels, stage_phases
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 

@@ -11,10 +11,10 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.bfs import Answer
-from relaxometer.problems.bfs import _best_neighbours as packed
 from relaxometer.problems.bfs._incoming import incoming
 from relaxometer.problems.bfs._levels import PIECE, WORD, OneLaunch, filling
 from relaxometer.problems.bfs._prepare import KERNELS
+from relaxometer.problems.bfs.hybrid_packed import _best_neighbours as packed
 from relaxometer.problems.sssp._cooperative import threads_per_block
 
 if TYPE_CHECKING:

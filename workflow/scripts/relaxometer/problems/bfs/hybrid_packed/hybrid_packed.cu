@@ -29,7 +29,7 @@
 #include <cooperative_groups.h>
 
 #include "_packed_bottom_up.cuh"
-#include "_pieces.cuh"
+#include "problems/bfs/_pieces.cuh"
 #include "device/block_scan.cuh"
 #include "device/clock.cuh"
 

@@ -1,0 +1,1 @@
+"""Shortest paths over several ranks."""

@@ -1,0 +1,1 @@
+"""Direction-optimizing breadth-first search for graphs with hubs, with packed neighbours."""

@@ -1,0 +1,1 @@
+"""Dominators of undirected graphs by their biconnected components."""
