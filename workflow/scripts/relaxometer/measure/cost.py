@@ -1,8 +1,8 @@
 """What a search costs besides time: energy, device memory, and whether the clocks were held back.
 
 Energy is that of a counter over repeated searches, less what the idle device uses in the same time. On a GPU
-it is NVML's (package ``nvidia-ml-py``), on a CPU that of RAPL, for all processors of the machine. Where a
-counter or the package is missing there are no values.
+it is NVML's (package ``nvidia-ml-py``), on a CPU that of RAPL, for all processors of the machine. Values are
+empty where a counter or the package is missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STALE_S = 0.3
 """A counter that has not moved for this long does not move at all."""
 
 LEAK_BYTES = 1 << 10
-"""Less growth over all searches is no leak."""
+"""Smaller growth over all searches is not reported as a leak."""
 
 RAPL = Path("/sys/class/powercap")
 
@@ -44,7 +44,7 @@ THROTTLED = {
 
 @dataclass(frozen=True)
 class Reading:
-    """The counters at one time; what a meter lacks is None.
+    """One reading of the counters; unavailable ones are None.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def open_nvml(bus_id: str | None = None) -> Nvml | None:
             handle = pynvml.nvmlDeviceGetHandleByIndex(0)
         meter = Nvml(pynvml, handle)
         meter.read()
-    except Exception:  # of a missing package, driver, permission or counter: there are no values then
+    except Exception:  # a package, driver, permission or counter is missing: no values
         return None
     return meter
 
@@ -283,11 +283,11 @@ def in_words(reasons: int) -> str:
 
 
 def pool_bytes(device: Device) -> tuple[int, int] | None:
-    """Return the bytes in use and the most ever held in the memory pool of a GPU; None on other devices."""
+    """Return the bytes in use and the peak size of a GPU's memory pool; None on other devices."""
     if device.kind != "cuda":
         return None
     pool = device.xp.get_default_memory_pool()
-    # The pool gives nothing back by itself, so what it holds is the most that it ever held.
+    # The pool never shrinks by itself, so its size is its peak.
     return int(pool.used_bytes()), int(pool.total_bytes())
 
 
@@ -297,8 +297,8 @@ def growth(used: Sequence[int]) -> int:
     Parameters
     ----------
     used : sequence of int
-        Bytes in use after each search. Growth that stops after the first searches, as that of a cache, is no
-        leak.
+        Bytes in use after each search. Growth that stops after the first searches, such as a cache's, is not
+        a leak.
     """
     later = used[len(used) // 4 :]
     steps = [after - before for before, after in pairwise(later)]
@@ -309,6 +309,6 @@ def growth(used: Sequence[int]) -> int:
 
 def bus_id_of(device: Device) -> str | None:
     """Return the PCI bus id of a GPU; None of other devices."""
-    with suppress(Exception):  # of a device that is none of CUDA
+    with suppress(Exception):  # not a CUDA device
         return str(device.xp.cuda.runtime.deviceGetPCIBusId(device.xp.cuda.Device().id))
     return None

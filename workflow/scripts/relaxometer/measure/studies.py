@@ -108,7 +108,7 @@ STUDIES = {
 def run_study(
     name: str, parameters: Mapping[str, Any], graph: Graph | None, device: Device, path: Path
 ) -> Statuses:
-    """Make a study and write its result to `path`, and its further tables beside it."""
+    """Make a study and write its result to `path`, and its further tables to the same folder."""
     study = STUDIES[name]
     module, _, function = study.measure.partition(":")
     given = (graph, device) if "{graph}" in study.path else (device,)

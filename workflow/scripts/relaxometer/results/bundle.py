@@ -394,7 +394,7 @@ def _prove(
             columns = _columns(found, answer, graph.n_vertices)
             search = Search({}, answer.source, columns, False, {})
             if answer.source is not None and answer.source >= graph.n_vertices:
-                raise ValueError(f"source {answer.source} is no vertex")
+                raise ValueError(f"source {answer.source} is not a vertex")
             proof = provers[answer.problem].prove(search)
         except DeviceOutOfMemory as error:
             said.unchecked.append(f"the answer of {what}: {error}")

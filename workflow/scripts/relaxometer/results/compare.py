@@ -51,7 +51,7 @@ SIDES = BASE, NOW = ("base", "now")
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What the times of one class of runs are divided by before they are compared.
+    """Divisor of the times of one class of runs before they are compared.
 
     Parameters
     ----------

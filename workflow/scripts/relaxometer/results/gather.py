@@ -30,7 +30,7 @@ SUMMARY = [
 """Columns of ``summary.csv``.
 
 ``prepare_ms`` and ``cold_ms`` are those of the first round; ``energy_j`` and ``idle_w`` are means over
-rounds, ``peak_bytes`` is the most of all, and ``throttled`` the number of searches with clocks held back.
+rounds, ``peak_bytes`` is the maximum, and ``throttled`` the number of searches with clocks held back.
 ``mteps`` is the median over sources of million traversed edges per second, ``mteps_harmonic`` their harmonic
 mean, Graph500's statistic; :func:`relaxometer.results.graph500_result.traversed_edges` says what counts.
 """

@@ -28,8 +28,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """BFS by `tiled` on maps, by `hybrid-packed` on dense graphs with hubs, and by `hybrid` on others.
 
-    On maps degrees are small and there are no hubs. A dense graph with hubs has a mean degree above
-    `_maps.MAP_DEGREE`, of the vertices with arcs, and a largest one above `_maps.HUB`. Only the chosen
+    Maps have small degrees and no hubs. A dense graph with hubs has a mean degree, over vertices with
+    arcs, above `_maps.MAP_DEGREE` and a maximum degree above `_maps.HUB`. Only the chosen
     variant is prepared, and none is tried: no search is made before the first one. On what may be a map, the
     degrees come from the survey that `tiled` begins with. A graph that the chosen variant refuses goes to
     `hybrid`; a map that is too large is refused before it is cut. The features do not tell how deep a graph

@@ -24,7 +24,7 @@ WIDENERS = 64
 """Blocks that widen offsets."""
 
 MOST_SHARED = 1 << 15
-"""Bytes up to which the kernel reads the batch from page-locked memory, without copies."""
+"""The kernel reads batches of at most this many bytes from page-locked memory, without copies."""
 
 
 class Mirrored:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 SMALL_GRAPH = 2048
-"""Vertices up to which one CPU core solves a graph sooner than a GPU is launched."""
+"""A CPU core solves graphs of at most this many vertices before a GPU kernel would start."""
 
 SMALL_BATCH = 512
 """The same for all graphs of a batch, compared with a replayed launch."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_TOPS = 1 / 64
-"""Share of vertices without a smaller predecessor up to which a forest gives the first tree."""
+"""Maximum share of vertices without a smaller predecessor for which a forest gives the first tree."""
 
 
 class Parameters(variants.Parameters):

@@ -86,7 +86,7 @@ struct Search {
     u32 warp_capacity;
     u32* found;         // two lists of n vertices, what top-down levels find
     u64* pieces;        // of a frontier's rows
-    u64* tail;          // open vertices of which one block takes care
+    u64* tail;          // open vertices that one block handles
     u32* tail_parents;  // what a level finds of them
     u64* counts;        // two epochs of three sets of COUNTS
     u32* epoch;

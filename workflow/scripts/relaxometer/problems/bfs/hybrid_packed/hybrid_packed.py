@@ -32,7 +32,7 @@ MAX_HUBS = SOURCE.constants["MAX_HUB_WORDS"] * WORD
 
 
 SMALL = 2**21
-"""Vertices of a graph up to which smaller blocks are faster."""
+"""Smaller blocks are faster on graphs of at most this many vertices."""
 
 
 class Parameters(variants.Parameters):

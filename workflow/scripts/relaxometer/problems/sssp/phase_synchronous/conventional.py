@@ -20,7 +20,7 @@ class Parameters(variants.Parameters):
 class AllVertices:
     """Phases of two kernels, ``relax`` and ``update``, with one thread per vertex.
 
-    A kernel of one's own in place of ``relax`` may take `more` arguments.
+    A user's kernel that replaces ``relax`` may take `more` arguments.
     """
 
     name = "all"

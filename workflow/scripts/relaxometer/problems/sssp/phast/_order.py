@@ -192,7 +192,7 @@ class _Metis:
         except BrokenPipeError:
             answer = np.empty(0, dtype=np.int32)
         finally:
-            self._idle.put(pipes)  # of a dead process as well: who waits for one must not wait forever
+            self._idle.put(pipes)  # also after the process has died, so that no one waits for it forever
         if len(answer) < size:
             raise RuntimeError(f"METIS ended with status {self._process.wait()}")
         return answer
