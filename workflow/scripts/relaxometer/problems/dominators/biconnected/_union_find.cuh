@@ -1,8 +1,8 @@
 // Connected components by a forest of links, which all threads change at once.
 //
 // After "A High-Performance Connected Components Implementation for GPUs" (Jaiganesh and Burtscher, HPDC
-// 2018): a root is linked to a smaller root by compare-and-swap, and threads that climb a path halve it. The root of
-// a finished component is its smallest member.
+// 2018): a root is linked to a smaller root by compare-and-swap, and threads that climb a path halve it. The
+// root of a finished component is its smallest member.
 
 #pragma once
 
