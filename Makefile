@@ -50,6 +50,7 @@ THRESHOLD ?= 5%
 NOW ?= results
 
 compare: .venv/ready  ## results/ with BASE, a bundle or folder of results; exit code 3 (of make: 2) if a run got slower
+	$(if $(BASE),,$(error name what to compare with: make $@ BASE=old.zip))
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.compare $(BASE) $(NOW) --threshold $(THRESHOLD)
 
 FETCH ?=
@@ -58,6 +59,7 @@ bundle: .venv/ready  ## bundles/SUITE-COMMIT-DATE.zip: what a run left in result
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.bundle $(if $(SUITE),config/suites/$(SUITE).yaml)
 
 verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answers; FETCH=1 downloads files of graphs
+	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(BUNDLE) $(if $(FETCH),--fetch)
 
 board: .venv/ready  ## results/board: the files BUNDLES of several machines as a page, LaTeX and CSV
@@ -83,7 +85,8 @@ lint: .venv/dev  ## the code's form, and the order of the package's rooms
 	PYTHONPATH=workflow/scripts $(BIN)/python tests/rooms.py
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
-	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
+	@echo clang-format --dry-run --Werror, on $(words $(KERNELS)) files
+	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

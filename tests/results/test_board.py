@@ -82,6 +82,7 @@ def test_what_failed_has_no_rank_and_says_why():
     [
         ([], "no bundle to read"),
         ([machine("one", "X", 1.0), machine("one", "Y", 1.0)], "two bundles are called 'one'"),
+        ([machine("one", "X", 1.0), machine("two", "X", 1.0)], "one and two hold the same run"),
         (
             [
                 machine(name, "X", 1.0, graphs={"town": digest * 64})

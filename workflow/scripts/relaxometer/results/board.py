@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,7 +54,7 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
     Raises
     ------
     UserError
-        If there are none, two have one name, or a graph of one name has different content.
+        If there are none, two have one name or hold one run, or a graph of one name has different content.
     """
     if not runs:
         raise UserError('no bundle to read; name some: make board BUNDLES="a.zip b.zip"')
@@ -87,6 +88,9 @@ def _check(runs: Sequence[Recorded]) -> None:
     names = [one.name for one in runs]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"two bundles are called {twice[0]!r}; rename one")
+    for one, other in itertools.combinations(runs, 2):
+        if one.timings.equals(other.timings):
+            raise UserError(f"{one.name} and {other.name} hold the same run; leave one out")
     contents: dict[str, tuple[str, str]] = {}
     for one in runs:
         for graph, sha256 in one.graphs.items():
