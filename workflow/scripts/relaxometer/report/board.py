@@ -42,7 +42,7 @@ SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
     "…": r"\dots{}",
     "–": "--",
     "−": "$-$",

@@ -88,9 +88,6 @@ def _check(runs: Sequence[Recorded]) -> None:
     names = [one.name for one in runs]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"two bundles are called {twice[0]!r}; rename one")
-    for one, other in itertools.combinations(runs, 2):
-        if one.timings.equals(other.timings):
-            raise UserError(f"{one.name} and {other.name} hold the same run; leave one out")
     contents: dict[str, tuple[str, str]] = {}
     for one in runs:
         for graph, sha256 in one.graphs.items():
@@ -99,6 +96,9 @@ def _check(runs: Sequence[Recorded]) -> None:
                 raise UserError(
                     f"graph {graph} is not the same in {other} and {one.name}; put them on two boards"
                 )
+    for one, other in itertools.combinations(runs, 2):
+        if one.timings.equals(other.timings):
+            raise UserError(f"{one.name} and {other.name} hold the same run; leave one out")
 
 
 def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
