@@ -29,7 +29,13 @@ OVERLAY = {
     },
     "bfs": {
         "graphs": ["small-grid"],
-        "variants": {"top-down": {}, "hybrid": False, "tiled": False, "hybrid-cpu": False},
+        "variants": {
+            "top-down": {},
+            "hybrid": False,
+            "tiled": False,
+            "hybrid-cpu": False,
+            "queue-cpu": False,
+        },
     },
     "report": {"maps": []},
     "datasets": {"small-grid": {"format": "grid", "seed": 1, "parameters": {"rows": 8, "columns": 9}}},

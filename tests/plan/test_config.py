@@ -47,7 +47,7 @@ def test_the_default_configuration_is_valid_and_shows_two_problems():
     of_problem = {problem: {key[2] for key in ours if key[0] == problem} for problem in ("sssp", "bfs")}
     sources = {"conventional", "selection", "adaptive"}
     assert of_problem["sssp"] == sources | {"near-far", "tiled", "phast", "dijkstra-cpu"}
-    assert of_problem["bfs"] == {"top-down", "hybrid", "tiled", "hybrid-cpu"}
+    assert of_problem["bfs"] == {"top-down", "hybrid", "tiled", "hybrid-cpu", "queue-cpu"}
     assert {key[1] for key in default.runs if key[0] == "bfs"} == {"kanto-highways"}
     rivals = [run for run in default.runs.values() if isinstance(run, RivalRun)]
     assert len({run.solver for run in rivals}) >= 5

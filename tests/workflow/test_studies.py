@@ -24,7 +24,10 @@ CONFIG = {
         },
     },
     "throughput": {"graphs": ["tiny"], "searches": [1, 5], "repetitions": 2},
-    "bfs": {"graphs": ["tiny"], "variants": dict.fromkeys(("top-down", "hybrid-cpu", "tiled"), False)},
+    "bfs": {
+        "graphs": ["tiny"],
+        "variants": dict.fromkeys(("top-down", "hybrid-cpu", "queue-cpu", "tiled"), False),
+    },
     "bfs_throughput": {"graphs": ["tiny"], "searches": [2, 70], "repetitions": 1},
     "traffic": {"graphs": ["tiny"], "variants": ["phast", "dijkstra-cpu"], "rounds": 2, "searches": 2},
     "all_pairs": {"graphs": ["tiny"], "table": [0, 107]},

@@ -96,9 +96,9 @@ def _check(runs: Sequence[Recorded]) -> None:
                 raise UserError(
                     f"graph {graph} is not the same in {other} and {one.name}; put them on two boards"
                 )
-    for one, other in itertools.combinations(runs, 2):
-        if one.timings.equals(other.timings):
-            raise UserError(f"{one.name} and {other.name} hold the same run; leave one out")
+    for first, second in itertools.combinations(runs, 2):
+        if first.timings.equals(second.timings):
+            raise UserError(f"{first.name} and {second.name} hold the same run; leave one out")
 
 
 def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:

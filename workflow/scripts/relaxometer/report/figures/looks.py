@@ -115,6 +115,7 @@ LOOKS = {
     "cooperative-ratio-0p5": Look("#E3A7C8", DASHDOT, "P", "left"),
     "multi-source": Look("#7F3C8D", SOLID, "p", "top"),
     "multi-source-levels": Look("#B07AB9", DASHED, "p", "bottom"),
+    "queue-cpu": Look("#808080", DOTTED, "v", "top"),
     "hybrid-cpu": Look("#404040", DASHDOT, "v"),
     # Dominators: kernels in colours, CPU programs in greys.
     "persistent-warp": Look("#0072B2", SOLID, "o"),
