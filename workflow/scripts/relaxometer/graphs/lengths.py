@@ -88,22 +88,23 @@ class Lengths:
             If one is out of range, or not a finite number.
         """
         array = np.asarray(values)
-        wanted = f"{'a finite number' if self.dtype.kind == 'f' else 'an integer'} from {self._range}"
-        if array.size and array.dtype.kind not in ("iu" if self.dtype.kind != "f" else "iuf"):
-            raise UserError(f"graph {name}: weights are {array.dtype}; each must be {wanted}")
+        is_float = self.dtype.kind == "f"
+        numbers = (
+            f"{self.smallest:g} to {self.largest:g}" if is_float else f"{self.smallest} to {self.largest}"
+        )
+        if array.size and array.dtype.kind not in ("iuf" if is_float else "iu"):
+            kinds = "numbers" if is_float else "integers"
+            raise UserError(f"graph {name}: weights are {array.dtype}; {kinds} from {numbers} are expected")
         with np.errstate(over="ignore", invalid="ignore"):
             is_in_range = (array >= self.smallest) & (array <= self.largest)  # False for NaN
             converted = np.ascontiguousarray(array, dtype=self.dtype)
         if not is_in_range.all():
             worst = int(np.argmin(is_in_range))
-            raise UserError(f"graph {name}: weight of arc {worst} is {array[worst]}; expected {wanted}")
-        return converted + self.dtype.type(0) if self.dtype.kind == "f" else converted  # -0.0 becomes 0.0
-
-    @property
-    def _range(self) -> str:
-        if self.dtype.kind == "f":
-            return f"{self.smallest:g} to {self.largest:g}"
-        return f"{self.smallest:.0f} to {self.largest:.0f}"
+            raise UserError(
+                f"graph {name}: weight of arc {worst} is {array[worst]}; expected "
+                f"{'a finite number' if is_float else 'an integer'} from {numbers}"
+            )
+        return converted + np.float32(0) if is_float else converted  # -0.0 becomes 0.0
 
 
 LENGTHS = {

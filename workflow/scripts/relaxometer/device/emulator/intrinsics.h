@@ -90,12 +90,6 @@ inline unsigned __float_as_uint(float x)
     return (unsigned)emulator::to_bits(x);
 }
 
-// The sum rounded to nearest, which no compiler fuses with a product.
-inline float __fadd_rn(float a, float b)
-{
-    return a + b;
-}
-
 inline double __longlong_as_double(long long x)
 {
     return emulator::from_bits<double>((unsigned long long)x);

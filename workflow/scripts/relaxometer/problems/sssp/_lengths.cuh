@@ -17,10 +17,22 @@
 __device__ const u32 ZERO_LENGTH = 0;
 __device__ const u32 NO_PATH = 0x7f800000u;  // infinity
 
+// In PTX, since CuPy has the compiler flush subnormal numbers to zero (-ftz=true).
+__device__ __forceinline__ float rounded_sum(float a, float b)
+{
+#ifdef __CUDA_ON_HOST__
+    return a + b;
+#else
+    float sum;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+#endif
+}
+
 // The length of a path and one more arc; at least NO_PATH if the type does not hold it.
 __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
 {
-    return __float_as_uint(__fadd_rn(__uint_as_float(length), __uint_as_float(weight)));
+    return __float_as_uint(rounded_sum(__uint_as_float(length), __uint_as_float(weight)));
 }
 
 #elif defined(INT32_LENGTHS)
