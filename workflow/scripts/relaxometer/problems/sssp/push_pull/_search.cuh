@@ -12,7 +12,7 @@ namespace cg = cooperative_groups;
 __device__ const u32 GROUP = 4;  // lanes that share a vertex of few arcs
 __device__ const u32 GROUPS_PER_WARP = 32 / GROUP;
 
-__device__ const u64 INFINITE = NO_PATH;                           // a length
+__device__ const u64 INFINITE = NO_PATH;                          // a length
 __device__ const u64 NO_LABEL = INFINITE << 32 | NO_PREDECESSOR;  // a label is distance << 32 | predecessor
 
 // The arcs of each vertex, weight << 32 | other end, lightest first.
@@ -132,7 +132,9 @@ struct Window {
     u64 limit;
     u64 width;
 
-    __device__ Window(u64 distance, u64 limit) : distance(distance), limit(limit), width(limit - distance) {}
+    __device__ Window(u64 distance, u64 limit) : distance(distance), limit(limit), width(limit - distance)
+    {
+    }
 
     __device__ __forceinline__ bool holds(u64 arc) const
     {
