@@ -139,19 +139,18 @@ struct Window {
     __device__ __forceinline__ bool holds(u64 arc) const
     {
 #ifdef FLOAT32_LENGTHS
-        return extended(distance, weight_of(arc)) < limit;  // a difference would be rounded again
+        return extended(distance, weight_of(arc)) < limit;  // the width is rounded, too
 #else
         return weight_of(arc) < width;
 #endif
     }
 };
 
-// The end of the bucket that begins at `nearest`, beyond which it always is.
+// The end of the bucket that begins at `nearest`, and always beyond it.
 __device__ __forceinline__ u64 bucket_end(u64 nearest, u64 delta)
 {
 #ifdef FLOAT32_LENGTHS
-    u64 next = nearest + 1;  // number: a small delta may vanish in the sum
-    return max(extended(nearest, delta), next);
+    return max(extended(nearest, delta), nearest + 1);  // a small delta may vanish in the sum
 #else
     return min(nearest + delta, INFINITE);
 #endif

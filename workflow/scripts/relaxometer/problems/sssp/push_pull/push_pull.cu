@@ -5,7 +5,7 @@
 // are settled already. Two measures avoid reading them:
 //
 //   - the arcs of a vertex are sorted by weight. A vertex at distance d pushes, in the bucket that ends at
-//     `limit`, only the arcs lighter than limit - d; a cursor marks the next one. `due` holds the length of
+//     `limit`, only the arcs with d + weight < limit; a cursor marks the next one. `due` holds the length of
 //     the path along it, so the frontier of a new bucket is found by one sweep over n words.
 //   - once the settled vertices hold most of the arcs, the others pull: each examines its incoming arcs,
 //     lightest first, and stops at the first that is too heavy to help.
