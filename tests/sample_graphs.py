@@ -115,9 +115,9 @@ BUILDERS = (
 
 @cache
 def hide_host_graph(resident) -> None:
-    """Leave nothing of a resident graph's host copy but its numbers of vertices and arcs."""
-    counts = SimpleNamespace(n_vertices=resident.n_vertices, n_arcs=resident.n_arcs)
-    object.__setattr__(resident, "host", counts)
+    """Leave of a resident graph's host copy only the numbers of vertices and arcs, and the weights' type."""
+    facts = SimpleNamespace(n_vertices=resident.n_vertices, n_arcs=resident.n_arcs, lengths=resident.lengths)
+    object.__setattr__(resident, "host", facts)
 
 
 def sample_graphs() -> dict[str, Graph]:

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
+from relaxometer.graphs.lengths import LENGTHS, Lengths
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -30,9 +31,9 @@ MAX_WEIGHT = 2**32 - 2
 """Largest weight: one less than `UNREACHED`."""
 
 OFFSETS = {"offset": pa.int64()}
-ARCS = {"target": pa.uint32(), "weight": pa.uint32()}
+ARCS = {"target": pa.uint32()}
 EXTRAS = {"lon": pa.float64(), "lat": pa.float64(), "input_degree": pa.uint32()}
-"""Types of the columns in the files of a graph; those of `EXTRAS` may be left out."""
+"""Types of the columns in the files of a graph, but for ``weight``; those of `EXTRAS` may be left out."""
 
 HASHED_PIECE = 1 << 26
 """Bytes of a column that are hashed in one piece."""
@@ -90,7 +91,7 @@ class Graph(Csr):
         The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
     targets : ndarray of shape (n_arcs,), uint32
         Heads of the arcs, ascending within a vertex.
-    weights : ndarray of shape (n_arcs,), uint32
+    weights : ndarray of shape (n_arcs,), uint32, float32 or int32
     lon, lat : ndarray of shape (n_vertices,), float64, optional
         Degrees east and north.
     metadata : dict
@@ -103,11 +104,16 @@ class Graph(Csr):
     name: str
     offsets: npt.NDArray[np.int64]
     targets: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.uint32]
+    weights: npt.NDArray[Any]
     lon: npt.NDArray[np.float64] | None = None
     lat: npt.NDArray[np.float64] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     input_degrees: npt.NDArray[np.uint32] | None = None
+
+    @property
+    def lengths(self) -> Lengths:
+        """The type of its weights, and of lengths of paths."""
+        return LENGTHS[self.weights.dtype.name]
 
     def to_scipy(self) -> sp.csr_array:
         """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""
@@ -132,6 +138,7 @@ class Graph(Csr):
         undirected: bool = False,
         keep_self_loops: bool = False,
         keep_parallel: bool = False,
+        weight_type: str = "uint32",
         metadata: dict[str, Any] | None = None,
     ) -> Graph:
         """Build a graph from a list of arcs in any order.
@@ -143,24 +150,28 @@ class Graph(Csr):
         ----------
         name : str
         n_vertices : int
-        tails, heads, weights : array_like of shape (n_arcs,), integers
+        tails, heads : array_like of shape (n_arcs,), integers
+        weights : array_like of shape (n_arcs,)
         lon, lat : ndarray of shape (n_vertices,), float64, optional
         undirected : bool, default=False
             Add the reverse of every arc, and say in the metadata that the graph is not directed.
         keep_self_loops, keep_parallel : bool, default=False
+        weight_type : {"uint32", "float32", "int32"}
+            Numbers are rounded to float32; integer types take integers only.
         metadata : dict, optional
 
         Raises
         ------
         UserError
-            If an end is not a vertex of the graph, or a weight is not in 0 .. 2**32 - 2.
+            If an end is not a vertex of the graph, or the type does not hold a weight.
         """
         from relaxometer.graphs.csr import csr_of_arcs  # loads Numba
 
+        lengths = LENGTHS[weight_type]
         arcs = (
             _checked(tails, n_vertices - 1, "tail", name),
             _checked(heads, n_vertices - 1, "head", name),
-            _checked(weights, MAX_WEIGHT, "weight", name),
+            lengths.sorted_words(lengths.checked(weights, name)),
         )
         offsets, targets, loads = csr_of_arcs(
             n_vertices,
@@ -170,7 +181,7 @@ class Graph(Csr):
             keep_parallel=keep_parallel,
         )
         facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
-        return cls(name, offsets, targets, loads, lon, lat, facts)
+        return cls(name, offsets, targets, lengths.from_sorted_words(loads), lon, lat, facts)
 
     def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
@@ -198,6 +209,7 @@ class Graph(Csr):
             lat=None if self.lat is None else self.lat[vertices],
             keep_self_loops=True,
             keep_parallel=True,
+            weight_type=self.lengths.name,
             metadata={key: value for key, value in self.metadata.items() if key != "search_keys"},
         )
 
@@ -252,7 +264,13 @@ def read_graph(folder: Path) -> Graph:
     metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
     n_vertices, n_arcs = metadata["vertices"], metadata["arcs"]
     vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, n_vertices, EXTRAS)
-    arcs = read_columns(folder / "arcs.parquet", ARCS, description, n_arcs)
+    weight_type = metadata.get("weight_type", "uint32")
+    if weight_type not in LENGTHS:
+        raise UserError(
+            f"{description}: weight_type is {quoted(weight_type)}, expected {', '.join(LENGTHS)}; {REBUILD}"
+        )
+    of_arcs = {**ARCS, "weight": pa.from_numpy_dtype(LENGTHS[weight_type].dtype)}
+    arcs = read_columns(folder / "arcs.parquet", of_arcs, description, n_arcs)
     graph = Graph(
         metadata["name"],
         np.append(vertices["offset"], np.int64(len(arcs["target"]))),
@@ -325,10 +343,11 @@ def describe(graph: Graph) -> dict[str, Any]:
         "max_degree": int(degrees.max(initial=0)),
         "share_above_degree_32": float((degrees > 32).mean()) if len(degrees) else 0.0,
         "share_above_degree_512": float((degrees > 512).mean()) if len(degrees) else 0.0,
-        "mean_weight": float(weights.mean()) if len(weights) else 0.0,
-        "sd_weight": float(weights.std()) if len(weights) else 0.0,
-        "min_weight": int(weights.min()) if len(weights) else 0,
-        "max_weight": int(weights.max(initial=0)),
+        "mean_weight": float(weights.mean(dtype=np.float64)) if len(weights) else 0.0,
+        "sd_weight": float(weights.std(dtype=np.float64)) if len(weights) else 0.0,
+        "weight_type": graph.lengths.name,
+        "min_weight": weights.min().item() if len(weights) else 0,
+        "max_weight": weights.max().item() if len(weights) else 0,
         "components": count,
         "component_sizes": [int(size) for size in sizes[:10]],
         "content_sha256": content_hash(graph),

@@ -9,6 +9,7 @@ import numpy as np
 
 from relaxometer.device import Device
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import Lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +22,9 @@ class ResidentGraph:
     host : Graph
         The same graph in host memory.
     offsets : device array of shape (n_vertices + 1,), int64
-    targets, weights : device array of shape (n_arcs,), uint32
-        None if the arcs stay in host memory.
+    targets : device array of shape (n_arcs,), uint32
+    weights : device array of shape (n_arcs,), uint32
+        The bits of the weights, whatever their type. Both are None if the arcs stay in host memory.
     """
 
     device: Device
@@ -45,7 +47,7 @@ class ResidentGraph:
             graph,
             device.asarray(graph.offsets),
             device.asarray(graph.targets) if arcs else None,
-            device.asarray(graph.weights) if arcs else None,
+            device.asarray(graph.weights.view(np.uint32)) if arcs else None,
         )
 
     @property
@@ -57,6 +59,11 @@ class ResidentGraph:
     def n_arcs(self) -> int:
         """Number of directed arcs."""
         return self.host.n_arcs
+
+    @property
+    def lengths(self) -> Lengths:
+        """The type of the graph's weights, and of lengths of paths."""
+        return self.host.lengths
 
     @property
     def csr(self) -> tuple[np.uint32, Any, Any, Any]:

@@ -43,7 +43,7 @@ from relaxometer.measure import cost, reference
 from relaxometer.plan.models import Run
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.problem import add_folders
+from relaxometer.problems.problem import add_folders, load_problem
 
 
 def serve(link: Link, run: Run, graph: Graph | Batch, device: str, folders: Sequence[str]) -> None:
@@ -126,6 +126,7 @@ class _Contestant:
         """Upload the graph, and construct the solver twice."""
         parameters = self._run.solver_parameters
         graph, device = self._host, self.device
+        variants.refuse_weights(load_problem(self._run.problem), self._module.Solver, graph)
         with stopwatch() as upload:
             resident: ResidentGraph | ResidentBatch = (
                 ResidentGraph.upload(device, graph, arcs=parameters.wants_arcs(graph.n_arcs))

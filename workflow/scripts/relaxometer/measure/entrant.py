@@ -21,6 +21,8 @@ from relaxometer.measure.clocks import Span
 from relaxometer.measure.measurement import MAX_REASON
 from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun
+from relaxometer.problems.problem import load_problem
+from relaxometer.problems.variants import Skipped, refuse_weights
 from relaxometer.rivals.adapter import Adapter, printable, waited_ms
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import obstacle
@@ -135,6 +137,10 @@ class Entrant:
         """Raise Failed if the adapter cannot be started, or not on this graph."""
         if isinstance(self.installed, str):
             raise Failed("absent", self.installed)
+        try:
+            refuse_weights(load_problem(self.run.problem), self.rival, self.graph)
+        except Skipped as skipped:
+            raise Failed("skipped", str(skipped)) from None
         for ending in self.rival.definition.formats:
             if why := obstacle(self.graph, ending):
                 raise Failed("skipped", why)

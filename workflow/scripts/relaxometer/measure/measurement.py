@@ -280,7 +280,9 @@ class _Job:
         self._unproven: list[Search] = []
         self._result = Measurement(number)
         self._result.context |= {"round": number, "began": datetime.now(UTC).isoformat()}
-        self._result.answer = {column: np.empty(0, dtype) for column, dtype in self._problem.columns.items()}
+        self._result.answer = {
+            column: np.empty(0, dtype) for column, dtype in self._problem.columns_on(graph).items()
+        }
 
     def search_all(self) -> None:
         """Prepare, make the timed passes over all sources; in round 1, then instrument a search from each."""

@@ -219,7 +219,7 @@ class _Contestant:
         is_whole = columns.keys() == problem.columns.keys()
         if not is_whole and problem.complete and isinstance(graph, Graph) and source is not None:
             columns = {**problem.complete(graph, source, columns), **columns}
-        answer = {name: columns[name].astype(dtype) for name, dtype in problem.columns.items()}
+        answer = {name: columns[name].astype(dtype) for name, dtype in problem.columns_on(graph).items()}
         for name, values in answer.items():
             changed = values != columns[name]
             if changed.any():

@@ -8,7 +8,7 @@ of the graph and imports nothing of the variant.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -46,7 +46,7 @@ def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, nu
     @contextmanager
     def opener(run: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_Contestant]:
         with Child(contestant.serve, run, graph, device, added_folders()) as child:
-            yield _Contestant(child, problem, graph.n_vertices, run.timing.timeout_s)
+            yield _Contestant(child, problem.columns_on(graph), graph.n_vertices, run.timing.timeout_s)
 
     return measurement.measure(opener, run, graph, sources, device, number)
 
@@ -77,8 +77,10 @@ class _State(Reply):
 class _Contestant:
     """The contestant as the job sees it: validated replies, or a failure."""
 
-    def __init__(self, child: Child, problem: Problem, n_vertices: int, timeout_s: float) -> None:
-        self._child, self._problem, self._n, self._timeout_s = child, problem, n_vertices, timeout_s
+    def __init__(
+        self, child: Child, columns: Mapping[str, np.dtype[Any]], n_vertices: int, timeout_s: float
+    ) -> None:
+        self._child, self._columns, self._n, self._timeout_s = child, columns, n_vertices, timeout_s
         self.extend()
 
     def extend(self) -> None:
@@ -98,7 +100,7 @@ class _Contestant:
         """Return the reply to a search, and the columns of its answer."""
         found = _Found.read(self._ask(solve=source))
         self._check_columns(found.columns)
-        columns = {name: np.empty(self._n, dtype) for name, dtype in self._problem.columns.items()}
+        columns = {name: np.empty(self._n, dtype) for name, dtype in self._columns.items()}
         for column in found.columns:
             self._within(partial(self._child.receive_array, array=columns[column.name]))
         return found, columns
@@ -114,7 +116,7 @@ class _Contestant:
 
     def _check_columns(self, columns: list[_Column]) -> None:
         """Compare the columns of an answer with those of the problem, before their bytes are read."""
-        expected = {name: str(np.dtype(dtype)) for name, dtype in self._problem.columns.items()}
+        expected = {name: str(dtype) for name, dtype in self._columns.items()}
         if sorted(column.name for column in columns) != sorted(expected):
             names = ", ".join(column.name for column in columns)[:80]
             raise Failed("invalid", f"the answer has columns {names}; expected {', '.join(expected)}")

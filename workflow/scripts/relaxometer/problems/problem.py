@@ -18,7 +18,9 @@ import numpy as np
 from relaxometer import problems
 from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import unreached
 from relaxometer.problems.phases import Phase
 
 FIRST = ("sssp", "bfs", "dominators")
@@ -30,7 +32,7 @@ _ADDED: dict[str, None] = {}
 
 def _is_known(columns: Mapping[str, Any]) -> Any:
     first = next(iter(columns.values()))
-    return first != UNREACHED
+    return first != unreached(first.dtype)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Problem:
     Parameters
     ----------
     columns : mapping of str to dtype
-        Columns of an answer, one row per vertex.
+        Columns of an answer, one row per vertex; see `columns_on`.
     rules : tuple of str
         The rules of a certificate.
     certifier : callable
@@ -50,11 +52,13 @@ class Problem:
         Whether a search of a graph starts from a source. Searches of a batch never do.
     takes_batches : bool, default=False
         Whether the problem can be solved for all graphs of a batch at once.
+    lengths : tuple of str
+        Columns that have the type of the graph's weights, which solvers then read.
     proof_reads_arcs : bool, default=True
         Whether the certifier of a graph needs its arcs in the device's memory.
     reached : callable
         Maps the columns of an answer to a mask of the vertices that the search reached. By default, those
-        whose first column is not 2**32 - 1.
+        whose first column is not :func:`relaxometer.graphs.lengths.unreached`.
     complete : callable, optional
         ``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
         rivals that give no more.
@@ -65,9 +69,18 @@ class Problem:
     certifier: Callable[[Any], Any]
     has_source: bool = True
     takes_batches: bool = False
+    lengths: tuple[str, ...] = ()
     proof_reads_arcs: bool = True
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
     complete: Callable[[Graph, int, Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+    def columns_on(self, graph: Graph | Batch) -> dict[str, np.dtype[Any]]:
+        """Return the columns of an answer on a graph or batch, with their types."""
+        types = {name: np.dtype(dtype) for name, dtype in self.columns.items()}
+        return {
+            name: graph.lengths.dtype if name in self.lengths and isinstance(graph, Graph) else dtype
+            for name, dtype in types.items()
+        }
 
 
 class Answer(Protocol):
@@ -101,6 +114,9 @@ class Solver(Protocol):
         A CPU program is timed by the host's clock.
     takes : {"graph", "batch", "either"}, optional
         "graph" if left out.
+    weight_types : collection of str, optional
+        Types of weights that it takes, of :data:`relaxometer.graphs.lengths.LENGTHS`; ``{"uint32"}`` if left
+        out. On a graph of another type it is skipped, if the problem has `lengths`.
 
     Raises
     ------

@@ -12,7 +12,9 @@ from typing import Any
 
 from relaxometer.core.errors import UserError
 from relaxometer.core.validation import Section
-from relaxometer.problems.problem import import_own
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.problems.problem import Problem, import_own
 
 RENAMED = {"batch": "many-sources"}
 """Current names of variants, by former name."""
@@ -32,6 +34,13 @@ class Parameters(Section):
     def wants_arcs(self, n_arcs: int) -> bool:
         """Return whether `n_arcs` arcs must be in the device's memory before the first search."""
         return True
+
+
+def refuse_weights(problem: Problem, solver: Any, graph: Graph | Batch) -> None:
+    """Raise `Skipped` if a solver reads weights of a type that it does not take."""
+    takes = getattr(solver, "weight_types", ("uint32",))
+    if problem.lengths and isinstance(graph, Graph) and graph.lengths.name not in takes:
+        raise Skipped(f"takes weights of type {' or '.join(sorted(takes))}, not {graph.lengths.name}")
 
 
 class Skipped(Exception):  # noqa: N818  (a status, not an error)

@@ -391,7 +391,7 @@ def _prove(
         try:
             if answer.problem not in provers:
                 provers[answer.problem] = Prover(load_problem(answer.problem), graph, get_device(device))
-            columns = _columns(found, answer, graph.n_vertices)
+            columns = _columns(found, answer, graph)
             search = Search({}, answer.source, columns, False, {})
             if answer.source is not None and answer.source >= graph.n_vertices:
                 raise ValueError(f"source {answer.source} is not a vertex")
@@ -410,9 +410,9 @@ def _prove(
     return outcomes[True]
 
 
-def _columns(found: BundleFile, answer: AnswerOf, n_vertices: int) -> dict[str, npt.NDArray[Any]]:
+def _columns(found: BundleFile, answer: AnswerOf, graph: Graph | Batch) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of an answer; ValueError if they are not those of its problem."""
-    expected = load_problem(answer.problem).columns
+    expected, n_vertices = load_problem(answer.problem).columns_on(graph), graph.n_vertices
     if sorted(answer.columns) != sorted(expected):
         raise ValueError(f"columns {', '.join(answer.columns)}; expected {', '.join(expected)}")
     columns = {}
@@ -421,8 +421,8 @@ def _columns(found: BundleFile, answer: AnswerOf, n_vertices: int) -> dict[str, 
         if table.column_names != [name] or len(table) != n_vertices or table[name].null_count:
             raise ValueError(f"{answer.columns[name]} is not a column {name} of {n_vertices:,} values")
         columns[name] = table[name].to_numpy()
-        if columns[name].dtype != np.dtype(kind):
-            raise ValueError(f"column {name} is of type {columns[name].dtype}, expected {np.dtype(kind)}")
+        if columns[name].dtype != kind:
+            raise ValueError(f"column {name} is of type {columns[name].dtype}, expected {kind}")
     return columns
 
 

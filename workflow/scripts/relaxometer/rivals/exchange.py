@@ -26,6 +26,9 @@ from relaxometer.rivals.locks import locked
 PIECE = 1 << 20
 """Arcs that are turned into text at a time."""
 
+WEIGHTED = ("gr", "mtx", "wsg")
+"""Formats that hold weights."""
+
 MAX_GAP = 2**31 - 1
 """Largest id and weight in GAP's serialized form."""
 
@@ -68,6 +71,8 @@ def obstacle(graph: Graph | Batch, ending: str) -> str:
     """Return why a graph cannot be written in one of the `FORMATS`; empty if it can."""
     if isinstance(graph, Batch):
         return f".{ending} holds one graph, not a batch"
+    if ending in WEIGHTED and graph.lengths.name != "uint32":
+        return f".{ending} holds weights of type uint32, not {graph.lengths.name}"
     largest = int(graph.weights.max(initial=0)) if ending == "wsg" else 0
     if ending in ("sg", "wsg") and max(graph.n_vertices, largest) > MAX_GAP:
         return f".{ending} holds vertices and weights up to {MAX_GAP:,}"
@@ -115,13 +120,14 @@ def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str
 def _arrays(graph: Graph | Batch) -> dict[str, npt.NDArray[Any]]:
     """Return the raw arrays of a graph by the names of their files.
 
-    A batch has no weights. Its ``first_vertex.i64``, of one element more than it has graphs, says where the
+    Weights of another type than uint32 are there as bits, for problems that do not read them. A batch has no
+    weights. Its ``first_vertex.i64``, of one element more than it has graphs, says where the
     vertices of each graph begin, and ``entries.u32`` which of them is the entry; targets count within their
     graph.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"offsets.i64": graph.offsets, "targets.u32": graph.targets}
     if isinstance(graph, Graph):
-        arrays["weights.u32"] = graph.weights
+        arrays["weights.u32"] = graph.weights.view(np.uint32)
     else:
         arrays |= {"first_vertex.i64": graph.first_vertex, "entries.u32": graph.entries}
     return {name: array.astype(TYPES[name[-3:]], copy=False) for name, array in arrays.items()}

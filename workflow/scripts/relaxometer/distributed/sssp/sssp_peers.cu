@@ -296,7 +296,7 @@ __device__ __forceinline__ void pull_all(PeerSearch& s)
     begin_phase(s);
     for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
         u32 v = base + lane();
-        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_PATH, v);
+        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_LABEL, v);
     }
     grid.sync();
     u64 bound = 0;
@@ -319,7 +319,7 @@ __device__ __forceinline__ void start(PeerSearch& s, u32 source)
 {
     bool is_own = source % s.peers.n_ranks == s.peers.rank;
     for (u32 v = thread_id(); v < s.vertices.n; v += thread_count()) {
-        s.vertices.best[v] = is_own && tail_of(s, v) == source ? source : NO_PATH;
+        s.vertices.best[v] = is_own && tail_of(s, v) == source ? source : NO_LABEL;
     }
     for (u32 v = thread_id(); v < s.tails.n; v += thread_count()) {
         s.tails.distance[v] = s.vertices.due[v] = v == source ? 0 : UNREACHED;
@@ -355,7 +355,7 @@ extern "C" __global__ void __launch_bounds__(512)
     meet_all(s);
     log_phase(s, false, 1, 0);
     for (u64 nearest = 0; nearest < INFINITE;) {
-        begin_bucket(s, min(nearest + s.delta, INFINITE));
+        begin_bucket(s, bucket_end(nearest, s.delta));
         push_bucket(s);
         nearest = published.least(peers, NEAREST);
         float unsettled_arcs = static_cast<float>(s.n_arcs - sum_of(s, SETTLED));
@@ -379,8 +379,8 @@ extern "C" __global__ void unpack(u32 n, const u32* __restrict__ head_of, const 
                                   u32* __restrict__ predecessor)
 {
     for (u32 v = thread_id(); v < n; v += thread_count()) {
-        u64 label = head_of[v] != NO_HEAD ? best[head_of[v]] : NO_PATH;
+        u64 label = head_of[v] != NO_HEAD ? best[head_of[v]] : NO_LABEL;
         distance[v] = static_cast<u32>(distance_of(label));
-        predecessor[v] = label == NO_PATH ? NO_PREDECESSOR : ids[static_cast<u32>(label)];
+        predecessor[v] = label == NO_LABEL ? NO_PREDECESSOR : ids[static_cast<u32>(label)];
     }
 }

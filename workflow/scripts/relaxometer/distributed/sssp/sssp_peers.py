@@ -16,9 +16,16 @@ from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.levels import Level
 from relaxometer.distributed.partition import Block
 from relaxometer.distributed.peers import Peers
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
-from relaxometer.problems.sssp.push_pull.push_pull import BLOCK, MANY_ARCS, Parameters, automatic_delta
+from relaxometer.problems.sssp.push_pull.push_pull import (
+    BLOCK,
+    MANY_ARCS,
+    Parameters,
+    automatic_delta,
+    bucket_width,
+)
 
 __all__ = ["Parameters", "Solver"]
 
@@ -59,7 +66,8 @@ class Solver:
         self._graph = graph
         given = parameters.delta
         fitting = automatic_delta(graph.mean_weight, graph.n_with_arcs, block.n_arcs)
-        self._delta, self._beta = fitting if given == "auto" else given, parameters.beta
+        self._delta = bucket_width(fitting if given == "auto" else given, LENGTHS["uint32"])
+        self._beta = parameters.beta
         module = ranks.module(SOURCE.path, cooperative=True)
         self._search, self._unpack = module.get_function("search"), module.get_function("unpack")
         self._threads = threads_per_block(device, BLOCK)
@@ -107,7 +115,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """The width of a bucket, the threshold for pulling, and the transport."""
-        return {"delta": self._delta, "beta": self._beta, "transport": "peers"}
+        return {"delta": int(self._delta), "beta": self._beta, "transport": "peers"}
 
     def solve(self, source: int, levels: list[Level] | None = None) -> Answer:
         """Find the distances from `source`, the same on all ranks; see :class:`sssp_1d.Solver`.

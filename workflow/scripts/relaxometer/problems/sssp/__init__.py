@@ -25,7 +25,11 @@ def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str
 
 
 PROBLEM = Problem(
-    {"distance": np.uint32, "predecessor": np.uint32}, tuple(RULES), SsspCertifier, complete=_complete
+    {"distance": np.uint32, "predecessor": np.uint32},
+    tuple(RULES),
+    SsspCertifier,
+    lengths=("distance",),
+    complete=_complete,
 )
 
 
@@ -35,15 +39,16 @@ class Answer:
 
     Parameters
     ----------
-    distance : array of shape (n_vertices,), uint32
-        In the graph's weight unit; `UNREACHED` where no path leads.
+    distance : array of shape (n_vertices,)
+        In the type and unit of the graph's weights; :func:`relaxometer.graphs.lengths.unreached` where no
+        path leads.
     predecessor : array of shape (n_vertices,), uint32
         The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
     rounds : int, None or device array of shape (1,), uint32
         Rounds of a phase-synchronous kernel; None where the variant has none.
     overflow : bool or device array of shape (1,), uint32
-        Whether some path's length passed 2**32 - 2, so that it was not followed. Arrays are read only by
-        `phases` and `overflowed`, so a search need not wait for them.
+        Whether the type does not hold some path's length, so that it was not followed. Arrays are read only
+        by `phases` and `overflowed`, so a search need not wait for them.
     """
 
     distance: Any
@@ -58,7 +63,7 @@ class Answer:
 
     @property
     def overflowed(self) -> bool:
-        """Whether some path's length passed 2**32 - 2, so that it was not followed."""
+        """Whether the type does not hold some path's length, so that it was not followed."""
         return self.overflow if isinstance(self.overflow, bool) else bool(self.overflow[0])
 
     @property

@@ -23,14 +23,21 @@ def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
 
 
 def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict[str, Any]]:
-    """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each."""
-    n, empty = graph.n_vertices, graph.device.xp.empty
-    sizes = {"distance": n, "predecessor": n} | dict.fromkeys(words, 1)
+    """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each.
+
+    Distances have the type of the graph's weights.
+    """
+    n, empty, lengths = graph.n_vertices, graph.device.xp.empty, graph.lengths
+    sizes = {"predecessor": n} | dict.fromkeys(words, 1)
 
     def allocate() -> dict[str, Any]:
-        return {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
+        of_words = {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
+        return {"distance": empty(n, dtype=lengths.dtype)} | of_words
 
-    return Ahead(allocate, lambda arrays: launch.set(**arrays))
+    def use(arrays: dict[str, Any]) -> None:
+        launch.set(**arrays | {"distance": lengths.words(arrays["distance"])})
+
+    return Ahead(allocate, use)
 
 
 def logged_phases(rows: np.ndarray[Any, np.dtype[np.uint64]], modes: tuple[str, ...]) -> list[Phase]:

@@ -89,7 +89,10 @@ def parts_for(n_vertices: int, blocks: int) -> int:
 
 
 class AnswerArrays(NamedTuple):
-    """Device arrays of an answer, uint32, and the board on which the blocks of its search communicate."""
+    """Device arrays of an answer, and the board on which the blocks of its search communicate.
+
+    Distances have the type of the graph's weights; all others are uint32.
+    """
 
     distance: Any
     predecessor: Any
@@ -104,15 +107,15 @@ def answers_ahead(graph: ResidentGraph, launch: Launch, state: Struct, board: La
     It also takes the struct `state`, with a pointer to a struct of the layout `board`, in which a member
     ``overflowed`` tells whether some path was too long.
     """
-    n, empty = graph.n_vertices, graph.device.xp.empty
+    n, empty, lengths = graph.n_vertices, graph.device.xp.empty, graph.lengths
     place = board.offset("overflowed") // 4
 
     def allocate() -> AnswerArrays:
-        distance, predecessor, words = (empty(size, dtype=np.uint32) for size in (n, n, board.size // 4))
-        return AnswerArrays(distance, predecessor, words, words[place : place + 1])
+        predecessor, words = (empty(size, dtype=np.uint32) for size in (n, board.size // 4))
+        return AnswerArrays(empty(n, dtype=lengths.dtype), predecessor, words, words[place : place + 1])
 
     def use(arrays: AnswerArrays) -> None:
-        launch.set(distance=arrays.distance, predecessor=arrays.predecessor)
+        launch.set(distance=lengths.words(arrays.distance), predecessor=arrays.predecessor)
         state.set(board=arrays.board)
 
     return Ahead(allocate, use)
@@ -122,7 +125,8 @@ def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None
     """Return the members of the struct ``Graph`` in ``_tight_arcs.cuh``.
 
     `zero_arcs` gives the arcs of weight zero, if they have been found already: their number, and their tails
-    and heads, device array of shape (count, 2), uint32, or None.
+    and heads, device array of shape (count, 2), uint32, or None. The kernel does not need them if sums are
+    rounded.
     """
     n, offsets, targets, weights = graph.csr
     count, ends = _zero_arcs(graph) if zero_arcs is None else zero_arcs
@@ -139,7 +143,7 @@ def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None
 def _zero_arcs(graph: ResidentGraph) -> tuple[int, Any]:
     """Find the arcs of weight zero on the host."""
     host = graph.host
-    zero = np.flatnonzero(host.weights == 0)
+    zero = np.flatnonzero(host.weights == 0) if graph.lengths.name == "uint32" else ()
     if not len(zero):
         return 0, None
     ends = np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32)

@@ -1,14 +1,15 @@
-// Predecessors from final distances. A vertex takes any tail of an arc of positive weight that is as long as
-// the difference of the distances. Vertices that only arcs of weight zero lead to take theirs in rounds, from
-// vertices that have one already, so that no cycle can form.
+// Predecessors from final distances. A vertex takes the tail of any tight arc, one that ends a shortest path,
+// from a vertex nearer than itself. Vertices that only flat arcs lead to, tight ones between equal distances,
+// take theirs in rounds, from vertices that have one already, so that no cycle can form. Flat arcs have
+// weight zero or, where sums are rounded, a weight too small to change the length of the path.
 
 #pragma once
 
 #include <cooperative_groups.h>
 
-#include "device/constants.cuh"
+#include "problems/sssp/_lengths.cuh"
 
-// The graph's own arcs, and a list of those of weight zero.
+// The graph's own arcs, and a list of those of weight zero, unless sums are rounded.
 struct Graph {
     u32 n;
     const i64* offsets;
@@ -27,13 +28,24 @@ struct Tail {
 
 __device__ inline Tail load_tail(const Graph& graph, const u32* distance, u32 u)
 {
-    if (u >= graph.n) return Tail{UNREACHED, 0, 0};
+    if (u >= graph.n) return Tail{NO_PATH, 0, 0};
     return Tail{distance[u], read_only(&graph.offsets[u]), read_only(&graph.offsets[u + 1])};
 }
 
-// Follows up to four arcs of vertex u, from arc `begin` on: all are loaded before any is needed.
+// Whether the head of a tight arc is farther than its tail. Weights tell it where sums are not rounded.
+__device__ __forceinline__ bool rises(u32 tail_distance, u32 weight, u32 head_distance)
+{
+#if defined(FLOAT32_LENGTHS)
+    return head_distance > tail_distance;
+#else
+    return weight != 0;
+#endif
+}
+
+// Follows up to four arcs of vertex u, from arc `begin` on: all are loaded before any is needed. Where sums
+// are rounded, sets `flat` if one of them is.
 __device__ inline void follow_four(const Graph& graph, const u32* distance, u32* predecessor, u32* overflowed,
-                                   u32 u, const Tail& tail, i64 begin)
+                                   u32* flat, u32 u, const Tail& tail, i64 begin)
 {
     const u32 FOUR = 4;
     u32 head[FOUR], weight[FOUR], length[FOUR];
@@ -44,29 +56,74 @@ __device__ inline void follow_four(const Graph& graph, const u32* distance, u32*
     }
     for (u32 k = 0; k < FOUR; ++k) length[k] = distance[head[k]];
     for (u32 k = 0; k < FOUR; ++k) {
-        u64 along = static_cast<u64>(tail.distance) + weight[k];
-        if (along >= UNREACHED) {
+        u64 along = extended_length(tail.distance, weight[k]);
+        if (along >= NO_PATH) {
             store_relaxed(overflowed, 1u);
-        } else if (weight[k] != 0 && along == length[k]) {
+        } else if (rises(tail.distance, weight[k], length[k]) && along == length[k]) {
             store_relaxed(&predecessor[head[k]], u);
         }
+#if defined(FLOAT32_LENGTHS)
+        if (along == tail.distance && along == length[k] && head[k] != u) store_relaxed(flat, 1u);
+#endif
     }
 }
 
-// Sets `overflowed` if a path is longer than 32 bits hold.
-__device__ inline void follow_positive_arcs(const Graph& graph, const u32* distance, u32* predecessor,
-                                            u32* overflowed)
+// Sets `overflowed` if the type does not hold the length of a path.
+__device__ inline void follow_rising_arcs(const Graph& graph, const u32* distance, u32* predecessor,
+                                          u32* overflowed, u32* flat)
 {
     Tail next = load_tail(graph, distance, thread_id());
     for (u32 u = thread_id(); u < graph.n; u += thread_count()) {
         Tail tail = next;
         next = load_tail(graph, distance, u + thread_count());
-        if (tail.distance == UNREACHED) continue;
+        if (tail.distance == NO_PATH) continue;
         for (i64 i = tail.begin; i < tail.end; i += 4) {
-            follow_four(graph, distance, predecessor, overflowed, u, tail, i);
+            follow_four(graph, distance, predecessor, overflowed, flat, u, tail, i);
         }
     }
 }
+
+#if defined(FLOAT32_LENGTHS)
+
+// Gives predecessors to heads of flat arcs of vertex u, which has one, and continues from the last of them,
+// so that a chain takes one round. Returns whether there was any.
+__device__ inline bool follow_flat_arcs_of(const Graph& graph, const u32* distance, u32* predecessor, u32 u)
+{
+    bool any = false;
+    while (u != NO_PREDECESSOR) {
+        Tail tail = load_tail(graph, distance, u);
+        u32 next = NO_PREDECESSOR;
+        for (i64 i = tail.begin; i < tail.end; ++i) {
+            u32 head = read_only(&graph.targets[i]);
+            if (distance[head] != tail.distance || load_relaxed(&predecessor[head]) != NO_PREDECESSOR)
+                continue;
+            if (extended_length(tail.distance, read_only(&graph.weights[i])) != tail.distance) continue;
+            if (atomicCAS(&predecessor[head], NO_PREDECESSOR, u) == NO_PREDECESSOR) next = head;
+        }
+        any |= next != NO_PREDECESSOR;
+        u = next;
+    }
+    return any;
+}
+
+// `changed` holds three words, the second of them zero; for the whole grid.
+__device__ inline void follow_flat_arcs(const cooperative_groups::grid_group& grid, const Graph& graph,
+                                        const u32* distance, u32* predecessor, u32* changed)
+{
+    for (u32 round = 1;; ++round) {
+        if (thread_id() == 0) changed[(round + 1) % 3] = 0;
+        for (u32 u = thread_id(); u < graph.n; u += thread_count()) {
+            if (load_relaxed(&predecessor[u]) == NO_PREDECESSOR) continue;
+            if (follow_flat_arcs_of(graph, distance, predecessor, u)) {
+                store_relaxed(&changed[round % 3], 1u);
+            }
+        }
+        grid.sync();
+        if (load_relaxed(&changed[round % 3]) == 0) return;
+    }
+}
+
+#else
 
 // `changed` holds three words, the first of them zero; for the whole grid.
 __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& grid, const Graph& graph,
@@ -87,13 +144,22 @@ __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& gr
     }
 }
 
-// `predecessor` holds the source's own, and NO_PREDECESSOR for all other vertices; for the whole grid, with
-// `changed` as above.
+#endif
+
+// `predecessor` holds the source's own, and NO_PREDECESSOR for all other vertices. `changed` holds three
+// words, the first of them zero. For the whole grid.
 __device__ inline void find_predecessors(const cooperative_groups::grid_group& grid, const Graph& graph,
                                          const u32* distance, u32* predecessor, u32* overflowed, u32* changed)
 {
-    follow_positive_arcs(graph, distance, predecessor, overflowed);
+#if defined(FLOAT32_LENGTHS)
+    if (thread_id() == 0) changed[1] = 0;
+    follow_rising_arcs(graph, distance, predecessor, overflowed, &changed[0]);
+    grid.sync();
+    if (load_relaxed(&changed[0]) != 0) follow_flat_arcs(grid, graph, distance, predecessor, changed);
+#else
+    follow_rising_arcs(graph, distance, predecessor, overflowed, nullptr);
     if (graph.n_zero_arcs == 0) return;
     grid.sync();
     follow_zero_arcs(grid, graph, distance, predecessor, changed);
+#endif
 }

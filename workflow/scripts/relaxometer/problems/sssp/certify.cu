@@ -5,9 +5,14 @@
 // no path is shorter (the optimality conditions of linear programming; Ahuja, Magnanti and Orlin, "Network
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
 // weight zero can, so pointer doubling follows chains of them.
+//
+// With weights of type float32, `+` is the rounded sum. It grows with each of its terms, so the same argument
+// shows that d[v] is the least sum over all paths, added arc by arc from the source. A small weight may leave
+// a length as it is; such arcs count as those of weight zero. How far the least rounded sum may be from the
+// shortest length: docs/weights.md.
 
-#include "device/constants.cuh"
 #include "problems/certificate.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
 
@@ -20,16 +25,16 @@ extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, co
 {
     u32 u = thread_id();
     if (u >= n) return;
-    if (u == source && (distance[u] != 0 || predecessor[u] != u)) {
+    if (u == source && (distance[u] != ZERO_LENGTH || predecessor[u] != u)) {
         broken(report, SOURCE, u);
     }
-    if (distance[u] == UNREACHED) return;
+    if (distance[u] == NO_PATH) return;
     i64 end = offsets[u + 1];
     for (i64 i = offsets[u]; i < end; ++i) {
         u32 v = targets[i];
-        if (distance[v] == UNREACHED) {
+        if (distance[v] == NO_PATH) {
             broken(report, LEFT_OUT, v);
-        } else if (static_cast<u64>(distance[u]) + weights[i] < distance[v]) {
+        } else if (extended_length(distance[u], weights[i]) < distance[v]) {
             broken(report, OVERSTRETCHED, v);
         }
     }
@@ -68,17 +73,17 @@ extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ off
     pointer[v] = v;
     u32 u = predecessor[v];
     if (v == source) return;
-    if (distance[v] == UNREACHED) {
-        if (u != UNREACHED) broken(report, PREDECESSOR, v);
+    if (distance[v] == NO_PATH) {
+        if (u != NO_PREDECESSOR) broken(report, PREDECESSOR, v);
         return;
     }
-    if (u >= n || distance[u] == UNREACHED) {
+    if (u >= n || distance[u] == NO_PATH) {
         broken(report, PREDECESSOR, v);
         return;
     }
     i64 end = offsets[u + 1];
     for (i64 i = lower_bound(offsets, targets, u, v); i < end && targets[i] == v; ++i) {
-        if (static_cast<u64>(distance[u]) + weights[i] == distance[v]) {
+        if (extended_length(distance[u], weights[i]) == distance[v]) {
             if (distance[u] == distance[v]) pointer[v] = u;
             return;
         }
@@ -103,7 +108,7 @@ extern "C" __global__ void check_tree(u32 n, const u32* __restrict__ distance,
                                       const u32* __restrict__ pointer, u64* report)
 {
     u32 v = thread_id();
-    if (v >= n || distance[v] == UNREACHED) return;
+    if (v >= n || distance[v] == NO_PATH) return;
     u32 end = pointer[v];
     u32 before = predecessor[end];
     bool points_on = end != source && before < n && distance[before] == distance[end];

@@ -41,7 +41,7 @@ class SsspCertifier:
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph = graph
-        module = graph.device.module(Path(__file__).with_name("certify.cu"))
+        module = graph.device.module(Path(__file__).with_name("certify.cu"), options=graph.lengths.options)
         self._check_arcs = module.get_function("check_arcs")
         self._check_predecessors = module.get_function("check_predecessors")
         self._double_pointers = module.get_function("double_pointers")
@@ -59,6 +59,7 @@ class SsspCertifier:
         root = np.uint32(source)
         self._report[:, 0] = 0
         self._report[:, 1] = n
+        distance = self._graph.lengths.words(distance)
         problem = (*self._graph.csr, distance, predecessor, root)
         self._check_arcs(*launch, (*problem, self._report))
         self._check_predecessors(*launch, (*problem, self._pointer, self._report))

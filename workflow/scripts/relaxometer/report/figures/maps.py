@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_table
 from relaxometer.graphs.graph import Graph, read_graph
-from relaxometer.problems.sssp import UNREACHED
+from relaxometer.graphs.lengths import unreached
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View
 from relaxometer.report.figures.style import GREY, empty_figure, entitle, new_figure
 from relaxometer.report.targets import folder, runs_of
@@ -71,7 +71,7 @@ def distance_map(graph: Graph, answer: Mapping[str, npt.NDArray[Any]]) -> Figure
         return empty_figure(title, "No search on this graph was proven right.")
     source = int(np.flatnonzero(predecessor == np.arange(len(predecessor)))[0])
     factor, unit = readable_unit(graph)
-    known = distance != UNREACHED
+    known = distance != unreached(distance.dtype)
     figure = _map(graph, distance * factor, known, f"Distance from the source [{unit}]", [source])
     furthest = distance[known].max() * factor
     entitle(figure, title, f"Source vertex {source}; the furthest vertex is {furthest:,.0f} {unit} away")

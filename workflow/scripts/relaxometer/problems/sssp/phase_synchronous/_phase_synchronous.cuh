@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 __device__ __forceinline__ u64 settled(u32 distance)
 {
@@ -36,14 +36,14 @@ __device__ __forceinline__ bool is_settled(u64 entry)
     return static_cast<u32>(entry) == 0;
 }
 
-// The proposal for the head of an arc of this weight from v. A length that would wrap or equal UNREACHED is
-// not proposed but sets the flag.
+// The proposal for the head of an arc of this weight from v. A length that the type does not hold is not
+// proposed but sets the flag.
 __device__ __forceinline__ u64 propose(u32 v, u32 distance, u32 weight, u32* overflow)
 {
-    u64 length = static_cast<u64>(distance) + weight;
-    if (length >= UNREACHED) {
+    u64 length = extended_length(distance, weight);
+    if (length >= NO_PATH) {
         store_relaxed(overflow, 1u);
-        return settled(UNREACHED);
+        return settled(NO_PATH);
     }
     return length << 32 | (v + 1);
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -29,7 +29,7 @@ class Arrays:
     Attributes
     ----------
     Ca : device array of shape (n_vertices,), uint32
-        Distances settled so far.
+        Distances settled so far, as words of the graph's `Lengths`.
     Ua : device array of shape (n_vertices,), uint64
         Distances proposed, each packed with its predecessor (see ``_phase_synchronous.cuh``).
     Pa : device array of shape (n_vertices,), uint32
@@ -52,7 +52,7 @@ class Arrays:
 
     def kernels(self, file: str) -> Any:
         """Compile a ``.cu`` file of this folder."""
-        return self.device.module(Path(__file__).with_name(file))
+        return self.device.module(Path(__file__).with_name(file), options=self.graph.lengths.options)
 
     def start(self, source: int) -> None:
         """Set the arrays for a search from `source` (lines 2 to 4 of algorithms 1 and 4).
@@ -60,8 +60,9 @@ class Arrays:
         The paper leaves Ua of the source infinite; here it is zero, so that an arc back to it is no
         improvement.
         """
-        self.Ca.fill(UNREACHED)
-        self.Ua.fill(np.uint64(UNREACHED) << np.uint64(32))
+        lengths = self.graph.lengths
+        self.Ca.fill(lengths.unreached)
+        self.Ua.fill(np.uint64(lengths.unreached) << np.uint64(32))
         self.Pa.fill(NO_PREDECESSOR)
         self.Ma.fill(0)
         self.overflow.fill(0)
@@ -73,7 +74,7 @@ class Arrays:
     def answer(self, phases: int) -> Answer:
         """Return copies of distances and predecessors, which the next search does not overwrite."""
         overflowed = bool(self.device.item(self.overflow))
-        return Answer(self.Ca.copy(), self.Pa.copy(), phases, overflowed)
+        return Answer(self.graph.lengths.distance(self.Ca.copy()), self.Pa.copy(), phases, overflowed)
 
     def tally(self) -> tuple[int, int]:
         """Count the vertices set in the mask and their arcs."""
@@ -111,6 +112,7 @@ class OneMode:
     """Base of the solvers whose phases all run in one mode, `AllVertices` or `SelectedVertices`."""
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, mode: Any, file: str) -> None:
         self._arrays = Arrays(graph)

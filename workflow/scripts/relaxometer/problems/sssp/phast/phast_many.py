@@ -113,7 +113,7 @@ class Solver:
     """SSSP from many sources by PHAST, in preorder of a customizable contraction hierarchy.
 
     The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`: as long as thousands of
-    single searches.
+    single searches. Weights are of type uint32 only, for the reason given there.
 
     Raises
     ------

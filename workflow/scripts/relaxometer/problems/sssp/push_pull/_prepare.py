@@ -97,7 +97,7 @@ class _Preparation:
         self._end_bits = max(n_with_arcs - 1, 1).bit_length()
         rows = self._rows(out, by_head=False)
         incoming = rows if symmetric else self._rows(into, by_head=True)
-        return Prepared(rows, incoming, ids, self._rank, n_many, total / max(self._n_arcs, 1))
+        return Prepared(rows, incoming, ids, self._rank, n_many, self._mean_weight(total))
 
     @property
     def _arcs(self) -> tuple[Any, ...]:
@@ -105,12 +105,18 @@ class _Preparation:
         return np.uint32(self._n), np.uint64(self._n_arcs), graph.offsets, graph.targets, graph.weights
 
     def _survey(self) -> tuple[int, int, bool]:
-        """Return the sum of the weights, the bits of the greatest one, and whether the graph is symmetric."""
+        """Return the sum of the words of the weights, the bits of the greatest, and if all is symmetric."""
         found = self._xp.zeros(4, dtype=self._xp.uint64)
         bits = found[3:].view(np.uint32)[:1]
         self._launch("survey", self._n_arcs, (*self._arcs, found[:3], bits))
         total, once, twice, all_bits = self._device.asnumpy(found).tolist()
         return total, all_bits.bit_length(), once == twice == 0
+
+    def _mean_weight(self, total: int) -> float:
+        """Return the mean weight, given the sum of the words of weights."""
+        if self._graph.lengths.dtype.kind == "f" and self._n_arcs:
+            return float(self._graph.weights.view(np.float32).mean(dtype=np.float64))
+        return total / max(self._n_arcs, 1)
 
     def _sorted_vertices(self, in_degrees: Any, many: int) -> tuple[Any, int, int]:
         """Return keys whose lower halves are the vertices by falling degree, and the two counts."""

@@ -49,10 +49,10 @@ __device__ __forceinline__ Found examine_arcs(AnySearch& s, u32 v, u64 label, u6
     for (i64 i = s.into.offsets[v] + lane() % GROUP; i < end; i += GROUP) {
         u64 arc = s.into.arcs[i];
         found.lightest = min(found.lightest, static_cast<u64>(weight_of(arc)));
-        if (found.length != INFINITE && bound + weight_of(arc) >= found.length) break;
+        if (found.length != INFINITE && extended(bound, weight_of(arc)) >= found.length) break;
         ++s.tally.read;
         u64 before = distance_at(s, end_of(arc));
-        u64 length = before + weight_of(arc);
+        u64 length = extended(before, weight_of(arc));
         if (before != INFINITE && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
         if (length < found.length) {
             found.length = length;
@@ -97,7 +97,7 @@ __device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound,
             ++improved;
         }
         announce(s, nearer, v, found.length);
-        bool again = found.length == INFINITE || floor + found.lightest < found.length;
+        bool again = found.length == INFINITE || extended(floor, found.lightest) < found.length;
         keep_pulling(s, leads && again, v);
     }
     improved = __reduce_add_sync(ALL_LANES, improved);
@@ -114,7 +114,7 @@ __device__ __forceinline__ void pull(Search& s)
     begin_phase(s);
     for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
         u32 v = base + lane();
-        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_PATH, v);
+        keep_pulling(s, v < s.vertices.n && load_relaxed(&s.vertices.best[v]) == NO_LABEL, v);
     }
     grid.sync();
     u64 bound = 0;

@@ -64,7 +64,7 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const u64 
         u32 head = end_of(arcs[k]);
         if (arcs[k] != NO_ARC) {
             ++s.tally.read;
-            u64 length = tail.distance + weight_of(arcs[k]), before = old[k];
+            u64 length = extended(tail.distance, weight_of(arcs[k])), before = old[k];
             bool improved = false;
             while (!improved && length < distance_of(before)) {
                 u64 seen = atomicCAS(&best[head], before, length << 32 | tail.id);
@@ -73,28 +73,28 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const u64 
             }
             if (improved) {
                 queued = atomicExch(&s.vertices.stamp[head], s.at.phase) != s.at.phase;
-                if (before == NO_PATH) s.tally.settled_arcs += arcs_of(s, head);
+                if (before == NO_LABEL) s.tally.settled_arcs += arcs_of(s, head);
             }
         }
         if (__any_sync(ALL_LANES, queued)) enqueue(s, queued, head);
     }
 }
 
-// Finds the first of the arcs `begin` to `end` - 1 that weighs `window` or more. For whole warps, which probe
+// Finds the first of the arcs `begin` to `end` - 1 that is not in the window. For whole warps, which probe
 // 32 arcs at once.
-__device__ __forceinline__ i64 window_end(const u64* arcs, i64 begin, i64 end, u64 window)
+__device__ __forceinline__ i64 window_end(const u64* arcs, i64 begin, i64 end, const Window& window)
 {
     while (end - begin > 32) {
         i64 step = (end - begin + 31) / 32;
         i64 probe = begin + (lane() + 1) * step - 1;
-        bool inside = probe < end && weight_of(arcs[probe]) < window;
+        bool inside = probe < end && window.holds(arcs[probe]);
         u32 full = __popc(__ballot_sync(ALL_LANES, inside));
         i64 last = begin + (full + 1) * step;
         begin += full * step;
         if (last < end) end = last;
     }
     i64 probe = begin + lane();
-    bool inside = probe < end && weight_of(arcs[probe]) < window;
+    bool inside = probe < end && window.holds(arcs[probe]);
     return begin + __popc(__ballot_sync(ALL_LANES, inside));
 }
 
@@ -102,7 +102,7 @@ __device__ __forceinline__ i64 window_end(const u64* arcs, i64 begin, i64 end, u
 __device__ __forceinline__ void set_cursor(Search& s, const Tail& tail, i64 begin, i64 stop, i64 end)
 {
     s.vertices.cursor[tail.vertex] = static_cast<u32>(stop - begin);
-    u64 length = stop < end ? tail.distance + weight_of(s.out.arcs[stop]) : INFINITE;
+    u64 length = stop < end ? extended(tail.distance, weight_of(s.out.arcs[stop])) : INFINITE;
     if (stop < end && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
     length = min(length, INFINITE);
     s.vertices.due[tail.vertex] = static_cast<u32>(length);
@@ -130,7 +130,7 @@ __device__ __forceinline__ void push_many(AnySearch& s, const Tail& tail, bool r
     u32 v = tail.vertex;
     i64 begin = s.out.offsets[v], end = s.out.offsets[v + 1];
     i64 from = begin + (resumed ? s.vertices.cursor[v] : 0);
-    i64 stop = window_end(s.out.arcs, from, end, s.at.limit - tail.distance);
+    i64 stop = window_end(s.out.arcs, from, end, Window(tail.distance, s.at.limit));
     __syncwarp();
     if (lane() == 0) set_cursor(s, tail, begin, stop, end);
     if (stop - from <= TASK_ARCS) {
@@ -157,7 +157,7 @@ __device__ __forceinline__ void push_few(AnySearch& s, bool has_vertex, const Ta
         u64 arcs[GROUP_ROUND];
         for (u32 k = 0; k < GROUP_ROUND; ++k, i += GROUP) {
             arcs[k] = i < stop ? s.out.arcs[i] : NO_ARC;
-            if (arcs[k] != NO_ARC && tail.distance + weight_of(arcs[k]) >= s.at.limit) {
+            if (arcs[k] != NO_ARC && extended(tail.distance, weight_of(arcs[k])) >= s.at.limit) {
                 arcs[k] = NO_ARC;
                 stop = i;
             }

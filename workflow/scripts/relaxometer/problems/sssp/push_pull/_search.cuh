@@ -5,15 +5,15 @@
 #include <cooperative_groups.h>
 
 #include "device/clock.cuh"
-#include "device/constants.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 namespace cg = cooperative_groups;
 
 __device__ const u32 GROUP = 4;  // lanes that share a vertex of few arcs
 __device__ const u32 GROUPS_PER_WARP = 32 / GROUP;
 
-__device__ const u64 INFINITE = UNREACHED;  // a length
-__device__ const u64 NO_PATH = ~0ull;       // a label, which is distance << 32 | predecessor
+__device__ const u64 INFINITE = NO_PATH;                          // a length
+__device__ const u64 NO_LABEL = INFINITE << 32 | NO_PREDECESSOR;  // a label is distance << 32 | predecessor
 
 // The arcs of each vertex, weight << 32 | other end, lightest first.
 struct Graph {
@@ -61,7 +61,7 @@ struct Problem {
     Graph into;  // arcs by their heads
     Vertices vertices;
     u64 n_arcs;
-    u64 delta;
+    u64 delta;  // a length
     float beta;
     u32* frontiers[2];
     u64* tasks;  // vertex << 32 | first of TASK_ARCS arcs
@@ -114,6 +114,46 @@ __device__ __forceinline__ u32 weight_of(u64 arc)
 __device__ __forceinline__ u64 distance_of(u64 label)
 {
     return label >> 32;
+}
+
+// The length of a path and one more arc; at least INFINITE if the type does not hold it.
+__device__ __forceinline__ u64 extended(u64 length, u64 weight)
+{
+#ifdef FLOAT32_LENGTHS
+    return extended_length(static_cast<u32>(length), static_cast<u32>(weight));
+#else
+    return length + weight;
+#endif
+}
+
+// The arcs of a tail that end within the bucket.
+struct Window {
+    u64 distance;  // of the tail
+    u64 limit;
+    u64 width;
+
+    __device__ Window(u64 distance, u64 limit) : distance(distance), limit(limit), width(limit - distance)
+    {
+    }
+
+    __device__ __forceinline__ bool holds(u64 arc) const
+    {
+#ifdef FLOAT32_LENGTHS
+        return extended(distance, weight_of(arc)) < limit;  // the width is rounded, too
+#else
+        return weight_of(arc) < width;
+#endif
+    }
+};
+
+// The end of the bucket that begins at `nearest`, and always beyond it.
+__device__ __forceinline__ u64 bucket_end(u64 nearest, u64 delta)
+{
+#ifdef FLOAT32_LENGTHS
+    return max(extended(nearest, delta), nearest + 1);  // a small delta may vanish in the sum
+#else
+    return min(nearest + delta, INFINITE);
+#endif
 }
 
 __device__ __forceinline__ u64 degree_of(const Graph& graph, u32 v)

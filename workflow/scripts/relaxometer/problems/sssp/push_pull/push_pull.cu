@@ -5,7 +5,7 @@
 // are settled already. Two measures avoid reading them:
 //
 //   - the arcs of a vertex are sorted by weight. A vertex at distance d pushes, in the bucket that ends at
-//     `limit`, only the arcs lighter than limit - d; a cursor marks the next one. `due` holds the length of
+//     `limit`, only the arcs with d + weight < limit; a cursor marks the next one. `due` holds the length of
 //     the path along it, so the frontier of a new bucket is found by one sweep over n words.
 //   - once the settled vertices hold most of the arcs, the others pull: each examines its incoming arcs,
 //     lightest first, and stops at the first that is too heavy to help.
@@ -47,7 +47,7 @@ __device__ __forceinline__ void start(Search& s, u32 source)
     Vertices& all = s.vertices;
     for (u32 v = thread_id(); v < all.n; v += thread_count()) {
         bool is_source = v == source;
-        all.best[v] = is_source ? static_cast<u64>(all.ids[v]) : NO_PATH;
+        all.best[v] = is_source ? static_cast<u64>(all.ids[v]) : NO_LABEL;
         all.due[v] = is_source ? 0 : static_cast<u32>(INFINITE);
         if (is_source) all.cursor[v] = 0;
     }
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(512)
     grid.sync();
     log_phase(s, false, 1, 0);
     for (u64 nearest = 0; nearest < INFINITE;) {
-        begin_bucket(s, min(nearest + s.delta, INFINITE));
+        begin_bucket(s, bucket_end(nearest, s.delta));
         push_bucket(s);
         const BucketCounters& bucket = bucket_counters(s);
         nearest = load_relaxed(&bucket.nearest);
@@ -100,7 +100,7 @@ extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict_
         *overflow = state->overflow;
     }
     for (u32 v = thread_id(); v < n; v += thread_count()) {
-        u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_PATH;
+        u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_LABEL;
         if (v == source) label = v;
         distance[v] = static_cast<u32>(distance_of(label));
         predecessor[v] = static_cast<u32>(label);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import PositiveFloat, PositiveInt
@@ -16,6 +16,7 @@ from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, thre
 from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
 
 if TYPE_CHECKING:
+    from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
 
 BLOCK = 512
@@ -31,14 +32,15 @@ class Parameters(variants.Parameters):
 
     Parameters
     ----------
-    delta : int or "auto"
-        Width of a bucket in the graph's weight unit. "auto" is `DELTA_FACTOR` times the mean weight, divided
-        by the mean degree of the vertices that have arcs.
+    delta : int, float or "auto"
+        Width of a bucket in the graph's weight unit; on integer weights, rounded to an integer of at least 1.
+        "auto" is `DELTA_FACTOR` times the mean weight, divided by the mean degree of the vertices that have
+        arcs.
     beta : float
         Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket.
     """
 
-    delta: PositiveInt | Literal["auto"] = "auto"
+    delta: PositiveInt | PositiveFloat | Literal["auto"] = "auto"
     beta: PositiveFloat = 64.0
 
 
@@ -55,6 +57,7 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
@@ -62,12 +65,12 @@ class Solver:
         self._n = len(prepared.ids)
         given = parameters.delta
         fitting = automatic_delta(prepared.mean_weight, self._n, graph.n_arcs)
-        self._delta = fitting if given == "auto" else given
+        self._delta = bucket_width(fitting if given == "auto" else given, graph.lengths)
         self._beta = parameters.beta
         self._best = xp.empty(self._n, dtype=xp.uint64)
         self._state = xp.zeros(SOURCE.layout("State").dtype.itemsize, dtype=xp.uint8)
         self._log = xp.empty((LOG_ROWS, 4), dtype=xp.uint64)
-        module = device.module(SOURCE.path, cooperative=True)
+        module = device.module(SOURCE.path, options=graph.lengths.options, cooperative=True)
         problem = module.struct("Problem", **self._members(prepared))
         search, unpack = module.get_function("search"), module.get_function("unpack")
         block = threads_per_block(device, BLOCK)
@@ -96,7 +99,7 @@ class Solver:
             "into": vars(prepared.into),
             "vertices": vertices,
             "n_arcs": np.uint64(n_arcs),
-            "delta": np.uint64(self._delta),
+            "delta": np.uint64(self._graph.lengths.words(self._delta)),
             "beta": np.float32(self._beta),
             "frontiers": [xp.empty(n, dtype=xp.uint32) for _ in range(2)],
             # A window is cut only if it is longer than one task.
@@ -107,7 +110,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """The width of a bucket and the threshold for pulling."""
-        return {"delta": self._delta, "beta": self._beta}
+        return {"delta": self._delta.item(), "beta": self._beta}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
@@ -122,6 +125,12 @@ class Solver:
         return answer
 
 
-def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> int:
-    """Return `DELTA_FACTOR` times the mean weight, divided by the mean degree; at least 1."""
-    return max(1, round(DELTA_FACTOR * mean_weight * n_with_arcs / max(n_arcs, 1)))
+def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> float:
+    """Return `DELTA_FACTOR` times the mean weight, divided by the mean degree."""
+    return DELTA_FACTOR * mean_weight * n_with_arcs / max(n_arcs, 1)
+
+
+def bucket_width(delta: float, lengths: Lengths) -> Any:
+    """Return a width as a scalar of the type of lengths; at least 1 if they are integers."""
+    width = delta if lengths.dtype.kind == "f" else max(1, round(delta))
+    return lengths.dtype.type(min(width, lengths.largest))

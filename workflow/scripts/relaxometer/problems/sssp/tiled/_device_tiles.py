@@ -37,12 +37,12 @@ FEW_CROSS = 0.2
 
 
 class Kernels:
-    """The kernels that cut graphs, compiled for a device."""
+    """The kernels that cut graphs, compiled for a device with the options of a type of weights."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, options: tuple[str, ...] = ()) -> None:
         self.threads = threads_per_block(device)
         self._most = device.max_cooperative_blocks
-        self.cut = device.module(CUT.path, cooperative=True)
+        self.cut = device.module(CUT.path, options=options, cooperative=True)
         self.grow = device.module(GROW.path, cooperative=True)
         self.list_zero_arcs, self.cut_tiles = map(self.cut.get_function, ("list_zero_arcs", "cut_tiles"))
         self.grow_cells, self.order_cells, self.place_vertices = map(
@@ -56,9 +56,9 @@ class Kernels:
 
 
 @functools.cache
-def kernels_of(device: Device) -> Kernels:
+def kernels_of(device: Device, options: tuple[str, ...] = ()) -> Kernels:
     """Return the kernels of a device; to look whether a file has changed takes as long as an array."""
-    return Kernels(device)
+    return Kernels(device, options)
 
 
 class Order(NamedTuple):
@@ -179,7 +179,8 @@ class Cutter:
         if n >= 2**31 or m >= 2**32:
             raise Skipped(f"{n} vertices, {m} arcs; the kernel numbers them with 31 and 32 bits")
         self._graph, self._n, self._xp = graph, n, graph.device.xp
-        self._kernels = kernels_of(graph.device)
+        self._kernels = kernels_of(graph.device, graph.lengths.options if weighted else ())
+        self._sums_floats = weighted and graph.lengths.dtype.kind == "f"
         size, longer = divmod(n, n_tiles)
         self.n_tiles, self.largest = n_tiles, size + (longer > 0)
         self._csr: Struct = self._kernels.cut.struct(
@@ -252,9 +253,10 @@ class Cutter:
             self.survey()
         words = self._graph.device.asnumpy(self._found)
         crossing, zero_arcs, weights, max_degree, with_arcs, _ = words.tolist()
+        _, _, of_floats, _, _, squares = words.view(np.float64).tolist()
         m = max(1, self._graph.n_arcs)
-        mean = weights / m
-        deviation = math.sqrt(max(0.0, float(words.view(np.float64)[-1]) / m - mean**2))
+        mean = (of_floats if self._sums_floats else weights) / m
+        deviation = math.sqrt(max(0.0, squares / m - mean**2))
         return Facts(crossing, zero_arcs, max_degree, with_arcs, mean, deviation)
 
     def zero_arcs(self, count: int) -> Any:

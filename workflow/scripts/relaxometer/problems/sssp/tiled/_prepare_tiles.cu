@@ -37,11 +37,28 @@ struct Ranges {
     }
 };
 
-// Results of a pass over the graph; all sums but the last are exact.
+// A weight as a number, and the sum of many.
+#ifdef FLOAT32_LENGTHS
+typedef double Sum;
+
+__device__ __forceinline__ double number(u32 weight)
+{
+    return static_cast<double>(__uint_as_float(weight));
+}
+#else
+typedef u64 Sum;
+
+__device__ __forceinline__ u32 number(u32 weight)
+{
+    return weight;
+}
+#endif
+
+// Results of a pass over the graph; sums are exact except those of doubles.
 struct Facts {
     u64 crossing;   // arcs between two ranges of the vertices as they are numbered
     u64 zero_arcs;  // arcs of weight zero
-    u64 weights;    // their sum
+    Sum weights;    // their sum
     u64 max_degree;
     u64 with_arcs;   // vertices
     double squares;  // sum of the squares of the weights
@@ -73,7 +90,8 @@ __device__ T block_sum(T value)
 // For whole blocks. `found` holds zeros before. Weights may be null.
 __device__ void survey(const Csr& graph, const Ranges& ranges, Facts* found)
 {
-    u64 crossing = 0, zero_arcs = 0, weights = 0;
+    u64 crossing = 0, zero_arcs = 0;
+    Sum weights = 0;
     double squares = 0;
     u32 max_degree = 0, with_arcs = 0;
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
@@ -88,8 +106,8 @@ __device__ void survey(const Csr& graph, const Ranges& ranges, Facts* found)
             crossing += read_only(&graph.targets[i]) - begin >= size;
             u32 weight = graph.weights == nullptr ? 1 : read_only(&graph.weights[i]);
             zero_arcs += weight == 0;
-            weights += weight;
-            squares += static_cast<double>(weight) * weight;
+            weights += number(weight);
+            squares += static_cast<double>(number(weight)) * number(weight);
         }
     }
     crossing = block_sum(crossing);

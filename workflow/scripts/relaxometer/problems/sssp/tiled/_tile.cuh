@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "problems/sssp/_lengths.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 
 const u32 QUEUE = 2048;          // entries per phase
@@ -25,9 +26,32 @@ const u32 CHUNK = 128;  // vertices that a warp scans; in global memory they sha
 struct Settings {
     u32 capacity;        // vertices of the largest tile
     u32 arcs_in_shared;  // whether it also holds their first arcs
-    u32 delta;
-    u32 leash;
+    u32 delta;           // a length
+    u32 leash;           // a length, or NO_PATH for none
 };
+
+// Sets the length of a path and one more arc; returns whether the type holds it.
+__device__ __forceinline__ bool extend(u32 before, u32 weight, u32& length)
+{
+#ifdef FLOAT32_LENGTHS
+    length = static_cast<u32>(extended_length(before, weight));
+    return length != NO_PATH;
+#else
+    length = before + weight;
+    return length >= before && length != NO_PATH;
+#endif
+}
+
+// A threshold at most this much above a length, at least the next number, at most NO_PATH. A small width may
+// vanish in a rounded sum.
+__device__ __forceinline__ u32 raised(u32 length, u32 width)
+{
+#ifdef FLOAT32_LENGTHS
+    return max(static_cast<u32>(extended_length(length, width)), length + 1);
+#else
+    return length + min(width, NO_PATH - length);
+#endif
+}
 
 // Near vertices with the distances at which they were pushed. A full queue drops entries.
 struct NearQueue {
@@ -159,12 +183,12 @@ struct Tile {
             first_shared[i] = read_only(&first[i]);
         }
         for (u32 v = threadIdx.x; v < size; v += blockDim.x) {
-            distance[v] = begin + v == source_place ? 0 : UNREACHED;
-            expanded_at[v] = UNREACHED;
+            distance[v] = begin + v == source_place ? 0 : NO_PATH;
+            expanded_at[v] = NO_PATH;
         }
         u32 of_source = source_place - begin < size ? (source_place - begin) / CHUNK : chunks();
         for (u32 c = threadIdx.x; BOUNDED && c < chunks(); c += blockDim.x) {
-            bounds[c] = c == of_source ? 0 : UNREACHED;
+            bounds[c] = c == of_source ? 0 : NO_PATH;
         }
     }
 
@@ -174,11 +198,11 @@ struct Tile {
         return arcs_in_shared ? first_shared[i] : read_only(&first[i]);
     }
 
-    // The distance of a vertex, if it has become nearer since it was last expanded; else UNREACHED.
+    // The distance of a vertex, if it has become nearer since it was last expanded; else NO_PATH.
     __device__ u32 waiting(u32 v) const
     {
         u32 now = load_relaxed(&distance[v]);
-        return now < expanded_at[v] ? now : UNREACHED;
+        return now < expanded_at[v] ? now : NO_PATH;
     }
 
     // Whether a vertex of a chunk may wait nearer than this.
@@ -196,7 +220,7 @@ struct Tile {
     // The thread's share of the least waiting distance; a lower bound of it if `BOUNDED`.
     __device__ u32 least_waiting() const
     {
-        u32 least = UNREACHED;
+        u32 least = NO_PATH;
         for (u32 c = threadIdx.x; BOUNDED && c < chunks(); c += blockDim.x) least = min(least, bounds[c]);
         for (u32 v = threadIdx.x; !BOUNDED && v < size; v += blockDim.x) least = min(least, waiting(v));
         return least;

@@ -40,6 +40,7 @@ class Tiling:
     targets : ndarray of shape (n_arcs,), uint32
         The head's number in its tile for an arc within a tile; else `REMOTE` and the head's mail slot.
     weights : ndarray of shape (n_arcs,), uint32
+        The bits of the weights, whatever their type.
     """
 
     order: npt.NDArray[np.uint32]
@@ -83,7 +84,7 @@ def cut(graph: Graph, n_tiles: int) -> Tiling:
         mail_begins.astype(np.uint32),
         offsets,
         targets.astype(np.uint32),
-        graph.weights[arcs],
+        graph.weights.view(np.uint32)[arcs],
     )
 
 

@@ -38,7 +38,6 @@ namespace cg = cooperative_groups;
 
 const u32 POLL = 4;         // phases from one check of the mail to the next
 const u32 SLOTS_AHEAD = 3;  // slots per thread that are loaded before these phases
-const u32 NO_LEASH = 0xffffffffu;
 
 // Communication between blocks, besides the mail.
 struct Board {
@@ -106,12 +105,12 @@ struct Search {
     __device__ void initialize(u32 source_place)
     {
         tile.initialize(source_place);
-        for (u32 slot = threadIdx.x; slot < tile.border; slot += blockDim.x) own_mail[slot] = UNREACHED;
+        for (u32 slot = threadIdx.x; slot < tile.border; slot += blockDim.x) own_mail[slot] = NO_PATH;
         if (threadIdx.x < 3) shared.counts[threadIdx.x] = 0;
         if (threadIdx.x != 0) return;
-        shared.least = shared.last = UNREACHED;
+        shared.least = shared.last = NO_PATH;
         state.confirmed[blockIdx.x] = 0;
-        state.waiting[blockIdx.x] = UNREACHED;
+        state.waiting[blockIdx.x] = NO_PATH;
         if (blockIdx.x == 0) {
             state.board->idle = 0;
             state.board->changed[0] = state.board->overflowed = 0;
@@ -147,7 +146,7 @@ struct Search {
             u32 loaded[SLOTS_AHEAD];
             for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
                 u32 slot = k * blockDim.x + threadIdx.x;
-                loaded[k] = slot < tile.border ? load_relaxed(&own_mail[slot]) : UNREACHED;
+                loaded[k] = slot < tile.border ? load_relaxed(&own_mail[slot]) : NO_PATH;
             }
             bool last = false;
             for (u32 step = 1; !last; ++step) {
@@ -200,10 +199,9 @@ struct Search {
     // of instructions.
     __device__ bool relax(bool any, u32 distance_before, uint2 arc, u32& length)
     {
-        length = distance_before + arc.y;
+        bool fits = extend(distance_before, arc.y, length);
         any = any && arc.x < MORE_ARCS;
         relaxed += any;
-        bool fits = length >= distance_before && length != UNREACHED;
         if (any && !fits) store_relaxed(&state.board->overflowed, 1u);
         any = any && fits;
         bool here = arc.x < REMOTE;
@@ -230,8 +228,8 @@ struct Search {
     {
         u32 least = tile.least_waiting();
         lower_for_block(&shared.least, least);
-        u32 last = UNREACHED;
-        for (u32 i = threadIdx.x; settings.leash != NO_LEASH && i < gridDim.x; i += blockDim.x) {
+        u32 last = NO_PATH;
+        for (u32 i = threadIdx.x; settings.leash != NO_PATH && i < gridDim.x; i += blockDim.x) {
             if (i != blockIdx.x) last = min(last, load_relaxed(&state.waiting[i]));
         }
         lower_for_block(&shared.last, last);
@@ -240,13 +238,13 @@ struct Search {
         last = min(least, shared.last);
         __syncthreads();
         if (threadIdx.x == 0) {
-            shared.least = shared.last = UNREACHED;
+            shared.least = shared.last = NO_PATH;
             store_relaxed(&state.waiting[blockIdx.x], least);
         }
-        if (least == UNREACHED) return NOTHING_WAITS;
-        u32 limit = last + min(settings.leash, UNREACHED - last);
+        if (least == NO_PATH) return NOTHING_WAITS;
+        u32 limit = raised(last, settings.leash);
         if (limit <= least) return HELD_BACK;
-        threshold = min(limit, least + min(settings.delta, UNREACHED - least));
+        threshold = min(limit, raised(least, settings.delta));
         ++raises;
         push_waiting();
         return RAISED;
@@ -258,11 +256,11 @@ struct Search {
         u32 lane = threadIdx.x % WARP;
         for (u32 c = threadIdx.x / WARP; c < tile.chunks(); c += blockDim.x / WARP) {
             if (!tile.may_wait(c, threshold)) continue;
-            u32 least = UNREACHED;
+            u32 least = NO_PATH;
 #pragma unroll
             for (u32 k = 0; k < CHUNK / WARP; ++k) {
                 u32 v = c * CHUNK + k * WARP + lane;
-                u32 length = v < tile.size ? tile.waiting(v) : UNREACHED;
+                u32 length = v < tile.size ? tile.waiting(v) : NO_PATH;
                 if (length >= threshold || !near.push_now(v, length)) least = min(least, length);
             }
             if (!BOUNDED) continue;
@@ -275,7 +273,7 @@ struct Search {
     __device__ void lower_for_block(u32* least_of_block, u32 least)
     {
         least = __reduce_min_sync(ALL_LANES, least);
-        if (threadIdx.x % WARP == 0 && least != UNREACHED) atomicMin(least_of_block, least);
+        if (threadIdx.x % WARP == 0 && least != NO_PATH) atomicMin(least_of_block, least);
     }
 
     // ----------------------------------------------------------------------------------------------- mail

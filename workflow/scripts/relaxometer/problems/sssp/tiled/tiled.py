@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import unreached
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer, _maps
@@ -21,6 +22,7 @@ from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel, Module, Struct
+    from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("tiled.cu"))
@@ -29,7 +31,6 @@ BOARD = SOURCE.layout("Board")
 LOG = tuple(SOURCE.layout("TileLog").members)
 """Names of what an instrumented run records per tile; `Solver.tile_log` holds those of the last one."""
 
-NO_LEASH = SOURCE.constants["NO_LEASH"]
 NONE = np.uint32(0)
 """For what is set later."""
 
@@ -114,12 +115,13 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
     ) -> None:
-        self._graph = graph
-        module, in_shared, in_global = _compiled(graph.device)
+        self._graph, self._lengths = graph, graph.lengths
+        module, in_shared, in_global = _compiled(graph.device, self._lengths.options)
         self._plan(parameters, in_shared, in_global)
         cutter = Cutter(graph, self._tiles)
         n_slots = cutter.survey(self._most_crossing(parameters)).n_slots
@@ -133,15 +135,15 @@ class Solver:
             look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
-        if facts.zero_arcs > 0:
+        if facts.zero_arcs > 0 and self._lengths.name == "uint32":
             packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
         self._way = self._cut(cutter, facts, parameters)
         if self._way == "bisection":
             tiling = self._bisect()
             settings.set(**self._settings())
             self._bind(packed, tiling, settings)
-        self._delta, self._leash = _widths(facts, parameters, in_shared=self._in_shared)
-        settings.set(delta=np.uint32(self._delta), leash=np.uint32(self._leash))
+        self._delta, self._leash = _widths(facts, parameters, self._lengths, in_shared=self._in_shared)
+        settings.set(delta=self._lengths.words(self._delta), leash=self._lengths.words(self._leash))
 
     def _bind(self, graph: Struct, tiling: Struct, settings: Struct) -> None:
         """Prepare the launch of a search; the structs may change later."""
@@ -170,7 +172,7 @@ class Solver:
 
         tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
         self._allocate_shared(tiling.largest)
-        return tiling.packed(_compiled(self._graph.device)[0])
+        return tiling.packed(_compiled(self._graph.device, self._lengths.options)[0])
 
     def _plan(self, parameters: Parameters, in_shared: Kernel, in_global: Kernel) -> None:
         """Choose shared or global memory, and the number of tiles, by default as many as run at once."""
@@ -243,8 +245,8 @@ class Solver:
         return {
             "tiles": self._tiles,
             "cut": self._way,
-            "delta": self._delta,
-            "leash": "none" if self._leash == NO_LEASH else self._leash,
+            "delta": self._delta.item(),
+            "leash": "none" if self._leash == unreached(self._lengths.dtype) else self._leash.item(),
             "threads": self._threads,
             "tiles_in_shared_memory": self._in_shared,
             "arcs_in_shared_memory": self._arcs_in_shared,
@@ -269,9 +271,9 @@ class Solver:
 
 
 @functools.cache
-def _compiled(device: Device) -> tuple[Module, Kernel, Kernel]:
+def _compiled(device: Device, options: tuple[str, ...]) -> tuple[Module, Kernel, Kernel]:
     """Return the module and its kernels for a device: for tiles in shared and in global memory."""
-    module = device.module(SOURCE.path, cooperative=True)
+    module = device.module(SOURCE.path, options=options, cooperative=True)
     return module, module.get_function("tiled"), module.get_function("tiled_in_global")
 
 
@@ -290,17 +292,20 @@ def _bytes_in_global(largest: int) -> int:
     return QUEUE_BYTES + 4 * -(-largest // CHUNK)
 
 
-def _widths(facts: Facts, parameters: Parameters, *, in_shared: bool) -> tuple[int, int]:
-    """Return delta and leash in the graph's unit."""
-    mean = max(facts.mean, 1.0)
-    variation = facts.deviation / mean
+def _widths(facts: Facts, parameters: Parameters, lengths: Lengths, *, in_shared: bool) -> tuple[Any, Any]:
+    """Return delta and leash in the graph's unit, as scalars of the type of lengths."""
+    mean = facts.mean if lengths.dtype.kind == "f" else max(facts.mean, 1.0)
+    variation = facts.deviation / mean if mean > 0 else 0.0
     delta, leash = parameters.delta, parameters.leash
     if delta == "auto":
         delta = AHEAD / max(1.0, variation**2)
     if leash == "auto":
         leash = LEASH * delta if variation > 1 else "none" if in_shared else LEASH_IN_GLOBAL * delta
-    return _in_unit(delta * mean), NO_LEASH if leash == "none" else _in_unit(leash * mean)
+    no_leash = unreached(lengths.dtype)
+    return _in_type(delta * mean, lengths), no_leash if leash == "none" else _in_type(leash * mean, lengths)
 
 
-def _in_unit(length: float) -> int:
-    return int(min(2**32 - 2, max(1, length)))
+def _in_type(length: float, lengths: Lengths) -> Any:
+    """Return a length as a scalar of the type of lengths; at least 1 if they are integers."""
+    least = 0 if lengths.dtype.kind == "f" else 1
+    return lengths.dtype.type(min(lengths.largest, max(least, length)))

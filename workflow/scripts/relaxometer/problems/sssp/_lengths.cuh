@@ -1,0 +1,59 @@
+// Lengths of paths in the type of the graph's weights, as words of 32 bits that compare as the lengths do
+// (see graphs/lengths.py). Kernels compare words and find minima of them whatever the type; what depends on
+// it is here.
+//
+//   uint32    the number itself.
+//   float32   the bits of the number, which is not negative. Sums are rounded to nearest. Rounding keeps the
+//             order, so label-correcting searches end with the least rounded sum over all paths, whatever
+//             the order of their relaxations.
+//   int32     the number with its sign bit flipped.
+
+#pragma once
+
+#include "device/constants.cuh"
+
+#if defined(FLOAT32_LENGTHS)
+
+__device__ const u32 ZERO_LENGTH = 0;
+__device__ const u32 NO_PATH = 0x7f800000u;  // infinity
+
+// In PTX, since CuPy has the compiler flush subnormal numbers to zero (-ftz=true).
+__device__ __forceinline__ float rounded_sum(float a, float b)
+{
+#ifdef __CUDA_ON_HOST__
+    return a + b;
+#else
+    float sum;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+#endif
+}
+
+// The length of a path and one more arc; at least NO_PATH if the type does not hold it.
+__device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
+{
+    return __float_as_uint(rounded_sum(__uint_as_float(length), __uint_as_float(weight)));
+}
+
+#elif defined(INT32_LENGTHS)
+
+__device__ const u32 ZERO_LENGTH = 0x80000000u;
+__device__ const u32 NO_PATH = 0xffffffffu;
+
+// A sum below the smallest length wraps to a large word, too.
+__device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
+{
+    return static_cast<u64>(static_cast<i64>(length) + static_cast<int>(weight));
+}
+
+#else
+
+__device__ const u32 ZERO_LENGTH = 0;
+__device__ const u32 NO_PATH = 0xffffffffu;
+
+__device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
+{
+    return static_cast<u64>(length) + weight;
+}
+
+#endif
