@@ -14,12 +14,14 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
+from relaxometer.problems import sssp
 from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phast import phast_many
+from relaxometer.problems.variants import refuse_weights
 
 TABLE = pa.schema(
     [
@@ -121,18 +123,22 @@ def _wrong(certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any
     return wrong
 
 
+def _solver(module: Any, resident: ResidentGraph, most: int) -> Any:
+    """Prepare a variant of `sssp`; Skipped if it does not take the graph's type of weights."""
+    refuse_weights(sssp.PROBLEM, module.Solver, resident.host)
+    return module.Solver(resident, module.Parameters.model_validate({"sources": most}))
+
+
 def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    parameters = many_sources.Parameters.model_validate({"sources": most})
-    return _trees(resident, many_sources.Solver(resident, parameters), SsspCertifier(resident))
+    return _trees(resident, _solver(many_sources, resident, most), SsspCertifier(resident))
 
 
 def _phast_many(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    parameters = phast_many.Parameters.model_validate({"sources": most})
-    return _trees(resident, phast_many.Solver(resident, parameters), SsspCertifier(resident))
+    return _trees(resident, _solver(phast_many, resident, most), SsspCertifier(resident))
 
 
 def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({"sources": most}))
+    solver = _solver(phast_many, resident, most)
     prover = DistanceProver(resident)
 
     def search(sources: Sources) -> Timed:

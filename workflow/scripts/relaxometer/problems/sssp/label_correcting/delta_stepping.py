@@ -29,6 +29,9 @@ VERTICES_PER_THREAD = 4
 """Vertices examined per thread on small graphs: fewer blocks make faster barriers."""
 
 MAX_SPLITTING_BLOCKS = 65_536
+SMALLEST = 2.0**-126
+"""The least float that is not subnormal."""
+
 NO_LIMIT = np.uint32(2**32 - 1)
 
 
@@ -160,7 +163,7 @@ def _width(graph: ResidentGraph, rule: str | float) -> float:
     width = _by_rule(graph, rule) if isinstance(rule, str) else rule
     if graph.lengths.dtype.kind != "f":
         return max(1, round(width))
-    return float(np.float32(max(width, np.finfo(np.float32).smallest_normal)))
+    return float(np.float32(max(width, SMALLEST)))
 
 
 def _by_rule(graph: ResidentGraph, rule: str) -> float:
