@@ -14,9 +14,9 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
-from relaxometer.problems import sssp
 from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.sssp import PROBLEM
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
@@ -123,22 +123,21 @@ def _wrong(certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any
     return wrong
 
 
-def _solver(module: Any, resident: ResidentGraph, most: int) -> Any:
-    """Prepare a variant of `sssp`; Skipped if it does not take the graph's type of weights."""
-    refuse_weights(sssp.PROBLEM, module.Solver, resident.host)
-    return module.Solver(resident, module.Parameters.model_validate({"sources": most}))
-
-
 def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    return _trees(resident, _solver(many_sources, resident, most), SsspCertifier(resident))
+    refuse_weights(PROBLEM, many_sources.Solver, resident.host)
+    parameters = many_sources.Parameters.model_validate({"sources": most})
+    return _trees(resident, many_sources.Solver(resident, parameters), SsspCertifier(resident))
 
 
 def _phast_many(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    return _trees(resident, _solver(phast_many, resident, most), SsspCertifier(resident))
+    refuse_weights(PROBLEM, phast_many.Solver, resident.host)
+    parameters = phast_many.Parameters.model_validate({"sources": most})
+    return _trees(resident, phast_many.Solver(resident, parameters), SsspCertifier(resident))
 
 
 def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
-    solver = _solver(phast_many, resident, most)
+    refuse_weights(PROBLEM, phast_many.Solver, resident.host)
+    solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({"sources": most}))
     prover = DistanceProver(resident)
 
     def search(sources: Sources) -> Timed:
