@@ -49,7 +49,7 @@ class Labels:
     def start(self, source: int) -> None:
         """Let only `source` wait, at distance 0."""
         self.words.fill(np.uint64(self._lengths.unreached) << np.uint64(32))
-        self.words[source] = WAITS | source
+        self.words[source] = int(self._lengths.zero) << 32 | WAITS | source
         self.overflow.fill(0)
 
     def answer(self, phases: int | None) -> Answer:
