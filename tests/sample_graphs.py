@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from functools import cache
 from types import SimpleNamespace
 
@@ -161,3 +162,36 @@ def reference_phases(graph: Graph, source: int) -> list[int]:
         distance = proposed
         updated.append(int(frontier.sum()))
     return updated
+
+
+def as_floats(graph):
+    """The same graph with its weights in another unit, so that sums are rounded."""
+    return Graph.from_arcs(
+        graph.name,
+        graph.n_vertices,
+        graph.tails,
+        graph.targets,
+        graph.weights * 0.1,
+        keep_self_loops=True,
+        keep_parallel=True,
+        weight_type="float32",
+    )
+
+
+def least_sums(graph, source):
+    """The least rounded sums, by Dijkstra's algorithm in NumPy's float32."""
+    distance = np.full(graph.n_vertices, np.inf, dtype=np.float32)
+    distance[source] = 0
+    heap = [(np.float32(0), source)]
+    while heap:
+        length, u = heapq.heappop(heap)
+        if length > distance[u]:
+            continue
+        for arc in range(graph.offsets[u], graph.offsets[u + 1]):
+            with np.errstate(over="ignore"):
+                longer = length + graph.weights[arc]
+            v = int(graph.targets[arc])
+            if longer < distance[v]:
+                distance[v] = longer
+                heapq.heappush(heap, (longer, v))
+    return distance

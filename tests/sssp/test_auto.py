@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from relaxometer.device import DeviceOutOfMemory
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps, auto
 from relaxometer.problems.sssp.auto import Cost
@@ -117,6 +118,7 @@ def test_the_model_chooses_by_the_number_of_searches(host_device, vertices, arcs
     class Described:
         device, n_vertices, n_arcs = host_device, vertices, arcs
         offsets = np.zeros(vertices + 1, dtype=np.int64)
+        lengths = LENGTHS["uint32"]
 
     Described.offsets[1:] = np.arange(1, vertices + 1)
     Described.offsets[-1] += largest - 1

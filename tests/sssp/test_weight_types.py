@@ -1,7 +1,5 @@
 """Variants and certificate on graphs whose weights are not uint32."""
 
-import heapq
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +12,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.variants import Skipped, load_solver, solver_names
-from sample_graphs import sample_graphs
+from sample_graphs import as_floats, least_sums, sample_graphs
 
 TAKES_FLOATS = [
     name
@@ -22,39 +20,6 @@ TAKES_FLOATS = [
     if "float32" in getattr(load_solver("sssp", name).Solver, "weight_types", ())
 ]
 INFINITE = unreached(np.float32)
-
-
-def as_floats(graph):
-    """The same graph with its weights in another unit, so that sums are rounded."""
-    return Graph.from_arcs(
-        graph.name,
-        graph.n_vertices,
-        graph.tails,
-        graph.targets,
-        graph.weights * 0.1,
-        keep_self_loops=True,
-        keep_parallel=True,
-        weight_type="float32",
-    )
-
-
-def least_sums(graph, source):
-    """The least rounded sums, by Dijkstra's algorithm in NumPy's float32."""
-    distance = np.full(graph.n_vertices, INFINITE, dtype=np.float32)
-    distance[source] = 0
-    heap = [(np.float32(0), source)]
-    while heap:
-        length, u = heapq.heappop(heap)
-        if length > distance[u]:
-            continue
-        for arc in range(graph.offsets[u], graph.offsets[u + 1]):
-            with np.errstate(over="ignore"):
-                longer = length + graph.weights[arc]
-            v = int(graph.targets[arc])
-            if longer < distance[v]:
-                distance[v] = longer
-                heapq.heappush(heap, (longer, v))
-    return distance
 
 
 def solve(device, variant, graph, source):

@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from relaxometer.core.environment import cpu_model
 from relaxometer.device import Device, stopwatch
-from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, completed, outcome, study_table
+from relaxometer.problems import sssp
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.variants import load_solver
+from relaxometer.problems.variants import load_solver, refuse_weights
 
 TABLE = pa.schema(
     [
@@ -99,16 +100,20 @@ def measure_traffic(
     return study_table("traffic", graph, device, TABLE, keys, rows())
 
 
-def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
+def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
     """Return the weights of a graph with a share of its arcs slowed by factors up to `factor`."""
     factors = np.where(rng.random(graph.n_arcs) < share, rng.uniform(1, factor, graph.n_arcs), 1)
-    return np.minimum(np.rint(graph.weights * factors), MAX_WEIGHT).astype(np.uint32)
+    lengths, weights = graph.lengths, graph.weights * factors
+    if lengths.dtype.kind != "f":
+        weights = np.rint(weights)
+    return np.clip(weights, lengths.smallest, lengths.largest).astype(lengths.dtype)
 
 
 def _rounds(
-    module: Any, graph: Graph, changes: Iterator[npt.NDArray[np.uint32]], sources: list[int], device: Device
+    module: Any, graph: Graph, changes: Iterator[npt.NDArray[Any]], sources: list[int], device: Device
 ) -> Iterator[Row]:
     """Let a variant search after each change; yield one row per change."""
+    refuse_weights(sssp.PROBLEM, module.Solver, graph)
     parameters = module.Parameters.model_validate({})
     on_cpu = module.Solver.runs_on == "cpu"
     # Kernels are compiled at their first call, Numba's also for whether an array may be written.

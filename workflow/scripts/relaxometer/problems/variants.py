@@ -7,6 +7,7 @@ names begin with an underscore: ``sssp/dijkstra/dijkstra_cpu.py`` is ``dijkstra-
 from __future__ import annotations
 
 import importlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.validation import Section
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import Lengths
 from relaxometer.problems.problem import Problem, import_own
 
 RENAMED = {"batch": "many-sources"}
@@ -36,11 +38,20 @@ class Parameters(Section):
         return True
 
 
+def takes_weights(solver: Any, lengths: Lengths) -> bool:
+    """Whether a solver takes weights of this type."""
+    return lengths.name in _weight_types(solver)
+
+
+def _weight_types(solver: Any) -> Collection[str]:
+    return getattr(solver, "weight_types", ("uint32",))
+
+
 def refuse_weights(problem: Problem, solver: Any, graph: Graph | Batch) -> None:
     """Raise `Skipped` if a solver reads weights of a type that it does not take."""
-    takes = getattr(solver, "weight_types", ("uint32",))
-    if problem.lengths and isinstance(graph, Graph) and graph.lengths.name not in takes:
-        raise Skipped(f"takes weights of type {' or '.join(sorted(takes))}, not {graph.lengths.name}")
+    if problem.lengths and isinstance(graph, Graph) and not takes_weights(solver, graph.lengths):
+        types = " or ".join(sorted(_weight_types(solver)))
+        raise Skipped(f"takes weights of type {types}, not {graph.lengths.name}")
 
 
 class Skipped(Exception):  # noqa: N818  (a status, not an error)

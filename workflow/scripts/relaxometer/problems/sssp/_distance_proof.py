@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.sssp._incoming import incoming_arcs
+from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.graphs.graph import Graph
@@ -67,12 +68,20 @@ class DistanceProver:
     graph : ResidentGraph
         Its host copy is read: the arcs by head, and the cycles of arcs of weight zero.
 
+    Raises
+    ------
+    Skipped
+        If the weights are not of type uint32. Where sums are rounded, arcs of positive weight may form a
+        cycle of length zero too.
+
     References
     ----------
     Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 5.2 (shortest path optimality conditions).
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
+        if graph.lengths.name != "uint32":
+            raise Skipped(f"distances of type {graph.lengths.name} are not proven without predecessors")
         self._device, self._n = graph.device, graph.n_vertices
         component, members = zero_components(graph.host)
         self._n_components = len(members)

@@ -35,6 +35,13 @@ __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
     return __float_as_uint(rounded_sum(__uint_as_float(length), __uint_as_float(weight)));
 }
 
+// A number of buckets, rounded down. The last bucket, below 2^32, takes all that is farther. This need not be
+// exact: a search only has to put equal lengths into one bucket, and no length before a smaller one.
+__device__ __forceinline__ u32 whole_buckets(float buckets)
+{
+    return static_cast<u32>(min(buckets, 4294967040.0f));
+}
+
 #elif defined(INT32_LENGTHS)
 
 __device__ const u32 ZERO_LENGTH = 0x80000000u;

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device
+    from relaxometer.graphs.lengths import Lengths
 
 _KERNELS = Path(__file__).with_name("_packed_arcs.cu")
 _CONSTANTS = read_source(_KERNELS.with_suffix(".cuh")).constants
@@ -24,7 +26,7 @@ MAX_BLOCKS = 8 * 132
 
 
 class PackedArcs:
-    """The arcs of a graph, given as the device arrays of its CSR.
+    """The arcs of a graph, given as the device arrays of its CSR and the type of its weights.
 
     The constructor does not wait for the device.
 
@@ -33,7 +35,7 @@ class PackedArcs:
     rows : device array of shape (n_vertices, 2), uint32
         Where a vertex's arcs begin and end, in 8 bytes.
     arcs : device array of shape (n_arcs, 2), uint32
-        Head and weight of each arc, in 8 bytes.
+        Head and weight of each arc, in 8 bytes; the bits of the weight, whatever its type.
 
     Raises
     ------
@@ -41,11 +43,18 @@ class PackedArcs:
         If the graph has 2**32 arcs or more.
     """
 
-    def __init__(self, device: Device, offsets: Any, targets: Any, weights: Any) -> None:
+    def __init__(
+        self,
+        device: Device,
+        offsets: Any,
+        targets: Any,
+        weights: Any,
+        lengths: Lengths = LENGTHS["uint32"],
+    ) -> None:
         n, n_arcs, xp = len(offsets) - 1, len(targets), device.xp
         if n_arcs >= 2**32:
             raise Skipped(f"{n_arcs} arcs; the kernel numbers arcs with 32 bits")
-        self._device, self._module = device, device.module(_KERNELS)
+        self._device, self._module, self._lengths = device, device.module(_KERNELS), lengths
         self.rows = xp.empty((n, 2), dtype=xp.uint32)
         self.arcs = xp.empty((n_arcs, 2), dtype=xp.uint32)
         self._sums = xp.zeros(3, dtype=xp.uint64)
@@ -68,6 +77,9 @@ class PackedArcs:
         n_arcs = len(self.arcs)
         if n_arcs == 0:
             return 0.0, 0.0
+        if self._lengths.name != "uint32":
+            weights = self._lengths.distance(self.arcs[:, 1])
+            return float(weights.mean(dtype=np.float64)), float(weights.std(dtype=np.float64))
         total, low, high = self._device.asnumpy(self._sums).tolist()
         squares = low + (high << 32)
         return total / n_arcs, math.sqrt(n_arcs * squares - total**2) / n_arcs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import PositiveInt
@@ -120,8 +120,8 @@ class Solver:
     read if the choice does not depend on them. Only the one that is chosen is prepared, unless probes pay:
     where the model leaves the best in doubt, candidates that can be prepared and timed within a tenth of the
     least expected total are, and their times replace the model's. If a variant is skipped or runs out of
-    memory, the next is taken. All this counts as preparation; `probe_ms` in `resolved` is the time of the
-    searches.
+    memory, the next is taken. Those that do not take the type of the weights are no candidates. All this
+    counts as preparation; `probe_ms` in `resolved` is the time of the searches.
 
     Raises
     ------
@@ -130,6 +130,7 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, self._searches = graph, parameters.searches
@@ -149,7 +150,7 @@ class Solver:
             if len(choices) == 1:
                 return f"no map (mean degree above {_maps.MAP_DEGREE})", with_hubs
             return expected_costs(graph, _maps.degrees_of(graph))
-        if graph.n_vertices > LARGE:
+        if graph.n_vertices > LARGE or "tiled" not in candidates(graph):
             return expected_costs(graph, _maps.degrees_of(graph))
         found = []
 
@@ -250,6 +251,11 @@ def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list
     return [] if names == order[:1] else names
 
 
+def candidates(graph: ResidentGraph) -> list[str]:
+    """Return the candidates that take the graph's type of weights."""
+    return [n for n, module in CANDIDATES.items() if variants.takes_weights(module.Solver, graph.lengths)]
+
+
 def kind_of(degrees: _maps.Degrees, n_vertices: int) -> Kind:
     """Return the kind of a graph."""
     if degrees.largest > _maps.HUB:
@@ -270,6 +276,7 @@ def expected_costs(graph: ResidentGraph, degrees: _maps.Degrees) -> tuple[str, d
 
 def costs_of(kind: Kind, graph: ResidentGraph, with_arcs: int = 0) -> dict[str, Cost]:
     """Return the expected cost of each candidate on a graph of this kind; `with_arcs` vertices, on a map."""
+    names = candidates(graph)
     vertices, arcs = graph.n_vertices / MILLION, graph.n_arcs / MILLION
     size = with_arcs / MILLION if kind in ("a map", "a large map") else arcs
     return {
@@ -279,4 +286,5 @@ def costs_of(kind: Kind, graph: ResidentGraph, with_arcs: int = 0) -> dict[str, 
             model.doubt,
         )
         for name, model in MODELS[kind].items()
+        if name in names
     }

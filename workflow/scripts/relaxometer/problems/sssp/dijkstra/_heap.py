@@ -6,11 +6,14 @@ and does not see that one of another file has changed.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-UNREACHED = np.uint32(2**32 - 1)
+NO_PREDECESSOR = UNREACHED = np.uint32(2**32 - 1)
+INFINITE = np.uint32(0x7F800000)
 LOW = np.uint64(32)
 
 
@@ -50,13 +53,19 @@ def pop(heap: npt.NDArray[np.uint64], size: int) -> np.uint64:
 def search(
     offsets: npt.NDArray[np.int64],
     targets: npt.NDArray[np.uint32],
-    weights: npt.NDArray[np.uint32],
+    weights: npt.NDArray[Any],
     source: int,
+    rounded: npt.NDArray[np.float32] | None,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], int, bool]:
-    """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long."""
+    """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
+
+    Weights are integers if `rounded` is None. Otherwise they are float32, distances are their bits, which
+    compare as they do, and `rounded` has one element to add them in. The compiler leaves out the other case.
+    """
     n = len(offsets) - 1
-    distance = np.full(n, UNREACHED, dtype=np.uint32)
-    predecessor = np.full(n, UNREACHED, dtype=np.uint32)
+    unreached = UNREACHED if rounded is None else INFINITE
+    distance = np.full(n, unreached, dtype=np.uint32)
+    predecessor = np.full(n, NO_PREDECESSOR, dtype=np.uint32)
     heap = np.empty(len(targets) + 1, dtype=np.uint64)
     distance[source] = 0
     predecessor[source] = source
@@ -72,9 +81,13 @@ def search(
             continue
         relaxed += offsets[v + 1] - offsets[v]
         for i in range(offsets[v], offsets[v + 1]):
-            length = np.uint64(distance[v]) + np.uint64(weights[i])
+            if rounded is None:
+                length = np.uint64(distance[v]) + np.uint64(weights[i])
+            else:
+                rounded[0] = distance.view(np.float32)[v] + weights[i]
+                length = np.uint64(rounded.view(np.uint32)[0])
             head = targets[i]
-            if length >= np.uint64(UNREACHED):
+            if length >= np.uint64(unreached):
                 overflowed = True
             elif length < np.uint64(distance[head]):
                 distance[head] = np.uint32(length)

@@ -18,6 +18,7 @@
 #include <cooperative_groups.h>
 
 #include "_extract_min.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -26,8 +27,8 @@ namespace cg = cooperative_groups;
 __device__ void relax_arc(u32 u, u32 distance, u32 v, u32 weight, u32* distances, u32* predecessors,
                           u32* queue, u32* overflow)
 {
-    u64 length = static_cast<u64>(distance) + weight;
-    if (length >= UNREACHED) {
+    u64 length = extended_length(distance, weight);
+    if (length >= NO_PATH) {
         store_relaxed(overflow, 1u);
         return;
     }
@@ -51,11 +52,11 @@ extern "C" __global__ void dijkstra(u32 n, const i64* __restrict__ Va, const u32
         grid.sync();
         Minimum nearest = minimum_of_blocks(gridDim.x, minima);
         u32 u = nearest.position;
-        if (nearest.value == UNREACHED) {
+        if (nearest.value == NO_PATH) {
             if (thread_id() == 0) *steps = step;
             return;
         }
-        if (thread_id() == 0) queue[u] = UNREACHED;
+        if (thread_id() == 0) queue[u] = NO_PATH;
         i64 end = Va[u + 1];
         for (i64 i = Va[u] + thread_id(); i < end; i += thread_count()) {
             relax_arc(u, nearest.value, Ea[i], Wa[i], distances, predecessors, queue, overflow);

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import PositiveInt
 
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.dijkstra._extract_min import blocks_for
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         n = graph.n_vertices
@@ -55,7 +56,9 @@ class Solver:
                 f"{n:,} vertices; the n^2 steps of dijkstra are run up to limit = {parameters.limit:,}"
             )
         self._graph, self._parameters, device = graph, parameters, graph.device
-        module = device.module(Path(__file__).with_name("dijkstra.cu"), cooperative=True)
+        module = device.module(
+            Path(__file__).with_name("dijkstra.cu"), cooperative=True, options=graph.lengths.options
+        )
         kernel = module.get_function("dijkstra")
         most = device.max_cooperative_blocks(kernel, parameters.threads)
         self._blocks = min(blocks_for(n, parameters.threads), most)
@@ -78,8 +81,9 @@ class Solver:
         search as one phase.
         """
         start = time.perf_counter()
-        self._queue.fill(UNREACHED)
-        self._distance.fill(UNREACHED)
+        lengths = self._graph.lengths
+        self._queue.fill(lengths.unreached)
+        self._distance.fill(lengths.unreached)
         self._predecessor.fill(NO_PREDECESSOR)
         self._overflow.fill(0)
         self._queue[source] = self._distance[source] = 0
@@ -89,8 +93,8 @@ class Solver:
         steps = device.item(self._steps)
         if phases is not None:
             elapsed_ms = (time.perf_counter() - start) * 1e3
-            settled = device.asnumpy(self._distance) != UNREACHED
+            settled = device.asnumpy(self._distance) != lengths.unreached
             arcs = int(self._graph.host.degrees[settled].sum())
             phases.append(Phase("all", steps - 1, arcs, elapsed_ms))
         overflowed = bool(device.item(self._overflow))
-        return Answer(self._distance.copy(), self._predecessor.copy(), steps, overflowed)
+        return Answer(lengths.distance(self._distance.copy()), self._predecessor.copy(), steps, overflowed)

@@ -21,8 +21,8 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP that settles one vertex after another, compiled with Numba.
 
-    The heap holds words of 64 bits, distance << 32 | vertex. When a vertex comes nearer, another entry is
-    pushed; the stale one is dropped when it is popped.
+    The heap holds words of 64 bits, the bits of a distance << 32 | vertex. When a vertex comes nearer,
+    another entry is pushed; the stale one is dropped when it is popped.
 
     References
     ----------
@@ -30,14 +30,17 @@ class Solver:
     """
 
     runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         from relaxometer.problems.sssp.dijkstra import _heap  # loads Numba
 
-        self._csr = (graph.host.offsets, graph.host.targets, graph.host.weights)
+        host, self._lengths = graph.host, graph.lengths
+        self._csr = (host.offsets, host.targets, host.weights)
         self._search = _heap.search
+        self._rounded = np.zeros(1, dtype=np.float32) if self._lengths.name == "float32" else None
         nothing = np.zeros(0, dtype=np.uint32)
-        self._search(np.zeros(2, dtype=np.int64), nothing, nothing, 0)
+        self._search(np.zeros(2, dtype=np.int64), nothing, host.weights[:0], 0, self._rounded)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -49,7 +52,7 @@ class Solver:
 
         There are no phases; an instrumented run records the search as one.
         """
-        distance, predecessor, relaxed, overflowed = self._search(*self._csr, source)
+        distance, predecessor, relaxed, overflowed = self._search(*self._csr, source, self._rounded)
         if phases is not None:
             phases.append(Phase("heap", int((predecessor != source).sum()), int(relaxed), 0.0))
-        return Answer(distance, predecessor, None, bool(overflowed))
+        return Answer(self._lengths.distance(distance), predecessor, None, bool(overflowed))

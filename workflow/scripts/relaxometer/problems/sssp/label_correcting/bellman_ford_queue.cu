@@ -19,7 +19,8 @@
 //
 // Deviations from the survey:
 //   - It does not say what idle blocks do, or how the end is detected; see above.
-//   - Both options compare the distances at which vertices were queued, which may have fallen since.
+//   - Both options compare the distances at which vertices were queued, which may have fallen since. For
+//     floats, the mean is that of their bits, which stand for at most their own mean.
 //   - A batch is as many vertices as the block has threads: the options order batches, not vertices.
 
 #include "device/block_scan.cuh"

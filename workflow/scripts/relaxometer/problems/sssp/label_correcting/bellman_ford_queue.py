@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
@@ -66,12 +66,13 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
         self._parameters = parameters
         device = graph.device
-        module = device.module(SOURCE.path, cooperative=True)
+        module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         self._labels = Labels(graph)
         search = module.get_function("search")
         shared_bytes = parameters.capacity * SOURCE.layout("Entry").dtype.itemsize

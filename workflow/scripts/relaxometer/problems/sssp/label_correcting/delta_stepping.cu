@@ -18,6 +18,9 @@
 //   - It stores the requests between two kernels. Here a thread finds its request's arc by binary search in
 //     the prefix sum and relaxes it at once.
 //   - The prefix sum runs within blocks; an atomic addition gives each block its place.
+//   - Where sums are rounded, or the last bucket holds all that is farther, a heavy arc may lead back into
+//   its
+//     own bucket. So a vertex whose heavy arcs have been followed may be listed again.
 
 #include <cooperative_groups.h>
 
@@ -66,7 +69,7 @@ struct List {
 
 struct Problem {
     u32 n;
-    u32 delta;
+    u32 delta;  // a length
     u64* labels;
     u32* buckets;
     u32* last_bucket;  // that each vertex was taken from
@@ -85,6 +88,15 @@ __device__ void find_bucket(const Problem& p)
     }
     lowest = __reduce_min_sync(ALL_LANES, lowest);
     if (threadIdx.x % WARP == 0 && lowest != NONE) atomicMin(&p.control[NEXT], static_cast<u64>(lowest));
+}
+
+__device__ u32 bucket_of(u32 distance, u32 delta)
+{
+#if defined(FLOAT32_LENGTHS)
+    return whole_buckets(__uint_as_float(distance) / __uint_as_float(delta));
+#else
+    return distance / delta;
+#endif
 }
 
 // Takes all vertices out of a bucket and lists their light arcs. Lists the heavy arcs of those that the
@@ -128,13 +140,16 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
     for (u64 request = thread_id(); request < (sizes & ARCS); request += thread_count()) {
         u32 k = last_not_above(arcs_before, count, request);
         u32 u = list.vertices[k];
+#if defined(FLOAT32_LENGTHS)
+        if (list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
+#endif
         u32 distance =
             list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];
         i64 i = first_arc[u] + static_cast<i64>(request - arcs_before[k]);
         u32 v = Ea[i];
         u32 length = 0;
         if (offer(&p.labels[v], u, distance, Wa[i], &length, p.overflow) != NOT_SHORTER) {
-            atomicMin(&p.buckets[v], length / p.delta);
+            atomicMin(&p.buckets[v], bucket_of(length, p.delta));
         }
     }
 }

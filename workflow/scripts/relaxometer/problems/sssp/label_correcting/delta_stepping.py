@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -29,6 +29,9 @@ VERTICES_PER_THREAD = 4
 """Vertices examined per thread on small graphs: fewer blocks make faster barriers."""
 
 MAX_SPLITTING_BLOCKS = 65_536
+SMALLEST = 2.0**-126
+"""The least float that is not subnormal."""
+
 NO_LIMIT = np.uint32(2**32 - 1)
 
 
@@ -37,12 +40,17 @@ class Parameters(variants.Parameters):
 
     Parameters
     ----------
-    delta : {"median", "mean", "max-over-degree"} or int
+    delta : {"median", "mean", "max-over-degree"}, int or float
         The survey's three choices are the median or mean of the weights, or the largest weight over the
-        largest out-degree, rounded and at least 1. Or the width itself, in the graph's weight unit.
+        largest out-degree. Or the width itself, in the graph's weight unit. If weights are integers, it is
+        rounded and at least 1.
     """
 
-    delta: Literal["median", "mean", "max-over-degree"] | Annotated[int, Field(ge=1, le=2**32 - 1)] = "mean"
+    delta: (
+        Literal["median", "mean", "max-over-degree"]
+        | Annotated[int, Field(ge=1, le=2**32 - 1)]
+        | Annotated[float, Field(gt=0, le=2**32 - 1)]
+    ) = "mean"
 
 
 class Solver:
@@ -60,6 +68,7 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         if graph.n_arcs >> ARC_BITS:
@@ -67,12 +76,13 @@ class Solver:
         self._graph = graph
         device, xp, n = graph.device, graph.device.xp, graph.n_vertices
         self._labels = Labels(graph)
-        module = device.module(SOURCE.path, cooperative=True)
+        module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         kernel = module.get_function("delta_stepping")
         most = device.max_cooperative_blocks(kernel, BLOCK)
         self._blocks = min(-(-n // (BLOCK * VERTICES_PER_THREAD)), most)
         self._rule = parameters.delta
-        self._delta = np.uint32(_width(graph, parameters.delta))
+        self._width = _width(graph, parameters.delta)
+        self._delta = np.array(self._width, dtype=graph.lengths.dtype).view(np.uint32)[()]
         self._buckets = xp.empty(n, dtype=xp.uint32)
         self._last_bucket = xp.empty(n, dtype=xp.uint32)
         self._control = xp.zeros(CONTROL_WORDS, dtype=xp.uint64)
@@ -99,7 +109,7 @@ class Solver:
     def resolved(self) -> dict[str, Any]:
         """Return the width of a bucket, the rule behind it, and the number of blocks."""
         rule = self._rule if isinstance(self._rule, str) else "given"
-        return {"delta": int(self._delta), "delta_rule": rule, "blocks": self._blocks}
+        return {"delta": self._width, "delta_rule": rule, "blocks": self._blocks}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
@@ -141,24 +151,28 @@ class Solver:
         graph, xp = self._graph, self._graph.device.xp
         targets, weights = (xp.empty(graph.n_arcs, dtype=xp.uint32) for _ in range(2))
         light_end = xp.empty(graph.n_vertices, dtype=xp.int64)
-        module = graph.device.module(SOURCE.path)
+        module = graph.device.module(SOURCE.path, options=graph.lengths.options)
         blocks = min((graph.n_vertices * 32 + BLOCK - 1) // BLOCK, MAX_SPLITTING_BLOCKS)
         arguments = (*graph.csr, self._delta, targets, weights, light_end)
         module.get_function("split_arcs")(blocks, BLOCK, arguments)
         return targets, weights, light_end
 
 
-def _width(graph: ResidentGraph, rule: str | int) -> int:
-    """Return the width of a bucket."""
-    if isinstance(rule, int):
-        return rule
+def _width(graph: ResidentGraph, rule: str | float) -> float:
+    """Return the width of a bucket, of the type of the weights; a float is not subnormal."""
+    width = _by_rule(graph, rule) if isinstance(rule, str) else rule
+    if graph.lengths.dtype.kind != "f":
+        return max(1, round(width))
+    return float(np.float32(max(width, SMALLEST)))
+
+
+def _by_rule(graph: ResidentGraph, rule: str) -> float:
+    """Return the width by one of the survey's rules."""
     if graph.n_arcs == 0:
         return 1
-    weights, middle = graph.weights, graph.n_arcs // 2
+    weights, middle = graph.lengths.distance(graph.weights), graph.n_arcs // 2
     if rule == "median":
-        width = float(graph.device.xp.partition(weights, middle)[middle])
-    elif rule == "mean":
-        width = float(weights.mean())
-    else:
-        width = float(weights.max()) / int(graph.host.degrees.max())
-    return max(1, round(width))
+        return float(graph.device.xp.partition(weights, middle)[middle])
+    if rule == "mean":
+        return float(weights.mean(dtype=np.float64))
+    return float(weights.max()) / int(graph.host.degrees.max())

@@ -67,7 +67,7 @@ struct BlockSearch : Search<BlockSearch> {
         uint2 arc = read_only(&graph.arcs[i]);
         u32 length = path_length(from, arc.x, arc.y);
         ++relaxed;
-        if (length == UNREACHED) return;
+        if (length == NO_PATH) return;
         if (length < atomicMin(&tree.distance[arc.x], length)) push({length, arc.x, from.vertex, 0});
     }
 
@@ -78,8 +78,8 @@ struct BlockSearch : Search<BlockSearch> {
         u32 other = path_length(from, pair.z, pair.w);
         u32 before_one = 0;
         u32 before_other = 0;
-        if (one != UNREACHED) before_one = atomicMin(&tree.distance[pair.x], one);
-        if (other != UNREACHED) before_other = atomicMin(&tree.distance[pair.z], other);
+        if (one != NO_PATH) before_one = atomicMin(&tree.distance[pair.x], one);
+        if (other != NO_PATH) before_other = atomicMin(&tree.distance[pair.z], other);
         if (one < before_one) push({one, pair.x, from.vertex, 0});
         if (other < before_other) push({other, pair.z, from.vertex, 0});
         relaxed += (pair.x != NO_ARC) + (pair.z < MORE_ARCS);

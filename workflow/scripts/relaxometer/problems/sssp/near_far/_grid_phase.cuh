@@ -72,7 +72,7 @@ struct GridPhase : Search<GridPhase> {
         u32 count = min(stage.count, STAGE);
         if (count == 0) return;
         if (threadIdx.x < COUNTERS) stage.places[threadIdx.x] = 0;
-        if (threadIdx.x == 0) stage.least = UNREACHED;
+        if (threadIdx.x == 0) stage.least = NO_PATH;
         __syncthreads();
         u32 whole = (count + WARP - 1) / WARP * WARP;
         for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
@@ -90,7 +90,7 @@ struct GridPhase : Search<GridPhase> {
             stage.places[threadIdx.x] = 0;
         }
         if (threadIdx.x == 0) {
-            if (stage.least != UNREACHED) atomicMin(&gain.least, stage.least);
+            if (stage.least != NO_PATH) atomicMin(&gain.least, stage.least);
             stage.count = 0;
         }
         __syncthreads();
@@ -195,7 +195,7 @@ struct GridPhase : Search<GridPhase> {
         u32 before[ROUND];
         for (u32 r = 0; r < ROUND; ++r) {
             length[r] = path_length(from[r], to[r].x, to[r].y);
-            before[r] = length[r] != UNREACHED ? load_relaxed(&tree.distance[to[r].x]) : 0;
+            before[r] = length[r] != NO_PATH ? load_relaxed(&tree.distance[to[r].x]) : 0;
         }
         for (u32 r = 0; r < ROUND; ++r) {
             if (length[r] < before[r]) before[r] = atomicMin(&tree.distance[to[r].x], length[r]);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,16 @@ PILES: int = SOURCE.constants["PILES"]
 MODES = ("block", "grid")
 """Width of a phase, in the order of the kernels' `Mode`."""
 
+SHIFTS = {"uint32": (0, 31), "float32": (-126, 126)}
+"""Least and greatest shift by type of weights; 2**-shift is a normal number too."""
+
 SPARSE = 8
 """Greatest mean degree of a sparse graph."""
 
 
 def packed_arcs(graph: ResidentGraph) -> PackedArcs:
     """Have the device lay out the arcs for the kernels."""
-    return PackedArcs(graph.device, graph.offsets, graph.targets, graph.weights)
+    return PackedArcs(graph.device, graph.offsets, graph.targets, graph.weights, graph.lengths)
 
 
 def graph_members(packed: PackedArcs, *, first: bool) -> dict[str, Any]:
@@ -55,7 +59,7 @@ def initial_capacity(graph: ResidentGraph) -> int:
 
 def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacity: int, shift: int) -> None:
     """Give a kernel's `Problem` piles for this many searches at once; the old ones are freed first."""
-    sizes = {"capacity": np.uint32(capacity), "shift": np.uint32(shift)}
+    sizes = {"capacity": np.uint32(capacity), "shift": np.uint32(shift % 2**32)}
     problem.set(piles=sizes | {"entries": None})
     entries = graph.device.xp.empty((searches * PILES * capacity, 4), dtype=np.uint32)
     problem.set(piles=sizes | {"entries": entries})
@@ -67,7 +71,7 @@ def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | None) 
     By default, the width is a fraction of the near pile of Davidson et al., 32 mean weights over the mean
     degree: a sixth on sparse graphs and a 24th on others, since here a phase takes further buckets along.
     A coefficient of variation of the weights above 1 divides it: then the mean says little about the step
-    from a vertex to the next.
+    from a vertex to the next. A bucket of integers is at least 1 wide, and one of floats 2**-126.
     """
     if graph.n_arcs == 0:
         return 0
@@ -75,7 +79,13 @@ def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | None) 
     if delta is None:
         delta = 32 / (6 if is_sparse(graph) else 24) / (graph.n_arcs / graph.n_vertices)
         delta /= max(1.0, spread / mean) if mean else 1
-    return min(31, max(0, int(np.log2(max(1.0, delta * mean)))))
+    least, greatest = SHIFTS[graph.lengths.name]
+    return min(greatest, max(least, math.floor(math.log2(max(2.0**least, delta * mean)))))
+
+
+def bucket_width(graph: ResidentGraph, shift: int) -> float:
+    """Return the width of a bucket in the graph's unit, an integer if weights are."""
+    return 2.0**shift if graph.lengths.dtype.kind == "f" else 1 << shift
 
 
 def is_sparse(graph: ResidentGraph) -> bool:

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "device/clock.cuh"
+#include "problems/sssp/_lengths.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 
 struct __align__(16) Entry {
@@ -59,7 +60,7 @@ const u32 PILES = 4 + SLOTS;
 struct Counters {
     u32 count[COUNTERS];
     u32 least;       // lower bound of the distances in the pile beyond
-    u32 overflowed;  // some path is longer than 2^32 - 2
+    u32 overflowed;  // the type does not hold some path's length
     u32 full;        // some pile was too small: the answer is void
 };
 
@@ -80,7 +81,17 @@ struct State {
 struct Piles {
     Entry* entries;
     u32 capacity;  // of each pile
-    u32 shift;     // a bucket is 2^shift wide
+    u32 shift;     // a bucket is 2^shift wide; for floats, shift is an int from -126 to 126
+
+    __device__ u32 bucket_of(u32 distance) const
+    {
+#if defined(FLOAT32_LENGTHS)
+        float scale = __uint_as_float((127 - shift) << 23);  // 2^-shift
+        return whole_buckets(__uint_as_float(distance) * scale);
+#else
+        return distance >> shift;
+#endif
+    }
 
     __device__ Entry* near_of(u32 phase) const
     {
@@ -161,15 +172,15 @@ struct Search {
         return load_relaxed(&tree.distance[entry.vertex]) == entry.distance;
     }
 
-    // The length of the path to `target` along an expanded entry; UNREACHED if it cannot help: the arc is
-    // missing or leads back, or the length does not fit 32 bits.
+    // The length of the path to `target` along an expanded entry; NO_PATH if it cannot help: the arc is
+    // missing or leads back, or the type does not hold the length.
     __device__ u32 path_length(const Entry& from, u32 target, u32 weight) const
     {
-        if (target >= MORE_ARCS || target == from.predecessor) return UNREACHED;
-        u64 length = static_cast<u64>(from.distance) + weight;
-        if (length >= UNREACHED) {
+        if (target >= MORE_ARCS || target == from.predecessor) return NO_PATH;
+        u64 length = extended_length(from.distance, weight);
+        if (length >= NO_PATH) {
             store_relaxed(&gain.overflowed, 1u);
-            return UNREACHED;
+            return NO_PATH;
         }
         return static_cast<u32>(length);
     }
@@ -178,7 +189,7 @@ struct Search {
     __device__ u32 pile_of(const Entry& entry) const
     {
         Position at = position();
-        u32 bucket = entry.distance >> piles.shift;
+        u32 bucket = piles.bucket_of(entry.distance);
         if (bucket <= at.last) return NEAR + (at.phase + 1) % 3;
         return bucket / SLOTS == at.epoch ? SLOT + bucket % SLOTS : BEYOND + at.beyond;
     }
@@ -207,7 +218,7 @@ struct Search {
         if (threadIdx.x == 0) {
             state.at = next;
             state.total.count[BEYOND + next.beyond] = 0;
-            state.total.least = UNREACHED;
+            state.total.least = NO_PATH;
         }
         static_cast<Width*>(this)->move_to(next);
         __syncthreads();
@@ -219,7 +230,7 @@ struct Search {
     {
         u32 from = BEYOND + position().beyond;
         u32 count = min(state.total.count[from], piles.capacity);
-        u32 bucket = state.total.least >> piles.shift;
+        u32 bucket = piles.bucket_of(state.total.least);
         begin_sorting(bucket - 1, bucket / SLOTS);
         static_cast<Width*>(this)->push_again(piles.far(from), count);
     }
@@ -285,27 +296,28 @@ __device__ inline State first_state()
 {
     State state = {};
     state.total.count[NEAR] = 1;
-    state.total.least = UNREACHED;
+    state.total.least = NO_PATH;
     return state;
 }
 
 // Puts the source into the near pile of phase 0. The tree has been cleared.
 __device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 source)
 {
-    tree.distance[source] = 0;
-    piles.near_of(0)[0] = {0, source, source, 0};
+    tree.distance[source] = ZERO_LENGTH;
+    piles.near_of(0)[0] = {ZERO_LENGTH, source, source, 0};
 }
 
 // Labels all vertices unreached. Both arrays are aligned to 16 bytes.
 __device__ inline void clear_tree(const Tree& tree, u32 n, u32 thread, u32 threads)
 {
-    const uint4 unreached = make_uint4(UNREACHED, UNREACHED, UNREACHED, UNREACHED);
+    const uint4 unreached = make_uint4(NO_PATH, NO_PATH, NO_PATH, NO_PATH);
+    const uint4 none = make_uint4(NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR);
     for (u32 i = thread; i < n / 4; i += threads) {
         reinterpret_cast<uint4*>(tree.distance)[i] = unreached;
-        reinterpret_cast<uint4*>(tree.predecessor)[i] = unreached;
+        reinterpret_cast<uint4*>(tree.predecessor)[i] = none;
     }
     for (u32 v = n / 4 * 4 + thread; v < n; v += threads) {
-        tree.distance[v] = UNREACHED;
-        tree.predecessor[v] = UNREACHED;
+        tree.distance[v] = NO_PATH;
+        tree.predecessor[v] = NO_PREDECESSOR;
     }
 }

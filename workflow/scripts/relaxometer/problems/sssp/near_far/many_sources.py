@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from relaxometer.problems.sssp.near_far._near_far import (
     QUEUE_BYTES,
     allocate_piles,
     bucket_shift,
+    bucket_width,
     graph_members,
     packed_arcs,
 )
@@ -55,13 +56,14 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
         self._sources, self._target = parameters.sources, parameters.target
         packed = packed_arcs(graph)
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
-        module = device.module(Path(__file__).with_name("many_sources.cu"))
+        module = device.module(Path(__file__).with_name("many_sources.cu"), options=graph.lengths.options)
         self._problem = module.struct("Problem", graph=graph_members(packed, first=True))
         self._kernel = module.get_function("many_sources")
         self._threads = threads_per_block(device)
@@ -74,7 +76,11 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the width of a bucket in the graph's unit, the target, and the sources per launch."""
-        return {"bucket": 1 << self._shift, "target": self._target, "sources": self._sources}
+        return {
+            "bucket": bucket_width(self._graph, self._shift),
+            "target": self._target,
+            "sources": self._sources,
+        }
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
@@ -93,23 +99,24 @@ class Solver:
 
         Returns
         -------
-        distance, predecessor : device array of shape (n_sources, n_vertices), uint32
-            Row i is the answer for source i, as in `relaxometer.problems.sssp.Answer`. There are gaps
-            between the rows.
+        distance, predecessor : device array of shape (n_sources, n_vertices)
+            Row i is the answer for source i, with the types of `relaxometer.problems.sssp.Answer`. There are
+            gaps between the rows.
 
         Raises
         ------
         ValueError
             If there are no sources or too many.
         OverflowError
-            If some path is longer than 2**32 - 2.
+            If the type of the graph's weights does not hold the length of some path.
         """
         array = np.asarray(sources)
         if not 0 < len(array) <= self._sources:
             raise ValueError(f"{len(array)} sources; expected 1 to {self._sources} (parameter sources)")
         distance, predecessor, _, overflowed = self._launch(array, None)
         if overflowed:
-            raise OverflowError("a path is longer than 2**32 - 2, the largest distance that 32 bits hold")
+            largest = self._graph.lengths.largest
+            raise OverflowError(f"a path is longer than {largest}, the largest distance that 32 bits hold")
         return distance, predecessor
 
     def _allocate(self, searches: int, capacity: int) -> None:
@@ -148,5 +155,6 @@ class Solver:
             self._kernel(blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
             flags, phases = device.asnumpy(self._results).tolist()
             if not flags & 2:
+                distance = self._graph.lengths.distance(distance)
                 return distance[:, :n], predecessor[:, :n], phases, bool(flags & 1)
             self._allocate(blocks, 2 * self._capacity)

@@ -37,7 +37,7 @@ __device__ void clear_gain(Counters& gain)
 {
     if (threadIdx.x < COUNTERS) gain.count[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        gain.least = UNREACHED;
+        gain.least = NO_PATH;
         gain.overflowed = gain.full = 0;
     }
 }
@@ -90,7 +90,7 @@ struct Decision {
         } else if (near_count < widths.grid_target && taken.count == 0 && beyond_count != 0) {
             step = NEXT_EPOCH;
         } else if (near_count >= widths.grid_target && near_count > widths.crowd) {
-            u32 mean = mean_bucket(piles.near_of(at.phase), piles.shift);
+            u32 mean = mean_bucket(piles, at.phase);
             if (mean < last) step = DEMOTE;
             last = min(last, mean);
         }
@@ -112,10 +112,10 @@ struct Decision {
     }
 
     // The mean bucket of 32 near entries, evenly spaced in their pile.
-    __device__ u32 mean_bucket(const Entry* near_entries, u32 shift) const
+    __device__ u32 mean_bucket(const Piles& piles, u32 phase) const
     {
         u32 place = static_cast<u32>(static_cast<u64>(threadIdx.x % WARP) * near_count / WARP);
-        u32 bucket = near_entries[place].distance >> shift;
+        u32 bucket = piles.bucket_of(piles.near_of(phase)[place].distance);
         u32 least = __reduce_min_sync(ALL_LANES, bucket);
         u32 above = min(bucket - least, (1u << 27) - 1);
         return least + __reduce_add_sync(ALL_LANES, above) / WARP;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
@@ -19,6 +19,7 @@ from relaxometer.problems.sssp.near_far._near_far import (
     SOURCE,
     allocate_piles,
     bucket_shift,
+    bucket_width,
     graph_members,
     initial_capacity,
     is_sparse,
@@ -79,12 +80,13 @@ class Solver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
         packed = packed_arcs(graph)
         self._widths = _widths(parameters, graph.n_vertices, sparse=is_sparse(graph))
-        module = device.module(SOURCE.path, cooperative=True)
+        module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         self._problem = module.struct(
             "Problem", graph=graph_members(packed, first=self._widths["narrow"] > 0)
         )
@@ -105,7 +107,7 @@ class Solver:
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the width of a bucket in the graph's unit, and the widths of phases in entries."""
-        return {"bucket": 1 << self._shift, **self._widths}
+        return {"bucket": bucket_width(self._graph, self._shift), **self._widths}
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`.
