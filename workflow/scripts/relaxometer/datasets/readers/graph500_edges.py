@@ -31,14 +31,23 @@ def build(
     check_vertices(f"{files[0]}: scale {parameters.scale}", n_vertices, len(one), "edges")
     values = None
     if dataset.edge_weights:
-        values = read_values(files[1], len(one), value_bounds(parameters.weights))
+        values = read_values(files[1], len(one), value_bounds(parameters.weights, "float32", directed=False))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
-    weights = make_weights(parameters.weights, len(one), values)
+    weights = make_weights(parameters.weights, len(one), values, "float32")
     metadata: dict[str, Any] = {"edges_in_file": len(one)}
     if values is None:  # a second file of another length would show that edges are missing
         metadata |= note_on_completeness(files[0], dataset)
-    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
+    return Graph.from_arcs(
+        name,
+        n_vertices,
+        one,
+        other,
+        weights,
+        undirected=True,
+        weight_type=weights.dtype.name,
+        metadata=metadata,
+    )
 
 
 def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

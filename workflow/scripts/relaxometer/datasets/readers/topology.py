@@ -20,7 +20,16 @@ def build(name: str, dataset: Dataset[TopologyParameters], files: list[Path], ba
     n_vertices, one, other = read_edges(file)
     weights = make_weights(dataset.parameters.weights, len(one))
     metadata = {"edges_in_file": len(one)}
-    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
+    return Graph.from_arcs(
+        name,
+        n_vertices,
+        one,
+        other,
+        weights,
+        undirected=True,
+        weight_type=weights.dtype.name,
+        metadata=metadata,
+    )
 
 
 def read_edges(path: Path) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
