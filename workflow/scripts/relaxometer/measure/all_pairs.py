@@ -22,8 +22,10 @@ from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.reductions import Reductions, reduce_all
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
+from relaxometer.problems.sssp import PROBLEM
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.phast import phast_many
+from relaxometer.problems.variants import refuse_weights
 
 PASSES = pa.schema(
     [
@@ -182,6 +184,7 @@ class _AllPairs:
     def passes(self) -> Iterator[Row]:
         """Sweep from all sources without and with the proof; yield a row for each."""
         device = self._device
+        refuse_weights(PROBLEM, phast_many.Solver, self._graph)
         compile_kernels(device)
         resident = ResidentGraph.upload(device, self._graph)
         with stopwatch() as contraction:

@@ -16,10 +16,12 @@ from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
 from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.bfs.certify import BfsCertifier
+from relaxometer.problems.sssp import PROBLEM
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phast import phast_many
+from relaxometer.problems.variants import refuse_weights
 
 TABLE = pa.schema(
     [
@@ -122,16 +124,19 @@ def _wrong(certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any
 
 
 def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    refuse_weights(PROBLEM, many_sources.Solver, resident.host)
     parameters = many_sources.Parameters.model_validate({"sources": most})
     return _trees(resident, many_sources.Solver(resident, parameters), SsspCertifier(resident))
 
 
 def _phast_many(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    refuse_weights(PROBLEM, phast_many.Solver, resident.host)
     parameters = phast_many.Parameters.model_validate({"sources": most})
     return _trees(resident, phast_many.Solver(resident, parameters), SsspCertifier(resident))
 
 
 def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
+    refuse_weights(PROBLEM, phast_many.Solver, resident.host)
     solver = phast_many.Solver(resident, phast_many.Parameters.model_validate({"sources": most}))
     prover = DistanceProver(resident)
 
