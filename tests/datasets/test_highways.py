@@ -18,7 +18,7 @@ OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
 EUROPE = HighwayParameters(box=Box(south=40, west=0, north=60, east=20))
 
 
-@pytest.mark.parametrize("name", ["japan-highways", "kanto-highways"])
+@pytest.mark.parametrize("name", ["japan-highways", "kanto-highways", "kanto-highways-seconds"])
 def test_the_default_graphs_match_the_registry(name):
     pytest.importorskip("scgraph_data")
     dataset = load_registry(OWN, {})[name]
