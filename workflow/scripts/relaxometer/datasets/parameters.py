@@ -186,7 +186,7 @@ class Values(Section):
     Parameters
     ----------
     type : {"uint32", "float32", "int32"}, optional
-        Left out, it is uint32 if there is a `scale` or all values are integers, else float32.
+        Left out: uint32 with a `scale`, or if the file has integers only; otherwise float32.
     scale : float, optional
         Values are multiplied by this factor; for an integer type they are then rounded.
     """
