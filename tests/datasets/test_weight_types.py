@@ -193,29 +193,21 @@ class TestDimacs:
         assert "a negative cycle" in refusal(tmp_path, "dimacs", text, weights={"type": "int32"})
 
 
-def test_walking_times_in_seconds(tmp_path):
-    file = write_extract(tmp_path / "small.osm.pbf")
-    built = {}
-    for kind in ("uint32", "float32"):
-        dataset = Dataset(format="osm-pbf", path=str(file), parameters={"weights": {"type": kind}})
-        built[kind] = build_graph("small", dataset, files=[file])
-    floats = built["float32"]
+@pytest.mark.parametrize(
+    ("form", "write"), [("osm-pbf", write_extract), ("ksj-n02", write_railways)], ids=["walks", "rides"]
+)
+def test_times_in_seconds(tmp_path, form, write):
+    file = write(tmp_path / ("small.osm.pbf" if form == "osm-pbf" else "N02.zip"))
+
+    def built(kind):
+        dataset = Dataset(format=form, path=str(file), parameters={"weights": {"type": kind}})
+        return build_graph("small", dataset, files=[file])
+
+    integers, floats = built("uint32"), built("float32")
     assert floats.weights.dtype == np.float32
-    np.testing.assert_allclose(floats.weights * 1000.0, built["uint32"].weights, atol=0.51)
+    np.testing.assert_allclose(floats.weights * 1000.0, integers.weights, rtol=1e-6, atol=0.51)
     assert floats.metadata["weight_unit"] == "s"
-    assert "weight_unit" not in built["uint32"].metadata
-
-
-def test_riding_times_in_seconds(tmp_path):
-    file = write_railways(tmp_path / "N02.zip")
-    built = {}
-    for kind in ("uint32", "float32"):
-        dataset = Dataset(format="ksj-n02", path=str(file), parameters={"weights": {"type": kind}})
-        built[kind] = build_graph("small", dataset, files=[file])
-    assert built["float32"].weights.dtype == np.float32
-    np.testing.assert_allclose(
-        built["float32"].weights * 1000.0, built["uint32"].weights, rtol=1e-6, atol=0.51
-    )
+    assert "weight_unit" not in integers.metadata
 
 
 def test_highways_by_length_and_by_time():

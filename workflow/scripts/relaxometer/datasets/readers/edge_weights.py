@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from relaxometer.datasets.parameters import BOUNDS, LogNormal, LogUniform, Unit, Values, WeightType
 from relaxometer.datasets.readers.text import Column
 from relaxometer.datasets.weights import log_uniform, log_uniform_floats, scaled
-from relaxometer.graphs.graph import MAX_WEIGHT
+from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 
 Floats = npt.NDArray[np.float64]
 Distribution = Unit | LogUniform | LogNormal | Values
@@ -74,6 +74,25 @@ def type_of_values(values: Floats | None) -> WeightType:
         return "uint32"
     low, high = BOUNDS["uint32"]
     return "uint32" if np.all((values >= low) & (values <= high) & (values == np.rint(values))) else "float32"
+
+
+def graph_of_edges(
+    name: str,
+    n_vertices: int,
+    ends: tuple[npt.ArrayLike, npt.ArrayLike],
+    weights: npt.NDArray[Any],
+    metadata: dict[str, Any],
+) -> Graph:
+    """Return the graph of undirected edges, in the type of their weights."""
+    return Graph.from_arcs(
+        name,
+        n_vertices,
+        *ends,
+        weights,
+        undirected=True,
+        weight_type=weights.dtype.name,
+        metadata=metadata,
+    )
 
 
 def _lognormal(rng: np.random.Generator, size: int, mu: float, sigma: float) -> npt.NDArray[np.uint32]:
