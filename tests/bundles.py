@@ -28,8 +28,24 @@ CONFIG = {
 }
 
 
-def plan() -> Plan:
-    return Plan(CONFIG, ROOT / "resources/datasets.yaml", "test", gpu=False)
+FLOATS = {
+    "device": "host",
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
+    "sssp": {"graphs": ["floats"], "variants": {"conventional": {}, "phast": {}}},
+    "bfs": {"graphs": ["floats"], "variants": {"hybrid-cpu": {}}},
+    "datasets": {
+        "floats": {
+            "format": "grid",
+            "seed": 1,
+            "parameters": {"rows": 5, "columns": 6, "weights": {"type": "float32", "range": [0.1, 9.5]}},
+        },
+    },
+}
+"""A run on weights of type float32, which one variant does not take."""
+
+
+def plan(config: dict = CONFIG) -> Plan:
+    return Plan(config, ROOT / "resources/datasets.yaml", "test", gpu=False)
 
 
 def make_run(plan: Plan) -> None:

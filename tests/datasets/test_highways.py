@@ -9,15 +9,16 @@ import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import build_graph, is_symmetric
+from relaxometer.datasets.formats.maps import HighwayParameters
 from relaxometer.datasets.parameters import Box
 from relaxometer.datasets.readers import highways
 from relaxometer.datasets.registry import load_registry
 
 OWN = Path(__file__).parents[2] / "resources/datasets.yaml"
-EUROPE = Box(south=40, west=0, north=60, east=20)
+EUROPE = HighwayParameters(box=Box(south=40, west=0, north=60, east=20))
 
 
-@pytest.mark.parametrize("name", ["japan-highways", "kanto-highways"])
+@pytest.mark.parametrize("name", ["japan-highways", "kanto-highways", "kanto-highways-seconds"])
 def test_the_default_graphs_match_the_registry(name):
     pytest.importorskip("scgraph_data")
     dataset = load_registry(OWN, {})[name]

@@ -131,7 +131,7 @@ def graph500_edges(rng: random.Random, folder: Path) -> None:
         format="graph500-edges",
         path=str(paths[0]),
         edge_weights={"path": str(paths[1])},
-        parameters={"scale": scale, "weights": {"distribution": "values"}},
+        parameters={"scale": scale, "weights": {"distribution": "values", "scale": 1}},
     )
     graph = outcome(build_graph, "mutant", dataset, files=paths)
 

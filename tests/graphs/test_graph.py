@@ -26,14 +26,27 @@ def arc_lists(draw, max_vertices=8, max_arcs=40):
     return n_vertices, draw(ends), draw(ends), draw(weights)
 
 
+WEIGHTS = {
+    "uint32": (np.int64, st.integers(0, MAX_WEIGHT)),
+    "float32": (np.float32, st.floats(0, float(np.finfo(np.float32).max), width=32)),
+    "int32": (np.int64, st.integers(-(2**31 - 1), 2**31 - 1)),
+}
+"""By type: how weights are given, and what they may be."""
+
+
 @st.composite
 def graphs(draw):
-    """Draw a graph, with or without coordinates."""
-    n_vertices, *arcs = draw(arc_lists())
+    """Draw a graph of any type of weights, with or without coordinates."""
+    n_vertices, tails, heads, _ = draw(arc_lists())
+    weight_type = draw(st.sampled_from(sorted(WEIGHTS)))
+    given_as, elements = WEIGHTS[weight_type]
+    arcs = tails, heads, draw(hnp.arrays(given_as, len(tails), elements=elements))
     degrees = hnp.arrays(np.float64, n_vertices, elements=st.floats(-90, 90))
     lon, lat = draw(st.none() | st.tuples(degrees, degrees)) or (None, None)
     metadata = {"license": "ODbL 1.0", "attribution": "© OpenStreetMap contributors"}
-    return Graph.from_arcs("drawn", n_vertices, *arcs, lon=lon, lat=lat, metadata=metadata)
+    return Graph.from_arcs(
+        "drawn", n_vertices, *arcs, lon=lon, lat=lat, weight_type=weight_type, metadata=metadata
+    )
 
 
 def lightest(n_vertices, tails, heads, weights):
@@ -208,8 +221,34 @@ def test_a_graph_comes_back_from_parquet(tmp_path, graph):
         else:
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found, expected)
+    assert back.metadata["weight_type"] == graph.weights.dtype.name
     assert graph.metadata.items() <= back.metadata.items()
     assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("wrong", ["float16", 7, [1], None, "uint32"])
+def test_a_wrong_type_of_weights_in_the_description_is_one_line(tmp_path, wrong):
+    write_graph(Graph.from_arcs("floats", 2, [0], [1], [0.5], weight_type="float32"), tmp_path)
+    path = tmp_path / "graph.json"
+    description = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**description, "weight_type": wrong}), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        read_graph(tmp_path)
+    expected = "column 'weight'" if wrong == "uint32" else f"graph.json: weight_type is '{wrong}'; expected"
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(arc_lists())
+def test_parallel_arcs_are_merged_to_the_lightest_of_any_type(drawn):
+    """Another unit and a shift below zero keep the order of weights."""
+    n_vertices, tails, heads, weights = drawn
+    weights = weights % 1000
+    integers = arcs_of(Graph.from_arcs("drawn", n_vertices, tails, heads, weights))
+    floats = Graph.from_arcs("drawn", n_vertices, tails, heads, weights * 0.1, weight_type="float32")
+    assert arcs_of(floats) == [(u, v, float(np.float32(w * 0.1))) for u, v, w in integers]
+    shifted = Graph.from_arcs("drawn", n_vertices, tails, heads, weights - 500, weight_type="int32")
+    assert arcs_of(shifted) == [(u, v, w - 500) for u, v, w in integers]
 
 
 def test_the_description_counts():

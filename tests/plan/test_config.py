@@ -42,7 +42,9 @@ def merged(*files):
 
 def test_the_default_configuration_is_valid_and_shows_two_problems():
     default = Plan(merged("config/config.yaml"), REGISTRY)
-    assert default.graphs == ["japan-highways", "kanto-highways"]
+    assert default.graphs == ["japan-highways", "kanto-highways", "kanto-highways-seconds"]
+    on_floats = {key[2] for key in default.runs if key[1] == "kanto-highways-seconds"}
+    assert on_floats == {"conventional", "adaptive", "near-far", "phast", "dijkstra-cpu"}
     ours = {key: run for key, run in default.runs.items() if not isinstance(run, RivalRun)}
     of_problem = {problem: {key[2] for key in ours if key[0] == problem} for problem in ("sssp", "bfs")}
     sources = {"conventional", "selection", "adaptive"}
@@ -130,6 +132,18 @@ def test_any_value_makes_a_name_that_fits_the_rules_or_one_line(values):
 def test_false_leaves_a_variant_out_and_nothing_means_defaults():
     chosen = plan(variants={"conventional": False, "selection": None, "adaptive": {}})
     assert {key[2] for key in chosen.runs} == {"selection", "adaptive"}
+
+
+def test_not_on_leaves_out_graphs_that_another_file_may_take_away():
+    section = {"variants": {"conventional": {"not_on": ["rome99"]}, "selection": {"not_on": ["usa-ny"]}}}
+    chosen = Plan({"sssp": {"graphs": ["kanto-highways", "rome99"], **section}}, REGISTRY)
+    assert {key[1:] for key in chosen.runs} == {
+        ("kanto-highways", "conventional"),
+        ("kanto-highways", "selection"),
+        ("rome99", "selection"),
+    }
+    with pytest.raises(UserError, match=r"selection\.not_on: .* 'rome98'.*did you mean 'rome99'"):
+        plan(variants={"selection": {"not_on": ["rome98"]}})
 
 
 def test_a_variants_own_timing_overrides_the_common_one():

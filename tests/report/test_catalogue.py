@@ -41,7 +41,7 @@ def test_each_paper_adds_its_own_figures():
         *(
             f"results/figures/adaptive/figure-{number}/{graph}.svg"
             for number in (4, 5, 6)
-            for graph in ("japan-highways", "kanto-highways")
+            for graph in ("japan-highways", "kanto-highways", "kanto-highways-seconds")
         ),
         "results/figures/adaptive/figure-7.svg",
     }

@@ -193,8 +193,14 @@ def test_without_a_proven_run_the_figure_says_so(draw):
 
 def test_table_1_stands_beside_the_source():
     table = graphs.table_1([metadata()])
-    assert table["Suzuki et al."].tolist() == ["1427876", "4584822", "3.2", "83666", "184384", ""]
-    assert table["town"].tolist() == ["1000", "3200", "3.2", "83666", "184384", "ms"]
+    assert table["Suzuki et al."].tolist() == ["1427876", "4584822", "3.2", "83666", "184384", "", ""]
+    assert table["town"].tolist() == ["1000", "3200", "3.2", "83666", "184384", "ms", ""]
+
+
+def test_table_1_has_four_digits_of_weights_that_are_floats():
+    floats = {"weight_type": "float32", "weight_unit": "s", "mean_weight": 31.2345, "sd_weight": 0.004}
+    table = graphs.table_1([metadata() | floats])
+    assert table["town"].tolist() == ["1000", "3200", "3.2", "31.23", "0.004", "s", "float32"]
 
 
 def test_one_source_gives_no_interval():

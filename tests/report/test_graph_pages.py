@@ -167,12 +167,41 @@ def test_a_page_has_the_numbers_beside_those_of_the_sources(picture):
     assert rows["Standard deviation of weights"] == ["2,000", "184,384"]
     assert rows["Lightest, median, heaviest arc"][0] == "1,000, 4,000, 7,000"
     assert rows["Unit of weights"][0] == "ms"
+    assert rows["Type of weights"][0] == "uint32"
     assert rows["Symmetric"][0] == "yes"
     assert rows["Vertices with more than 32 arcs, the width of a warp"] == ["0%", "about 10%"]
     assert rows["Weakly connected components"] == ["2"]
     assert rows["Vertices in the largest component"] == ["6 (67%)"]
     assert rows["Isolated vertices"] == ["0 (0%)"]
     assert rows["Hop diameter"] == ["between 5 and 6"]
+
+
+def test_a_page_of_weights_that_are_floats(picture):
+    arcs = [0, 1, 2], [1, 2, 0], [0.0625, 12.25, 3e38]
+    graph = Graph.from_arcs("floats", 3, *arcs, weight_type="float32", metadata={"weight_unit": "s"})
+    rows = rows_of(graph_page(described(graph), picture, picture, None))
+    assert rows["Type of weights"][0] == "float32"
+    assert rows["Lightest, median, heaviest arc"][0] == "0.0625, 12.2, 3e+38"
+    assert "Weight type" not in rows, "it stands above"
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind", "ends", "finding"),
+    [
+        ([0.001, 0.01, 0.5], "float32", (0.001, 0.5), "3 arcs; standard deviation 1.4 times the mean"),
+        ([0.0, 0.0, 0.0], "float32", (1, 10), "3 arcs; standard deviation 0.0 times the mean"),
+        ([5, 70, 900], "uint32", (5, 900), "3 arcs; standard deviation 1.3 times the mean"),
+        ([-4, 5, 7], "int32", (-4, 7), "3 arcs; 33% of them have a negative weight"),
+    ],
+)
+def test_the_figure_of_weights_of_each_type(weights, kind, ends, finding):
+    figure = drawings.arc_weights(np.array(weights, dtype=kind), {"name": "small", "weight_unit": "s"})
+    (axes,) = figure.axes
+    shown = axes.lines[0].get_xdata()
+    assert (shown[0], shown[-1]) == pytest.approx(ends, rel=3e-3)
+    assert axes.get_xscale() == ("linear" if min(weights) < 0 else "log")
+    assert finding in texts(figure)
+    assert axes.get_xlabel() == "Arc weight [s]"
 
 
 def test_a_page_says_whose_data_it_is_and_how_it_was_made(picture):

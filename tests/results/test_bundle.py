@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import bundles
@@ -35,6 +36,23 @@ def test_a_bundle_verifies_in_another_folder_without_the_run(packed, tmp_path):
     assert "answers: 4 of 4 proven" in said.lines
     assert "graph small-grid: generated, with the content that was measured" in said.lines
     assert "tables: 4 runs, 38 searches, their certificates and the summary" in said.lines
+
+
+def test_answers_on_floats_are_proven_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = bundles.plan(bundles.FLOATS)
+    bundles.make_run(plan)
+    summary = pd.read_csv("results/summary.csv").set_index("variant")
+    assert summary["status"].to_dict() == {"conventional": "ok", "phast": "skipped", "hybrid-cpu": "ok"}
+    assert summary.loc["phast", "reason"] == "takes weights of type uint32, not float32"
+    pack(plan, Path("results"), tmp_path / "run.zip", "run")
+    said = verify(tmp_path / "run.zip", tmp_path / "elsewhere", "host")
+    assert said.wrong == []
+    assert said.unchecked == ["answers: sssp phast on floats: no proven answer"]
+    assert "answers: 2 of 2 proven" in said.lines
+    assert "graph floats: generated, with the content that was measured" in said.lines
+    answer = pq.read_table("results/runs/sssp/floats/conventional/answer.parquet")
+    assert answer["distance"].type == pa.float32()
 
 
 def test_graphs_of_the_results_folder_are_used(packed):

@@ -1,6 +1,7 @@
 """A graph of every format, named in `datasets` of a configuration, passes through the whole workflow."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,13 @@ GRAPHS = {
         "arcs": 6 * 390 + 2 * 5 * 7,
         "parameters": {"rows": 2, "columns": 3, "roads": 5},
     },
+    "my-reweighted": {
+        "format": "reweighted",
+        "extracted_from": "my-dimacs",
+        "vertices": 108,
+        "arcs": 390,
+        "parameters": {"type": "float32", "scale": 0.5},
+    },
 }
 """Entries by name, ``my-`` and the format, with the counts of the graph."""
 
@@ -122,7 +130,10 @@ def write_files(workflow):
     write_railways(workflow.path("N02-24_GML.zip"))
 
 
-LEFT_OUT = ("conventional", "selection", "adaptive", "near-far", "tiled", "phast")
+LEFT_OUT = ("selection", "adaptive", "near-far", "tiled", "phast")
+
+FLOATS = ["my-reweighted"]
+"""Graphs with weights of type float32; sums of halves are exact."""
 
 
 def run_all_formats(workflow):
@@ -133,7 +144,11 @@ def run_all_formats(workflow):
         "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
         "sssp": {
             "graphs": list(GRAPHS),
-            "variants": dict.fromkeys(LEFT_OUT, False),
+            "variants": {
+                **dict.fromkeys(LEFT_OUT, False),
+                "conventional": {"graphs": FLOATS},
+                "dijkstra-cpu": {"not_on": FLOATS},
+            },
         },
         "report": {"papers": [], "maps": []},
     }
@@ -189,8 +204,28 @@ def test_the_graph_is_the_one_of_the_entry(finished_graphs, name):
 def test_the_answer_is_the_shortest_paths(finished_graphs, name):
     graph = read_graph(finished_graphs.path(f"results/graphs/{name}"))
     source = pq.read_table(finished_graphs.path(f"results/sources/{name}.parquet"))["source"][0].as_py()
-    answer = pq.read_table(finished_graphs.path(f"results/runs/sssp/{name}/dijkstra-cpu/answer.parquet"))
-    np.testing.assert_array_equal(answer["distance"].to_numpy(), reference_distances(graph, source))
+    variant = "conventional" if name in FLOATS else "dijkstra-cpu"
+    answer = pq.read_table(finished_graphs.path(f"results/runs/sssp/{name}/{variant}/answer.parquet"))
+    units = 2 if name in FLOATS else 1  # of the reference, which takes integers
+    in_units = replace(graph, weights=(graph.weights * units).astype(np.uint32))
+    distance = answer["distance"].to_numpy()
+    assert distance.dtype == graph.weights.dtype
+    np.testing.assert_array_equal(distance * units, reference_distances(in_units, source))
+
+
+def test_floats_pass_through_the_workflow(finished_graphs):
+    integers, floats = (
+        read_graph(finished_graphs.path(f"results/graphs/{name}")) for name in ("my-dimacs", "my-reweighted")
+    )
+    assert floats.weights.dtype == np.float32
+    np.testing.assert_array_equal(floats.weights * 2, integers.weights)
+    assert floats.weights.tolist() != np.rint(floats.weights).tolist()
+    page = finished_graphs.path("results/pages/graphs/my-reweighted.html").read_text(encoding="utf-8")
+    assert "<th>Type of weights</th><td>float32</td>" in page
+    distance = pq.read_table(
+        finished_graphs.path("results/runs/sssp/my-reweighted/conventional/answer.parquet")
+    )["distance"].to_numpy()
+    assert len(np.unique(distance % 1)) == 2, "halves, which no integer holds"
 
 
 def test_searches_of_graph500_start_from_its_keys(finished_graphs):

@@ -49,14 +49,24 @@ def _typed(value: Any, field: FieldInfo, key: str) -> Any:
     """Return a field's value, ``1e-3`` as a number; ValueError if true or 1.0 is given for an option 1."""
     kinds = list(_branches(field.annotation))
     if float in kinds:
-        is_number = isinstance(value, str) and _EXPONENT.fullmatch(value)
-        return float(value) if is_number else value  # YAML reads 1e-3 as text
+        return _number(value)
+    if isinstance(value, list) and any(_is_tuple_of_floats(kind) for kind in kinds):
+        return [_number(item) for item in value]
     if isinstance(value, bool | float):
         options = [option for kind in kinds if get_origin(kind) is Literal for option in get_args(kind)]
         same = [option for option in options if option == value]  # Python has 1 == 1.0 == True
         if same and type(value) not in map(type, same):
             raise ValueError(f"{key}: {shown(value)} is invalid; write {same[0]}")
     return value
+
+
+def _number(value: Any) -> Any:
+    """Return the number that YAML reads as text, 1e-3, and any other value as it is."""
+    return float(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
+
+
+def _is_tuple_of_floats(kind: Any) -> bool:
+    return get_origin(kind) is tuple and any(float in _branches(item) for item in get_args(kind))
 
 
 def validated(model: type[Model], raw: Any, file: str) -> Model:

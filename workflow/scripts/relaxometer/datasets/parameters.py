@@ -9,6 +9,8 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveFloat,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
@@ -55,62 +57,114 @@ def _ordered(values: tuple[int, int]) -> tuple[int, int]:
     return values
 
 
-def _log_range(values: tuple[int, int]) -> tuple[int, int]:
-    if not 0 < values[0] < values[1]:
-        raise ValueError("log-uniform weights need 0 < lower bound < upper bound")
-    return values
+WeightType = Literal["uint32", "float32", "int32"]
+IntegerType = Literal["uint32", "int32"]
 
+BOUNDS: dict[str, tuple[float, float]] = {
+    "uint32": (0, 2**32 - 2),
+    "float32": (0, (2 - 2**-23) * 2.0**127),
+    "int32": (-(2**31 - 1), 2**31 - 1),
+}
+"""Smallest and largest weight of each type; those of :data:`relaxometer.graphs.lengths.LENGTHS`."""
 
 _Bounds = Annotated[tuple[NonNegativeInt, Annotated[int, Field(le=2**32 - 2)]], Field(strict=False)]
 WeightRange = Annotated[_Bounds, AfterValidator(_ordered)]
-"""The smallest and the largest weight."""
+"""The smallest and the largest weight, integers from 0."""
+
+_Number = Annotated[int | float, Field(allow_inf_nan=False)]
 
 
-class Weights(Section):
-    """Integer weights of a generated graph.
+class _Ranged(Section):
+    """Weights of a type within a range."""
+
+    distribution: str
+    type: WeightType = "uint32"
+    range: Annotated[tuple[_Number, _Number], Field(strict=False)]
+
+    @field_validator("range")
+    @classmethod
+    def _suits_the_type(cls, values: tuple[float, float], info: ValidationInfo) -> tuple[float, float]:
+        kind = info.data.get("type", "float32")
+        low, high = BOUNDS[kind]
+        for value in values:
+            if kind != "float32" and not isinstance(value, int):
+                raise ValueError(f"weights of type {kind} are integers; fractions need `type: float32`")
+            if not low <= value <= high:
+                hint = "; negative weights need `type: int32`" if value < 0 else ""
+                raise ValueError(f"weights of type {kind} are from {low} to {high}{hint}")
+        if info.data.get("distribution") == "log-uniform" and not 0 < values[0] < values[1]:
+            raise ValueError("log-uniform weights need 0 < lower bound < upper bound")
+        if values[0] > values[1]:
+            raise ValueError("the first must not be above the second")
+        return values
+
+
+class Weights(_Ranged):
+    """Weights of a generated graph.
 
     Parameters
     ----------
     distribution : {"unit", "uniform", "log-uniform"}
-        Every weight is 1; every integer of the range is equally likely; or every order of magnitude is.
-    range : tuple of two int
-        Smallest and largest weight. Log-uniform weights stay below the upper bound.
+        Every weight is 1; every number of the range is equally likely; or every order of magnitude is.
+    type : {"uint32", "float32", "int32"}
+        See `docs/weights.md`.
+    range : tuple of two numbers
+        Smallest and largest weight, integers for an integer type. Log-uniform weights stay below the upper
+        bound.
     """
 
     distribution: Literal["unit", "uniform", "log-uniform"] = "uniform"
-    range: WeightRange = (1, 255)
+    range: Annotated[tuple[_Number, _Number], Field(strict=False)] = (1, 255)
 
-    @model_validator(mode="after")
-    def _has_logarithms(self) -> Weights:
-        if self.distribution == "log-uniform":
-            _log_range(self.range)
-        return self
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether a weight may be drawn that is below 0."""
+        return self.distribution == "uniform" and self.range[0] < 0
+
+
+def _without_negative(weights: Weights) -> Weights:
+    """Refuse weights of undirected edges that may be negative."""
+    if weights.may_be_negative:
+        raise ValueError("an undirected edge of negative weight is a negative cycle; give a range from 0")
+    return weights
+
+
+EdgeWeights = Annotated[Weights, AfterValidator(_without_negative)]
+"""Weights of a generated graph whose edges are undirected."""
 
 
 class Unit(Section):
-    """Every weight is 1."""
-
-    distribution: Literal["unit"] = "unit"
-
-
-class LogUniform(Section):
-    """Integer weights, drawn with probability inversely proportional to their value.
+    """Every weight is 1.
 
     Parameters
     ----------
-    range : tuple of two int
-        Smallest weight, and the bound that all weights stay below.
+    type : {"uint32", "float32", "int32"}
+        See `docs/weights.md`.
+    """
+
+    distribution: Literal["unit"] = "unit"
+    type: WeightType = "uint32"
+
+
+class LogUniform(_Ranged):
+    """Weights drawn with probability inversely proportional to their value.
+
+    Parameters
+    ----------
+    type : {"uint32", "float32", "int32"}
+        See `docs/weights.md`.
+    range : tuple of two numbers
+        Smallest weight, and the bound that all weights stay below; integers for an integer type.
     seed : int
         Seed of the draw.
     """
 
     distribution: Literal["log-uniform"]
-    range: Annotated[_Bounds, AfterValidator(_log_range)]
     seed: NonNegativeInt = 1
 
 
 class LogNormal(Section):
-    """Weights whose logarithms are normally distributed, rounded and at least 1.
+    """Integer weights whose logarithms are normally distributed, rounded and at least 1.
 
     Parameters
     ----------
@@ -131,12 +185,19 @@ class Values(Section):
 
     Parameters
     ----------
-    scale : float
-        Values are multiplied by this factor and rounded to integers.
+    type : {"uint32", "float32", "int32"}, optional
+        Left out: uint32 with a `scale`, or if the file has integers only; otherwise float32.
+    scale : float, optional
+        Values are multiplied by this factor; for an integer type they are then rounded.
     """
 
     distribution: Literal["values"]
-    scale: PositiveFloat = Field(1, allow_inf_nan=False)
+    type: WeightType | None = None
+    scale: PositiveFloat | None = Field(None, allow_inf_nan=False)
+
+    def type_of(self, brought: WeightType) -> WeightType:
+        """Return the type of the weights, for values that are of type `brought` in the file."""
+        return self.type or ("uint32" if self.scale is not None else brought)
 
 
 DrawnWeights = Annotated[Unit | LogUniform | LogNormal, Field(discriminator="distribution")]

@@ -31,6 +31,7 @@ class Purpose(IntEnum):
     BRANCHES = 7
     LOOPS = 8
     GOTOS = 9
+    POTENTIALS = 10
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -1,14 +1,16 @@
-"""Integer weights of generated graphs, the same on every machine."""
+"""Weights of generated graphs, the same on every machine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.parameters import Weights
+from relaxometer.datasets.parameters import Weights, WeightType
 from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
 
 STEPS, SCALE = 4096, 1 << 16
@@ -18,35 +20,69 @@ PIECE = 1 << 16
 """Weights drawn at a time, to bound memory."""
 
 
-def draw(weights: Weights, seed: int, n_edges: int) -> npt.NDArray[np.uint32]:
-    """Draw weights of shape (n_edges,), uint32; each depends only on the seed and the edge's index."""
-    result = np.ones(n_edges, dtype=np.uint32)
+def draw(weights: Weights, seed: int, n_edges: int) -> npt.NDArray[Any]:
+    """Draw weights of shape (n_edges,) and their type; each depends only on the seed and the edge's index."""
+    result = np.ones(n_edges, dtype=weights.type)
     if weights.distribution == "unit":
         return result
     key = stream(seed, Purpose.WEIGHTS)
     for start in range(0, n_edges, PIECE):
         stop = min(start + PIECE, n_edges)
-        result[start:stop] = _spread(weights, bits(key, start, stop))
+        random = bits(key, start, stop)
+        if weights.type == "float32":
+            result[start:stop] = _spread_floats(weights.distribution, random, *map(float, weights.range))
+        else:
+            result[start:stop] = _spread(weights.distribution, random, *map(int, weights.range))
     return result
 
 
-def _spread(weights: Weights, random: Bits) -> npt.NDArray[np.int64]:
-    low, high = weights.range
-    if weights.distribution == "uniform":
+def _spread(distribution: str, random: Bits, low: int, high: int) -> npt.NDArray[np.int64]:
+    if distribution == "uniform":
         return below(random, np.uint64(high - low + 1)).astype(np.int64) + low
     place, between = random >> np.uint64(52), random >> np.uint64(36) & np.uint64(SCALE - 1)
     return _quantiles(place.astype(np.int64), between.astype(np.int64), low, high)
 
 
+def _spread_floats(distribution: str, random: Bits, low: float, high: float) -> npt.NDArray[np.float64]:
+    """Spread random bits over a range.
+
+    Integers are scaled by powers of two, which is exact; sums and products of float64 are rounded in the same
+    way on every machine.
+    """
+    if distribution == "uniform":
+        share = (random >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return np.minimum(low + share * (high - low), high)
+    place, between = (random >> np.uint64(52)).astype(np.int64), random & np.uint64(2**52 - 1)
+    return _float_quantiles(place, between.astype(np.float64) * 2.0**-52, low, high)
+
+
 def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> npt.NDArray[np.int64]:
     """Draw integers whose logarithms are uniform, the same on every machine."""
+    result = np.empty(size, dtype=np.int64)
+    for piece, place, between in _places(rng, size):
+        result[piece] = _quantiles(place, between, low, high)
+    return result
+
+
+def log_uniform_floats(
+    rng: np.random.Generator, size: int, low: float, high: float
+) -> npt.NDArray[np.float32]:
+    """Draw floats whose logarithms are uniform, the same on every machine."""
+    result = np.empty(size, dtype=np.float32)
+    for piece, place, between in _places(rng, size):
+        result[piece] = _float_quantiles(place, between / SCALE, low, high)
+    return result
+
+
+def _places(
+    rng: np.random.Generator, size: int
+) -> Iterator[tuple[slice, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Draw places among the quantiles and between two of them; yield them in pieces."""
     place = rng.integers(0, STEPS, size).astype(np.uint16)
     between = rng.integers(0, SCALE, size).astype(np.uint16)
-    result = np.empty(size, dtype=np.int64)
     for start in range(0, size, PIECE):
         piece = slice(start, start + PIECE)
-        result[piece] = _quantiles(place[piece].astype(np.int64), between[piece].astype(np.int64), low, high)
-    return result
+        yield piece, place[piece].astype(np.int64), between[piece].astype(np.int64)
 
 
 def _quantiles(
@@ -55,6 +91,14 @@ def _quantiles(
     """Return the quantiles ``(place + between / SCALE) / STEPS`` of the log-uniform distribution."""
     knots = _knots(low, high)
     return (knots[place] + (knots[place + 1] - knots[place]) * between // SCALE) // SCALE
+
+
+def _float_quantiles(
+    place: npt.NDArray[np.int64], between: npt.NDArray[np.float64], low: float, high: float
+) -> npt.NDArray[np.float64]:
+    """Return the quantiles ``(place + between) / STEPS`` of the log-uniform distribution."""
+    knots = _float_knots(low, high)
+    return np.minimum(knots[place] + (knots[place + 1] - knots[place]) * between, high)
 
 
 @cache
@@ -66,3 +110,19 @@ def _knots(low: int, high: int) -> npt.NDArray[np.int64]:
     """
     ratio = Decimal(high) / low
     return np.array([int(low * SCALE * ratio ** (Decimal(i) / STEPS)) for i in range(STEPS + 1)])
+
+
+@cache
+def _float_knots(low: float, high: float) -> npt.NDArray[np.float64]:
+    """Return every `STEPS`-th quantile, shape (STEPS + 1,), from decimal arithmetic."""
+    ratio = Decimal(high) / Decimal(low)
+    return np.array([float(Decimal(low) * ratio ** (Decimal(i) / STEPS)) for i in range(STEPS + 1)])
+
+
+def scaled(values: npt.NDArray[np.float64], weight_type: WeightType, factor: float = 1.0) -> npt.NDArray[Any]:
+    """Return weights: values times a factor, rounded to integers for an integer type.
+
+    Values are in the range of the type before they are rounded.
+    """
+    weights = values * factor
+    return (weights if weight_type == "float32" else np.rint(weights)).astype(weight_type)

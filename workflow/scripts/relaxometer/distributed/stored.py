@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.distributed.build import Arcs, build_block
 from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.partition import Block, Layout
 from relaxometer.graphs.files import REBUILD, check_columns, parquet, read_metadata, values_of
 from relaxometer.graphs.graph import ARCS, OFFSETS
+
+ARC_COLUMNS = {**ARCS, "weight": pa.uint32()}
 
 BATCH = 1 << 23
 """Arcs read and sent at a time, which bounds memory."""
@@ -35,9 +38,15 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
     Raises
     ------
     UserError
-        If a file is missing or damaged.
+        If a file is missing or damaged, or weights are wanted and are not of type uint32.
     """
     metadata = read_metadata(folder / "graph.json", ("name", "vertices", "arcs"))
+    weight_type = metadata.get("weight_type", "uint32")
+    if weighted and weight_type != "uint32":
+        raise UserError(
+            f"graph {metadata['name']}: weights are of type {quoted(weight_type)}; searches over several "
+            "ranks take uint32"
+        )
     n_vertices, n_arcs = int(metadata["vertices"]), int(metadata["arcs"])
     layout = Layout(scheme, ranks.size, n_vertices)
     batches = _batches(ranks, folder, n_vertices, n_arcs, weighted, batch)
@@ -105,7 +114,7 @@ def read_slice(path: Path, columns: list[str], first: int, stop: int) -> dict[st
     groups: list[int] = []
     row = offset = 0
     with parquet(path) as file:
-        check_columns(path, file, {name: ARCS[name] for name in columns})
+        check_columns(path, file, {name: ARC_COLUMNS[name] for name in columns})
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if row < stop and row + rows > first:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -264,12 +265,7 @@ def read_graph(folder: Path) -> Graph:
     metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
     n_vertices, n_arcs = metadata["vertices"], metadata["arcs"]
     vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, n_vertices, EXTRAS)
-    weight_type = metadata.get("weight_type", "uint32")
-    if weight_type not in LENGTHS:
-        raise UserError(
-            f"{description}: weight_type is {quoted(weight_type)}, expected {', '.join(LENGTHS)}; {REBUILD}"
-        )
-    of_arcs = {**ARCS, "weight": pa.from_numpy_dtype(LENGTHS[weight_type].dtype)}
+    of_arcs = {**ARCS, **weight_column(metadata, description)}
     arcs = read_columns(folder / "arcs.parquet", of_arcs, description, n_arcs)
     graph = Graph(
         metadata["name"],
@@ -286,6 +282,24 @@ def read_graph(folder: Path) -> Graph:
             f"{folder}: the graph is not the one that was written (content_sha256 differs); {REBUILD}"
         )
     return graph
+
+
+def weight_column(metadata: Mapping[str, Any], description: Path) -> dict[str, pa.DataType]:
+    """Return name and type of the column of weights in ``arcs.parquet``.
+
+    Parameters
+    ----------
+    metadata : mapping
+        Content of ``graph.json``; without ``weight_type`` it is of a version that had uint32 only.
+    description : Path
+        That file, for messages.
+    """
+    weight_type = metadata.get("weight_type", "uint32")
+    if not isinstance(weight_type, str) or weight_type not in LENGTHS:
+        raise UserError(
+            f"{description}: weight_type is {quoted(weight_type)}; expected {', '.join(LENGTHS)}; {REBUILD}"
+        )
+    return {"weight": pa.from_numpy_dtype(LENGTHS[weight_type].dtype)}
 
 
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:

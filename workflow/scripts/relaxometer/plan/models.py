@@ -132,6 +132,8 @@ class Variant(Section):
         Name of the solver's module; the variant's own name if left out.
     graphs : list of str, optional
         Run only on these graphs.
+    not_on : list of str
+        Do not run on these graphs, which need not be among the problem's.
     timing : TimingOverride, optional
     """
 
@@ -139,6 +141,7 @@ class Variant(Section):
 
     solver: Name | None = None
     graphs: Annotated[list[Name], Field(min_length=1)] | None = None
+    not_on: list[Name] = []
     timing: TimingOverride = TimingOverride()
 
     @model_validator(mode="before")
@@ -167,6 +170,8 @@ class RivalEntry(Section):
         without `tune` shows the defaults.
     graphs : list of str, optional
         Run only on these graphs.
+    not_on : list of str
+        Do not run on these graphs, which need not be among the problem's.
     timing : TimingOverride, optional
     """
 
@@ -177,6 +182,7 @@ class RivalEntry(Section):
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     tune: dict[str, Annotated[list[Any], Field(min_length=1, max_length=16)]] = {}
     graphs: Annotated[list[Name], Field(min_length=1)] | None = None
+    not_on: list[Name] = []
     timing: TimingOverride = TimingOverride()
 
 

@@ -264,14 +264,13 @@ class Plan:
                     f"{variants.NOW_RIVALS[solver]} instead"
                 )
             self._one_of(solver, variants.solver_names(name), key, "solver")
-            for graph in spec.graphs or []:
-                self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            graphs = self._graphs_of(spec, section, name, key)
             model = variants.load_solver(name, solver).Parameters
             timing = self._timing(spec.timing, key)
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
                 self._take_name(name, point)
                 parsed = validated(model, point.parameters, f"{self.origin}: {key}")
-                for graph in spec.graphs or section.graphs:
+                for graph in graphs:
                     if not self._takes(name, solver, graph):
                         continue
                     yield Run(
@@ -284,6 +283,14 @@ class Plan:
                         cost=self.config.cost,
                     ).with_parsed(parsed)
 
+    def _graphs_of(self, spec: Variant | RivalEntry, section: Problem, name: str, key: str) -> list[str]:
+        """Return the graphs of a problem that an entry runs on."""
+        for graph in spec.graphs or []:
+            self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+        for graph in spec.not_on:
+            self._one_of(graph, self.datasets, f"{key}.not_on", "dataset")
+        return [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
+
     def _rival_runs(self, name: str, section: Problem) -> Iterable[RivalRun]:
         for entry, given in (section.rivals or {}).items():
             if given is False:
@@ -294,13 +301,12 @@ class Plan:
             able = {one: known for one, known in self.rivals.items() if name in known.definition.problems}
             self._one_of(rival, able, key, f"rival for {name}")
             definition = able[rival].definition
-            for graph in spec.graphs or []:
-                self._one_of(graph, section.graphs, f"{key}.graphs", f"graph of {name}.graphs")
+            graphs = self._graphs_of(spec, section, name, key)
             timing = self._timing(spec.timing, key)
             self._check_parameters(spec, able[rival], key)
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
                 self._take_name(name, point)
-                for graph in spec.graphs or section.graphs:
+                for graph in graphs:
                     takes = definition.problems[name].takes
                     if takes not in ("either", "batch" if self.datasets[graph].is_batch else "graph"):
                         continue

@@ -29,6 +29,7 @@ SHOWN_ABOVE = {
     "median_weight",
     "max_weight",
     "weight_unit",
+    "weight_type",
     "components",
     "largest_component",
     "isolated",
@@ -110,6 +111,7 @@ def _outline(description: Mapping[str, Any]) -> list[Row]:
         *rows,
         ("Lightest, median, heaviest arc", ", ".join(weights), "10, not given, 1,000,000"),
         ("Unit of weights", description.get("weight_unit", "not given"), "not given"),
+        ("Type of weights", description.get("weight_type", "uint32"), "not given"),
         ("Symmetric", "no" if description.get("directed", True) else "yes", "not given"),
     ]
 
@@ -178,8 +180,10 @@ def _in_words(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a number, with one decimal if it is small and not whole."""
-    return f"{value:,.0f}" if value == int(value) or value >= 1000 else f"{value:,.1f}"
+    """Format a number, with one decimal if it is small and not whole, and in three digits if it is tiny."""
+    if 0 < abs(value) < 1 or abs(value) >= 1e15:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.1f}"
 
 
 def batch_page(description: Mapping[str, Any], sizes: str | Path) -> str:

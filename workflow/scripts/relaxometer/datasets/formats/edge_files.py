@@ -5,7 +5,31 @@ from __future__ import annotations
 from pydantic import Field
 
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import DrawnWeights, FileWeights, Section, Unit
+from relaxometer.datasets.parameters import DrawnWeights, FileWeights, IntegerType, Section, Unit
+
+
+class IntegerWeights(Section):
+    """The integers in the file.
+
+    Parameters
+    ----------
+    type : {"uint32", "int32"}
+        Negative weights need int32.
+    """
+
+    type: IntegerType = "uint32"
+
+
+class DimacsParameters(Section):
+    """Parameters of the format ``dimacs``.
+
+    Parameters
+    ----------
+    weights : IntegerWeights
+        Type of the weights: `{type: uint32}`, or `{type: int32}` if some are negative.
+    """
+
+    weights: IntegerWeights = IntegerWeights()
 
 
 class TopologyParameters(Section):
@@ -66,7 +90,12 @@ class Graph500EdgesParameters(Section):
 
 
 FORMATS = {
-    "dimacs": Format("relaxometer.datasets.readers.dimacs", needs="file", companion="coordinates"),
+    "dimacs": Format(
+        "relaxometer.datasets.readers.dimacs",
+        needs="file",
+        parameters=DimacsParameters,
+        companion="coordinates",
+    ),
     "topology": Format("relaxometer.datasets.readers.topology", needs="file", parameters=TopologyParameters),
     "matrix-market": Format(
         "relaxometer.datasets.readers.matrix_market", needs="file", parameters=MatrixParameters

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator, model_validator
 
 from relaxometer.core.validation import Seed
 from relaxometer.datasets.formats import Format
-from relaxometer.datasets.parameters import Section, VertexCount, WeightRange, Weights, check_vertex_ids
+from relaxometer.datasets.parameters import (
+    EdgeWeights,
+    Section,
+    VertexCount,
+    WeightRange,
+    Weights,
+    check_vertex_ids,
+)
 
 Mean = Annotated[float, Field(ge=0, le=2**32)]
 EdgeFactor = Annotated[int, Field(ge=1, le=2**20)]
@@ -38,7 +45,21 @@ class Graph500Parameters(Section):
     keep_parallel: bool = False
 
 
-class RmatParameters(Section):
+class _DirectedOrNot(Section):
+    """Arcs, or undirected edges, which have no negative weights."""
+
+    @field_validator("weights", check_fields=False)
+    @classmethod
+    def _has_no_negative_edge(cls, weights: Weights, info: ValidationInfo) -> Weights:
+        if not (info.data.get("undirected") and weights.may_be_negative):
+            return weights
+        raise ValueError(
+            "an undirected edge of negative weight is a negative cycle; give a range from 0, or "
+            "`undirected: false`"
+        )
+
+
+class RmatParameters(_DirectedOrNot):
     """Parameters of the format ``rmat``.
 
     Parameters
@@ -73,7 +94,7 @@ class RmatParameters(Section):
         return self
 
 
-class UniformRandomParameters(Section):
+class UniformRandomParameters(_DirectedOrNot):
     """Parameters of the format ``uniform-random``.
 
     Parameters
@@ -119,7 +140,7 @@ class RoadParameters(Section):
     diagonals: float = Field(0.06, ge=0, le=1)
     jitter: float = Field(0.35, ge=0, lt=0.5)
     pieces: PositiveInt = 1
-    weights: Weights = Weights(distribution="log-uniform", range=(10, 970_000))
+    weights: EdgeWeights = Weights(distribution="log-uniform", range=(10, 970_000))
 
     @model_validator(mode="after")
     def _has_32_bit_ids(self) -> RoadParameters:
@@ -141,7 +162,7 @@ class GridParameters(Section):
 
     rows: PositiveInt
     columns: PositiveInt
-    weights: Weights = Weights()
+    weights: EdgeWeights = Weights()
 
     @model_validator(mode="after")
     def _has_32_bit_ids(self) -> GridParameters:
@@ -161,7 +182,7 @@ class ShapeParameters(Section):
     """
 
     vertices: VertexCount
-    weights: Weights = Weights()
+    weights: EdgeWeights = Weights()
 
 
 class FlowRandomParameters(Section):

@@ -14,6 +14,19 @@ Degrees = Annotated[float, Field(ge=-180, le=180)]
 Corner = Annotated[tuple[Degrees, Degrees], Field(strict=False)]
 
 
+class RoadWeights(Section):
+    """Lengths or travel times.
+
+    Parameters
+    ----------
+    type : {"uint32", "float32"}
+        Metres or milliseconds, rounded and at least 1; or metres or seconds, rounded only to the nearest
+        float.
+    """
+
+    type: Literal["uint32", "float32"] = "uint32"
+
+
 class OsmParameters(Section):
     """Parameters of the format ``osm-pbf``.
 
@@ -34,6 +47,8 @@ class OsmParameters(Section):
         Take this area only: `{south, west, north, east}` in degrees.
     polygon : list of (longitude, latitude), optional
         Take the inside of this polygon only.
+    weights : RoadWeights
+        Travel times: `{type: uint32}` in milliseconds, `{type: float32}` in seconds, unrounded.
     """
 
     classes: Literal["arterial", "drive", "all"] = "all"
@@ -43,6 +58,7 @@ class OsmParameters(Section):
     rail_km_per_hour: Speed = 35
     box: Box | None = None
     polygon: list[Corner] | None = Field(None, min_length=3)
+    weights: RoadWeights = RoadWeights()
 
 
 class HighwayParameters(Section):
@@ -52,9 +68,15 @@ class HighwayParameters(Section):
     ----------
     box : Box
         Area to take, as `{south, west, north, east}` in degrees; its largest component is the graph.
+    km_per_hour : float, optional
+        Weights are travel times at this speed instead of lengths.
+    weights : RoadWeights
+        `{type: uint32}`: metres or milliseconds; `{type: float32}`: metres or seconds, unrounded.
     """
 
     box: Box
+    km_per_hour: Speed | None = None
+    weights: RoadWeights = RoadWeights()
 
 
 class RailwayParameters(Section):
@@ -63,10 +85,13 @@ class RailwayParameters(Section):
     Parameters
     ----------
     km_per_hour : float
-        Speed on all lines; weights are travel times in milliseconds.
+        Speed on all lines.
+    weights : RoadWeights
+        Travel times: `{type: uint32}` in milliseconds, `{type: float32}` in seconds, unrounded.
     """
 
     km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)
+    weights: RoadWeights = RoadWeights()
 
 
 FORMATS = {

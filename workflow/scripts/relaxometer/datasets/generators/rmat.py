@@ -28,6 +28,7 @@ def rmat(parameters: RmatParameters, seed: int) -> Graph:
         *rmat_edges(parameters, seed, n_edges),
         weights.draw(parameters.weights, seed, n_edges),
         undirected=parameters.undirected,
+        weight_type=parameters.weights.type,
         metadata={"generator": "relaxometer.datasets.generators.rmat", "input_edges": n_edges},
     )
 

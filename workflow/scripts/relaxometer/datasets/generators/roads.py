@@ -49,6 +49,7 @@ def road_like(parameters: RoadParameters, seed: int) -> Graph:
         heads,
         weights.draw(p.weights, seed, len(tails)),
         undirected=True,
+        weight_type=p.weights.type,
         lon=lon,
         lat=lat,
         metadata={"generator": "relaxometer.datasets.generators.roads"},

@@ -48,12 +48,14 @@ def sew(name: str, base: Graph, parameters: SewnParameters) -> Graph:
     Raises
     ------
     UserError
-        If the map has no vertices, or its copies more than 32 bits can number.
+        If the map has no vertices or negative weights, or its copies more than 32 bits can number.
     """
     p, n = parameters, base.n_vertices
     copies = p.rows * p.columns
     if n == 0:
         raise UserError(f"graph {name}: the map to copy has no vertices")
+    if base.weights.min(initial=0) < 0:
+        raise UserError(f"graph {name}: the map has negative weights, so a two-way road is a negative cycle")
     if copies * n >= 2**32:
         raise UserError(f"graph {name}: {copies} copies have {copies * n} vertices; vertex ids have 32 bits")
     tails, heads = _roads(base, p)
@@ -106,7 +108,7 @@ def _hop_axes(base: Graph, start: int) -> tuple[Ints, Ints]:
         rows = base.offsets, base.targets
     else:
         both = Graph.from_arcs(
-            base.name, base.n_vertices, base.tails, base.targets, base.weights, undirected=True
+            base.name, base.n_vertices, base.tails, base.targets, np.zeros_like(base.targets), undirected=True
         )
         rows = both.offsets, both.targets
     west = _hops(*rows, _hops(*rows, start).argmax())
@@ -137,10 +139,10 @@ def _hops(offsets: Any, targets: Any, start: int) -> Any:
     return hops
 
 
-def _weights(base: Graph, seed: int, count: int) -> npt.NDArray[np.uint32]:
+def _weights(base: Graph, seed: int, count: int) -> npt.NDArray[Any]:
     """Draw weights of the map's arcs; 1 if it has none."""
     if base.n_arcs == 0:
-        return np.ones(count, dtype=np.uint32)
+        return np.ones(count, dtype=base.weights.dtype)
     drawn = below(bits(stream(seed, Purpose.WEIGHTS), 0, count), np.uint64(base.n_arcs))
     return base.weights[drawn]
 
@@ -155,7 +157,7 @@ def _copied(
     """
     n, n_arcs = len(offsets) - 1, copies * len(targets) + len(tails)
     new_offsets = np.empty(copies * n + 1, dtype=np.int64)
-    new_targets, new_weights = np.empty(n_arcs, dtype=np.uint32), np.empty(n_arcs, dtype=np.uint32)
+    new_targets, new_weights = np.empty(n_arcs, dtype=np.uint32), np.empty(n_arcs, dtype=weights.dtype)
     size, road = 0, 0
     for copy in range(copies):
         first = copy * n

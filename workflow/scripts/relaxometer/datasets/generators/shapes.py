@@ -59,5 +59,6 @@ def _graph(n_vertices: int, ends: Ends, distribution: Weights, seed: int) -> Gra
         *ends,
         weights.draw(distribution, seed, len(ends[0])),
         undirected=True,
+        weight_type=distribution.type,
         metadata={"generator": "relaxometer.datasets.generators.shapes"},
     )

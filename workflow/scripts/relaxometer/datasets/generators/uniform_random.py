@@ -29,6 +29,7 @@ def uniform_random(parameters: UniformRandomParameters, seed: int) -> Graph:
         *uniform_edges(p.vertices, seed, n_edges),
         weights.draw(p.weights, seed, n_edges),
         undirected=p.undirected,
+        weight_type=p.weights.type,
         metadata={"generator": "relaxometer.datasets.generators.uniform_random", "input_edges": n_edges},
     )
 

@@ -8,14 +8,22 @@ References
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line
+from relaxometer.datasets.formats.edge_files import DimacsParameters
+from relaxometer.datasets.parameters import BOUNDS, IntegerType
+from relaxometer.datasets.readers.text import (
+    Column,
+    LineFormat,
+    read_problem_line,
+    refuse_negative_loops,
+)
 from relaxometer.datasets.registry import Dataset
-from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.graph import Graph
 
 Ids = npt.NDArray[np.uint32]
 
@@ -23,12 +31,14 @@ UNITS_PER_DEGREE = 1_000_000
 """Units per degree in coordinate files."""
 
 
-def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+def build(name: str, dataset: Dataset[DimacsParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph of a ``.gr`` file and, if the entry has one, of a ``.co`` file.
 
     See :data:`relaxometer.datasets.build.Reader`.
     """
-    n_vertices, tails, heads, weights = read_gr(files[0])
+    weight_type = dataset.parameters.weights.type
+    n_vertices, tails, heads, weights = read_gr(files[0], weight_type)
+    refuse_negative_loops(files[0], tails, heads, weights)
     lon = lat = None
     if dataset.coordinates:
         lon, lat = read_co(files[1], n_vertices)
@@ -40,28 +50,33 @@ def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) ->
         weights,
         lon=lon,
         lat=lat,
+        weight_type=weight_type,
         metadata={"arcs_in_file": len(tails)},
     )
 
 
-def arc_lines(n_vertices: int) -> LineFormat:
+def arc_lines(n_vertices: int, weight_type: IntegerType = "uint32") -> LineFormat:
     """Return the format of the arc lines in a ``.gr`` file of `n_vertices` vertices."""
+    below = "negative weights need `type: int32`" if weight_type == "uint32" else ""
     columns = (
         Column("tail", 1, n_vertices),
         Column("head", 1, n_vertices),
-        Column("weight", 0, MAX_WEIGHT),
+        Column("weight", *BOUNDS[weight_type], below=below),
     )
     return LineFormat("an arc", columns, keyword="a", comments=("c",))
 
 
-def read_gr(path: Path) -> tuple[int, Ids, Ids, Ids]:
+def read_gr(
+    path: Path, weight_type: IntegerType = "uint32"
+) -> tuple[int, Ids, Ids, npt.NDArray[np.integer[Any]]]:
     """Read the arcs of a ``.gr``, ``.gr.gz`` or ``.gr.xz`` file.
 
     Returns
     -------
     n_vertices : int
-    tails, heads, weights : ndarray of shape (n_arcs,), uint32
+    tails, heads : ndarray of shape (n_arcs,), uint32
         In the order of the file, with vertices counted from 0.
+    weights : ndarray of shape (n_arcs,), uint32 or int64
 
     Raises
     ------
@@ -70,7 +85,7 @@ def read_gr(path: Path) -> tuple[int, Ids, Ids, Ids]:
     """
     header = read_problem_line(path, "p sp <vertices> <arcs>", "arc")
     n_vertices, _ = header.numbers
-    tails, heads, weights = arc_lines(n_vertices).read(path, header.start, header.lines_before)
+    tails, heads, weights = arc_lines(n_vertices, weight_type).read(path, header.start, header.lines_before)
     header.check_count(path, len(tails), "arcs")
     tails -= 1
     heads -= 1

@@ -12,7 +12,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import Graph500EdgesParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.completeness import note_on_completeness
-from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
+from relaxometer.datasets.readers.edge_weights import graph_of_edges, make_weights, value_bounds
 from relaxometer.datasets.readers.text import check_vertices, read_bytes
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -31,14 +31,14 @@ def build(
     check_vertices(f"{files[0]}: scale {parameters.scale}", n_vertices, len(one), "edges")
     values = None
     if dataset.edge_weights:
-        values = read_values(files[1], len(one), value_bounds(parameters.weights))
+        values = read_values(files[1], len(one), value_bounds(parameters.weights, "float32", directed=False))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"graph {name}: weights are taken from values, but the entry has no `edge_weights`")
-    weights = make_weights(parameters.weights, len(one), values)
+    weights = make_weights(parameters.weights, len(one), values, "float32")
     metadata: dict[str, Any] = {"edges_in_file": len(one)}
     if values is None:  # a second file of another length would show that edges are missing
         metadata |= note_on_completeness(files[0], dataset)
-    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
+    return graph_of_edges(name, n_vertices, (one, other), weights, metadata)
 
 
 def read_edges(path: Path, n_vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

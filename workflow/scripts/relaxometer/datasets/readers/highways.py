@@ -9,12 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
 from relaxometer.datasets.formats.maps import HighwayParameters
-from relaxometer.datasets.parameters import Box
+from relaxometer.datasets.readers.contraction import Floats, Ints, travel_times, unit_of_times
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -27,7 +28,7 @@ METRES_PER_KM = 1000
 def build(name: str, dataset: Dataset[HighwayParameters], files: list[Path], base: Graph | None) -> Graph:
     """Make the graph inside the entry's box; see :data:`relaxometer.datasets.build.Reader`."""
     identity = identify(_data_file(), dataset)
-    graph = read_highways(name, dataset.parameters.box)
+    graph = read_highways(name, dataset.parameters)
     graph.metadata.update(identity)
     return graph
 
@@ -42,13 +43,13 @@ def _data_file() -> Path:
     return Path(spec.origin)
 
 
-def read_highways(name: str, box: Box) -> Graph:
+def read_highways(name: str, parameters: HighwayParameters) -> Graph:
     """Return the largest connected part of the highways inside a box.
 
     Returns
     -------
     Graph
-        With coordinates; weights are lengths in metres, at least 1.
+        With coordinates; integer weights are at least 1.
 
     Raises
     ------
@@ -63,15 +64,18 @@ def read_highways(name: str, box: Box) -> Graph:
         raise UserError(
             f"scgraph-data does not work with the installed scgraph ({error}){how_to_install(*_PACKAGES)}"
         ) from None
-    graph = highways_inside(name, world.graph, world.nodes, box)
+    graph = highways_inside(name, world.graph, world.nodes, parameters)
     graph.metadata["package"] = f"scgraph-data {version('scgraph-data')}"
     return graph
 
 
 def highways_inside(
-    name: str, adjacency: Sequence[Mapping[int, float]], positions: Sequence[Sequence[float]], box: Box
+    name: str,
+    adjacency: Sequence[Mapping[int, float]],
+    positions: Sequence[Sequence[float]],
+    parameters: HighwayParameters,
 ) -> Graph:
-    """Return the largest component of the vertices inside `box`.
+    """Return the largest component of the vertices inside the box of `parameters`.
 
     Parameters
     ----------
@@ -79,8 +83,9 @@ def highways_inside(
     adjacency : sequence of dict
         For every vertex, its neighbours and their distances in kilometres.
     positions : sequence of (latitude, longitude)
-    box : Box
+    parameters : HighwayParameters
     """
+    box, weight_type = parameters.box, parameters.weights.type
     lat, lon = np.array(positions, dtype=np.float64).T
     inside = (lat >= box.south) & (lat <= box.north) & (lon >= box.west) & (lon <= box.east)
     kept = np.flatnonzero(inside).tolist()
@@ -91,8 +96,7 @@ def highways_inside(
     heads = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int64, count=sum(degrees))
     lengths = itertools.chain.from_iterable(row.values() for row in rows)
     km = np.fromiter(lengths, dtype=np.float64, count=sum(degrees))
-    # The data is rounded to metres as well: a few thousand short lengths are zero.
-    metres = np.maximum(np.rint(km * METRES_PER_KM).astype(np.int64), 1)
+    weights = _weights(km * METRES_PER_KM, parameters)
     tails = np.repeat(np.arange(len(kept)), degrees)
     new_id = np.cumsum(inside) - 1
     stay = inside[heads]
@@ -101,7 +105,20 @@ def highways_inside(
         len(kept),
         tails[stay],
         new_id[heads[stay]],
-        metres[stay],
+        weights[stay],
         lon=lon[kept],
         lat=lat[kept],
+        weight_type=weight_type,
+        metadata=unit_of_times(weight_type) if parameters.km_per_hour else {},
     ).largest_component()
+
+
+def _weights(metres: Floats, parameters: HighwayParameters) -> npt.NDArray[np.float32] | Ints:
+    """Return lengths, or travel times if the parameters give a speed."""
+    weight_type = parameters.weights.type
+    if parameters.km_per_hour:
+        return travel_times(metres, parameters.km_per_hour / 3.6, weight_type)
+    if weight_type == "float32":
+        return metres.astype(np.float32)
+    # The data is rounded to metres as well: a few thousand short lengths are zero.
+    return np.maximum(np.rint(metres).astype(np.int64), 1)

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.datasets.formats.maps import RailwayParameters
+from relaxometer.datasets.parameters import WeightType
 from relaxometer.datasets.readers.contraction import (
     Floats,
     Ints,
@@ -30,7 +31,8 @@ from relaxometer.datasets.readers.contraction import (
     Nodes,
     Ways,
     contract,
-    milliseconds,
+    travel_times,
+    unit_of_times,
 )
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -68,10 +70,11 @@ def build(name: str, dataset: Dataset[RailwayParameters], files: list[Path], bas
     """Make the graph of stations; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are groups of stations, in the order of their codes. Edges lead to the next groups along a line;
-    weights are travel times in milliseconds. The largest component is the graph.
+    weights are travel times in milliseconds, or in seconds as floats. The largest component is the graph.
     """
     (file,) = files
-    graph = station_graph(name, read_railways(file), dataset.parameters.km_per_hour / 3.6)
+    p = dataset.parameters
+    graph = station_graph(name, read_railways(file), p.km_per_hour / 3.6, p.weights.type)
     if not graph.n_arcs:
         raise UserError(f"{file}: no track leads from one station to another")
     return graph.largest_component()
@@ -227,7 +230,9 @@ def _points(shapes: list[Floats], lines: list[tuple[str, ...]]) -> tuple[Nodes, 
     return Nodes(np.arange(len(points)), lon, lat), Ways(offsets, refs.ravel().astype(np.int64))
 
 
-def station_graph(name: str, railways: Railways, metres_per_second: float) -> Graph:
+def station_graph(
+    name: str, railways: Railways, metres_per_second: float, weight_type: WeightType = "uint32"
+) -> Graph:
     """Return the station groups, joined where a track leads from one to another without passing a third.
 
     Returns
@@ -244,10 +249,12 @@ def station_graph(name: str, railways: Railways, metres_per_second: float) -> Gr
         len(railways.groups),
         one,
         other,
-        milliseconds(metres, metres_per_second),
+        travel_times(metres, metres_per_second, weight_type),
         lon=lon,
         lat=lat,
+        weight_type=weight_type,
         metadata={
+            **unit_of_times(weight_type),
             "sections_in_file": railways.n_sections,
             "stations_in_file": len(railways.stations),
             "station_groups": len(railways.groups),

@@ -17,9 +17,17 @@ import numpy.typing as npt
 
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import MatrixParameters
-from relaxometer.datasets.parameters import Values
-from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
-from relaxometer.datasets.readers.text import Column, Header, LineFormat, fields_of, lines, refuse
+from relaxometer.datasets.parameters import Values, WeightType
+from relaxometer.datasets.readers.edge_weights import make_weights, value_column
+from relaxometer.datasets.readers.text import (
+    Column,
+    Header,
+    LineFormat,
+    fields_of,
+    lines,
+    refuse,
+    refuse_negative_loops,
+)
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -37,7 +45,8 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
     (file,) = files
     parameters = dataset.parameters
     matrix = read_mtx(file, parameters)
-    weights = make_weights(parameters.weights, len(matrix.rows), matrix.values)
+    weights = make_weights(parameters.weights, len(matrix.rows), matrix.values, matrix.brought)
+    refuse_negative_loops(file, matrix.rows, matrix.columns, weights)
     return Graph.from_arcs(
         name,
         matrix.size,
@@ -45,6 +54,7 @@ def build(name: str, dataset: Dataset[MatrixParameters], files: list[Path], base
         matrix.columns,
         weights,
         undirected=matrix.symmetric,
+        weight_type=weights.dtype.name,
         metadata={"entries_in_file": len(matrix.rows)},
     )
 
@@ -60,6 +70,8 @@ class Matrix:
     rows, columns : ndarray of shape (n_entries,), uint32
         Counted from 0.
     values : ndarray of shape (n_entries,), float64, optional
+    brought : {"uint32", "float32"}
+        Type of the values.
     symmetric : bool
         True if every entry also implies its mirror image.
     """
@@ -68,6 +80,7 @@ class Matrix:
     rows: npt.NDArray[np.uint32]
     columns: npt.NDArray[np.uint32]
     values: npt.NDArray[np.float64] | None
+    brought: WeightType
     symmetric: bool
 
 
@@ -84,8 +97,9 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     header = _read_size(path)
     size = header.numbers[0]
     columns = [Column("row", 1, size), Column("column", 1, size)]
+    brought: WeightType = "float32" if field == "real" else "uint32"
     if field != "pattern":
-        columns.append(Column("value", *value_bounds(parameters.weights), real=True))
+        columns.append(value_column(parameters.weights, brought, directed=symmetry == "general"))
     elif isinstance(parameters.weights, Values):
         raise UserError(f"{path}: its field is 'pattern', so weights cannot be its values")
     form = LineFormat("an entry", tuple(columns), comments=_COMMENTS)
@@ -93,7 +107,7 @@ def read_mtx(path: Path, parameters: MatrixParameters) -> Matrix:
     header.check_count(path, len(rows), "entries")
     rows -= 1
     cols -= 1
-    return Matrix(size, rows, cols, values[0] if values else None, symmetry == "symmetric")
+    return Matrix(size, rows, cols, values[0] if values else None, brought, symmetry == "symmetric")
 
 
 def _read_banner(path: Path, given: str | None) -> tuple[str, str]:

@@ -24,7 +24,8 @@ from relaxometer.datasets.readers.contraction import (
     Ways,
     contract,
     inside_polygon,
-    milliseconds,
+    travel_times,
+    unit_of_times,
 )
 from relaxometer.datasets.readers.osm_blocks import ends_with_relations
 from relaxometer.datasets.registry import DataFile, Dataset
@@ -57,7 +58,7 @@ def build(name: str, dataset: Dataset[OsmParameters], files: list[Path], base: G
     """Make the graph of an extract; see :data:`relaxometer.datasets.build.Reader`.
 
     Vertices are the junctions of the largest component, in the order of their OpenStreetMap ids. Weights are
-    travel times in milliseconds.
+    travel times in milliseconds, or in seconds as floats.
     """
     (file,) = files
     parameters = dataset.parameters
@@ -251,7 +252,8 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
     network = contract(extract.ways.marked(extract.is_road), extract.nodes)
     if not len(network.one):
         raise UserError(f"graph {name}: the extract has no road of these classes in this area")
-    weights = milliseconds(network.metres, parameters.metres_per_minute / 60)
+    weight_type = parameters.weights.type
+    weights = travel_times(network.metres, parameters.metres_per_minute / 60, weight_type)
     forward = backward = np.ones(len(network.one), dtype=bool)
     if parameters.oneway == "respect":
         direction = extract.direction[extract.is_road][network.ways]
@@ -264,7 +266,8 @@ def road_graph(name: str, extract: Extract, parameters: OsmParameters) -> Graph:
         np.concatenate([weights[forward], weights[backward]]),
         lon=network.junctions.lon,
         lat=network.junctions.lat,
-        metadata={"junctions": len(network.junctions.ids)},
+        weight_type=weight_type,
+        metadata={"junctions": len(network.junctions.ids), **unit_of_times(weight_type)},
     ).largest_component()
 
 
@@ -281,8 +284,9 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
     assert roads.lat is not None, "road_graph sets it"
     tracks = contract(extract.ways.marked(extract.is_railway), extract.nodes, extract.stops)
     stops, junctions, walk_m = _walks(roads.lon, roads.lat, tracks, extract.stops)
-    ride = milliseconds(tracks.metres, parameters.rail_km_per_hour / 3.6)
-    walk = milliseconds(walk_m, parameters.metres_per_minute / 60)
+    weight_type = parameters.weights.type
+    ride = travel_times(tracks.metres, parameters.rail_km_per_hour / 3.6, weight_type)
+    walk = travel_times(walk_m, parameters.metres_per_minute / 60, weight_type)
     n_roads = roads.n_vertices
     one = np.concatenate([tracks.one + n_roads, stops + n_roads])
     other = np.concatenate([tracks.other + n_roads, junctions])
@@ -295,6 +299,7 @@ def with_railways(roads: Graph, extract: Extract, parameters: OsmParameters) -> 
         np.concatenate([roads.weights, weights, weights]),
         lon=np.concatenate([roads.lon, tracks.junctions.lon]),
         lat=np.concatenate([roads.lat, tracks.junctions.lat]),
+        weight_type=weight_type,
         metadata={**roads.metadata, "track_junctions": len(tracks.junctions.ids), "walks": len(stops)},
     )
 

@@ -49,12 +49,15 @@ class Column:
         Bounds, inclusive.
     real : bool, default=False
         True if fractions are allowed.
+    below : str, default=""
+        Advice for a value below `low`.
     """
 
     name: str
     low: float
     high: float
     real: bool = False
+    below: str = ""
 
     @property
     def dtype(self) -> npt.DTypeLike:
@@ -73,7 +76,9 @@ class Column:
         if not self.low <= value <= self.high:
             kind = "a number" if self.real else "an integer"
             shown = field if field.isascii() and field.isprintable() and len(field) <= 30 else quoted(field)
-            refuse(path, number, text, f"{self.name} {shown} is not {kind} from {self.low} to {self.high}")
+            advice = f"; {self.below}" if self.below and value < self.low else ""
+            bounds = f"{self.low} to {self.high}"
+            refuse(path, number, text, f"{self.name} {shown} is not {kind} from {bounds}{advice}")
         return value
 
 
@@ -349,6 +354,18 @@ def check_vertices(where: str, n_vertices: int, n_items: int, items: str) -> Non
     if n_vertices > most:
         raise UserError(
             f"{where}: {n_vertices} vertices, but a file of {n_items} {items} may announce {most} at most"
+        )
+
+
+def refuse_negative_loops(
+    path: Path, tails: npt.NDArray[Any], heads: npt.NDArray[Any], weights: npt.NDArray[Any]
+) -> None:
+    """Refuse self-loops of negative weight, which would be dropped although they are negative cycles."""
+    loops = np.flatnonzero((tails == heads) & (weights < 0))
+    if len(loops):
+        raise UserError(
+            f"{path}: arc {loops[0] + 1} of the file leads from a vertex to itself and has weight "
+            f"{weights[loops[0]]}: a negative cycle, so no path is shortest; remove it"
         )
 
 

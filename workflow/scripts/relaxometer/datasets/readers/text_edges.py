@@ -11,8 +11,15 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.edge_files import EdgeListParameters
 from relaxometer.datasets.parameters import Values
 from relaxometer.datasets.readers.completeness import note_on_completeness
-from relaxometer.datasets.readers.edge_weights import make_weights, value_bounds
-from relaxometer.datasets.readers.text import Column, LineFormat, fields_of, lines, refuse
+from relaxometer.datasets.readers.edge_weights import make_weights, type_of_values, value_column
+from relaxometer.datasets.readers.text import (
+    Column,
+    LineFormat,
+    fields_of,
+    lines,
+    refuse,
+    refuse_negative_loops,
+)
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
@@ -31,12 +38,14 @@ def build(name: str, dataset: Dataset[EdgeListParameters], files: list[Path], ba
     (file,) = files
     parameters = dataset.parameters
     tails, heads, values = read_edge_list(file, parameters)
-    weights = make_weights(parameters.weights, len(tails), values)
+    weights = make_weights(parameters.weights, len(tails), values, type_of_values(values))
+    refuse_negative_loops(file, tails, heads, weights)
     return Graph.from_arcs(
         name,
         *renumbered(tails, heads),
         weights,
         undirected=not parameters.directed,
+        weight_type=weights.dtype.name,
         metadata={"lines_in_file": len(tails), **note_on_completeness(file, dataset)},
     )
 
@@ -70,7 +79,7 @@ def read_edge_list(
         raise UserError(f"{path}: no edges; expected lines '<tail> <head>'")
     columns = [Column("tail", 0, LARGEST_ID), Column("head", 0, LARGEST_ID)]
     if len(fields_of(first.text)) > 2:
-        columns.append(Column("value", *value_bounds(parameters.weights), real=True))
+        columns.append(value_column(parameters.weights, "float32", directed=parameters.directed))
     elif isinstance(parameters.weights, Values):
         refuse(path, first.number, first.text, "no third field, but the entry takes the weights from it")
     form = LineFormat("an edge", tuple(columns), comments=COMMENTS)

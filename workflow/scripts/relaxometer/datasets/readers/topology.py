@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets.formats.edge_files import TopologyParameters
-from relaxometer.datasets.readers.edge_weights import make_weights
+from relaxometer.datasets.readers.edge_weights import graph_of_edges, make_weights
 from relaxometer.datasets.readers.text import Column, LineFormat, read_problem_line
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -20,7 +20,7 @@ def build(name: str, dataset: Dataset[TopologyParameters], files: list[Path], ba
     n_vertices, one, other = read_edges(file)
     weights = make_weights(dataset.parameters.weights, len(one))
     metadata = {"edges_in_file": len(one)}
-    return Graph.from_arcs(name, n_vertices, one, other, weights, undirected=True, metadata=metadata)
+    return graph_of_edges(name, n_vertices, (one, other), weights, metadata)
 
 
 def read_edges(path: Path) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:

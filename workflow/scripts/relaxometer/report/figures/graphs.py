@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
@@ -16,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.degrees import WARP, Counts
 from relaxometer.graphs.files import read_columns
+from relaxometer.graphs.graph import weight_column
 from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.style import (
@@ -61,9 +61,12 @@ def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
     table = pd.DataFrame({"": [label for label, _, _ in TABLE_1.values()]})
     table["Suzuki et al."] = [form.format(value) for _, value, form in TABLE_1.values()]
     for graph in graphs:
-        table[graph["name"]] = [form.format(graph[key]) for key, (_, _, form) in TABLE_1.items()]
-    units = ["", *(graph.get("weight_unit", "") for graph in graphs)]
-    table.loc[len(table)] = ["Unit of weights", *units]
+        forms = {key: form for key, (_, _, form) in TABLE_1.items()}
+        if graph.get("weight_type") == "float32":
+            forms |= dict.fromkeys(("mean_weight", "sd_weight"), "{:.4g}")
+        table[graph["name"]] = [form.format(graph[key]) for key, form in forms.items()]
+    for label, key in (("Unit of weights", "weight_unit"), ("Type of weights", "weight_type")):
+        table.loc[len(table)] = [label, "", *(graph.get(key, "") for graph in graphs)]
     return table
 
 
@@ -72,33 +75,51 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
 
     Parameters
     ----------
-    weights : ndarray of shape (n_arcs,), integers
+    weights : ndarray of shape (n_arcs,)
     graph : dict
         Content of ``graph.json``.
     """
-    low, high = np.quantile(weights, [LEAST_SHOWN, 1]) if len(weights) else (1, 10)
-    at = np.geomspace(max(low, 1), max(high, 10), CURVE_POINTS)
+    weights = weights.astype(np.float64)
+    at = _weights_shown(weights)
     figure, axes = new_figure(3.6)
     axes.plot(at, share_at_or_under(weights, at), color=look("conventional").colour, drawstyle="steps-post")
     _mark_at(axes, float(np.median(weights)), "median", height=0.1)
     _mark_at(axes, float(weights.mean()), "mean", height=0.25)
-    axes.set(xscale="log", ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
-    plain_log(axes.xaxis)
+    axes.set(ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
+    if at[0] > 0:
+        axes.set_xscale("log")
+        plain_log(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.set_ylabel("Cumulative share of the arcs")
-    spread = weights.std() / weights.mean() if weights.any() else 0
+    spread = weights.std() / weights.mean() if weights.mean() > 0 else 0
     finding = (
         f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (Suzuki et al.: 2.2 times)"
+        if at[0] > 0
+        else f"{len(weights):,} arcs; {percent((weights < 0).mean())} of them have a negative weight"
     )
     entitle(figure, f"Figure 3: distribution of arc weights, {graph['name']}", finding)
     return figure
+
+
+def _weights_shown(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the places of the curve: at equal ratios, or at equal steps if weights are negative."""
+    low, high = np.quantile(weights, [LEAST_SHOWN, 1]) if len(weights) else (1, 10)
+    if weights.min(initial=0) < 0:
+        return np.linspace(low, high, CURVE_POINTS)
+    fractions = weights[(weights > 0) & (weights < 1)]
+    low = max(low, fractions.min(initial=1))
+    return np.geomspace(low, max(high, 10 * low), CURVE_POINTS)
 
 
 def _mark_at(axes: Axes, value: float, name: str, *, height: float) -> None:
     """Draw a vertical line at a value, with its name at a height."""
     axes.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 2)))
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    annotate(axes, f"{name} {value:,.0f}", (value, height), (4, 0), color=GREY, fontsize=8.5, bbox=box)
+    annotate(axes, f"{name} {_rounded(value)}", (value, height), (4, 0), color=GREY, fontsize=8.5, bbox=box)
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 or value.is_integer() else f"{value:.3g}"
 
 
 def degrees(description: Mapping[str, Any]) -> Figure:
@@ -270,7 +291,7 @@ def _draw_few_degrees(axes: Axes, description: Mapping[str, Any]) -> None:
 
 def _draw_weights(inputs: Inputs) -> Figure:
     (arcs,), (description,), (graph,) = *map(inputs.files, ("arcs", "graphs")), inputs.contents("graphs")
-    columns = read_columns(arcs, {"weight": pa.uint32()}, description, graph["arcs"])
+    columns = read_columns(arcs, weight_column(graph, description), description, graph["arcs"])
     return arc_weights(columns["weight"], graph)
 
 

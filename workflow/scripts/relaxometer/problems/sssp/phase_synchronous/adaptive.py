@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ class Adaptive(ABC):
     """Base of the solvers that switch modes: finds the thresholds."""
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32"}
     _graph: ResidentGraph
 
     def _set_thresholds(self, parameters: Parameters) -> None:

@@ -91,8 +91,8 @@ __device__ __forceinline__ void start(Search& s, u32 source, bool selecting)
 {
     for (u32 v = thread_id(); v < s.n; v += thread_count()) {
         bool is_source = v == source;
-        s.Ca[v] = is_source ? 0 : UNREACHED;
-        s.Ua[v] = settled(is_source ? 0 : UNREACHED);
+        s.Ca[v] = is_source ? ZERO_LENGTH : NO_PATH;
+        s.Ua[v] = settled(is_source ? ZERO_LENGTH : NO_PATH);
         s.Pa[v] = is_source ? source : UNREACHED;
         s.Ma[v] = is_source;
     }

@@ -39,7 +39,7 @@ class Solver(adaptive.Adaptive):
         self._graph, xp, n = graph, graph.device.xp, graph.n_vertices
         self._state = xp.zeros(SOURCE.layout("State").size, dtype=xp.uint8)
         self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
-        module = graph.device.module(SOURCE.path, cooperative=True)
+        module = graph.device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         work = (xp.empty(n, dtype=xp.uint8), *(xp.empty(n, dtype=xp.uint32) for _ in range(2)))
         search, block = module.get_function("search"), threads_per_block(graph.device, BLOCK)
         blocks = graph.device.max_cooperative_blocks(search, block)
@@ -68,7 +68,7 @@ class Solver(adaptive.Adaptive):
             rows = device.asnumpy(self._log[:count])
             # The first phase has no start and so no time.
             phases += logged_phases(np.concatenate([rows[:1], rows]), ("all", "selected"))
-        return Answer(Ca, Pa, count, bool(overflow))
+        return Answer(self._graph.lengths.distance(Ca), Pa, count, bool(overflow))
 
     def _tune(self) -> tuple[float, float]:
         thresholds = super()._tune()

@@ -1,0 +1,48 @@
+"""Other weights on a graph that is there already."""
+
+from __future__ import annotations
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
+
+from relaxometer.core.validation import Seed
+from relaxometer.datasets.formats import Format
+from relaxometer.datasets.parameters import Section, WeightType
+
+MAX_POTENTIAL = 2**31 - 1
+
+
+class ReweightedParameters(Section):
+    """Parameters of the format ``reweighted``.
+
+    Parameters
+    ----------
+    type : {"uint32", "float32", "int32"}
+        Type of the new weights.
+    scale : float
+        The graph's weights are multiplied by this factor; for an integer type they are then rounded.
+    potentials : int
+        Each vertex draws a potential from 0 to this integer. An arc's weight grows by that of its tail less
+        that of its head: then many arcs are negative, and no cycle is. For int32.
+    seed : int
+        Seed of the potentials.
+    """
+
+    type: WeightType
+    scale: PositiveFloat = Field(1, allow_inf_nan=False)
+    potentials: NonNegativeInt = Field(0, le=MAX_POTENTIAL)
+    seed: Seed = 1
+
+    @model_validator(mode="after")
+    def _may_be_negative(self) -> ReweightedParameters:
+        if self.potentials and self.type != "int32":
+            raise ValueError("potentials make negative weights, which need `type: int32`")
+        return self
+
+
+FORMATS = {
+    "reweighted": Format(
+        "relaxometer.datasets.generators.reweighted",
+        needs="extracted_from",
+        parameters=ReweightedParameters,
+    ),
+}

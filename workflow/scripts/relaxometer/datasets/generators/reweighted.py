@@ -1,0 +1,54 @@
+"""The same graph with weights of another type, another unit, or negative ones without negative cycles.
+
+References
+----------
+Cherkassky, Goldberg and Radzik, "Shortest Paths Algorithms: Theory and Experimental Evaluation", Mathematical
+Programming 73, 1996, make arcs negative by potentials, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relaxometer.datasets.formats.reweighted import ReweightedParameters
+from relaxometer.datasets.random_bits import Purpose, below, bits, stream
+from relaxometer.datasets.registry import Dataset
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import LENGTHS
+
+_FAR = 2.0**40
+"""Beyond all integer types, and exact in an int64."""
+
+
+def build(name: str, dataset: Dataset, files: list[Path], base: Graph | None) -> Graph:
+    """Put other weights on `base`; see :data:`relaxometer.datasets.build.Reader`."""
+    assert base is not None, "the registry checks this"
+    assert isinstance(dataset.parameters, ReweightedParameters)
+    return reweighted(name, base, dataset.parameters)
+
+
+def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Graph:
+    """Return a graph with the arcs of another.
+
+    Raises
+    ------
+    UserError
+        If a weight is out of the range of the new type.
+    """
+    p = parameters
+    weights: npt.NDArray[Any] = base.weights * np.float64(p.scale)
+    if p.type != "float32":
+        weights = np.clip(np.rint(weights), -_FAR, _FAR).astype(np.int64)
+    if p.potentials:
+        potential = below(
+            bits(stream(p.seed, Purpose.POTENTIALS), 0, base.n_vertices), np.uint64(p.potentials + 1)
+        ).astype(np.int64)
+        weights += potential[base.tails] - potential[base.targets]
+    dropped = {"directed"} | ({"weight_unit"} if p.scale != 1 else set())
+    facts = {key: value for key, value in base.metadata.items() if key not in dropped}
+    return replace(base, name=name, weights=LENGTHS[p.type].checked(weights, name), metadata=facts)
