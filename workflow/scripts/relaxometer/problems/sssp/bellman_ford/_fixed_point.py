@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles, Watch
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -19,6 +21,9 @@ class FixedPoint:
 
     A check for a change makes the host wait for the device. With one check in `check_every` phases, up to
     ``check_every - 1`` may run in vain at the end.
+
+    With negative weights a search may have no end, or end with distances that are too short. So it looks for
+    a negative cycle after 32, 64, 128, ... phases, and at its end if some distance is too short.
 
     Attributes
     ----------
@@ -31,17 +36,22 @@ class FixedPoint:
         self._arcs = arcs
         self._check_every = check_every
         self.last_phase = self._device.xp.zeros(1, dtype=np.uint32)
+        self._lengths = graph.lengths
+        self._cycles = NegativeCycles(graph) if graph.lengths.is_signed else None
+        self._watch: Watch | None = None
 
     def run(
         self, relax: Callable[[np.uint32], None], distance: Callable[[], Any], phases: list[Phase] | None
     ) -> int:
         """Run `relax` with the number of each phase, starting at 1, until a phase changes nothing.
 
-        `distance` returns the distances that the next phase reads, for instrumented runs. Returns the number
-        of phases, including the last one, which changed nothing.
+        `distance` returns the distances that the next phase reads: words of lengths, or numbers of type
+        float64. Returns the number of phases, including the last one, which changed nothing; with a negative
+        cycle, the number until it was found.
         """
         self.last_phase.fill(0)
-        phase = 0
+        self._watch = self._cycles and self._cycles.watch(lambda: distance() < self._bounds(distance())[1])
+        phase, watched = 0, FIRST_WATCHED
         while True:
             for _ in range(self._check_every):
                 phase += 1
@@ -50,7 +60,24 @@ class FixedPoint:
                 else:
                     phases.append(self._observed(phase, relax, distance))
             if self._device.item(self.last_phase) < phase:
+                if self._watch and bool(distance().min() < self._bounds(distance())[0]):
+                    self._watch.sees_cycle()
                 return phase
+            if self._watch and phase >= watched:
+                if self._watch.sees_cycle():
+                    return phase
+                watched *= 2
+
+    def _bounds(self, distance: Any) -> tuple[Any, Any]:
+        """Return the shortest distance that the type of weights holds, and that of an unreached vertex."""
+        if distance.dtype == np.float64:
+            return self._lengths.smallest, np.inf
+        return np.uint32(1), self._lengths.unreached
+
+    def cycle_answer(self, phases: int) -> Answer | None:
+        """Return the answer of the last search if it is a negative cycle."""
+        found = self._watch and self._watch.cycle
+        return None if found is None or self._cycles is None else self._cycles.answer(found, phases)
 
     def _observed(self, phase: int, relax: Callable[[np.uint32], None], distance: Callable[[], Any]) -> Phase:
         """Time one phase, and compare the distances before and after."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
@@ -24,6 +24,7 @@ class MatrixSolver(ABC):
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32", "int32"}
     _find_overflow: Any
     _pattern: tuple[Any, ...]
 
@@ -45,15 +46,27 @@ class MatrixSolver(ABC):
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._x.fill(UNREACHED)
+        lengths = self._graph.lengths
+        self._x.fill(lengths.unreached)
         self._predecessor.fill(NO_PREDECESSOR)
         self._overflow.fill(0)
-        self._x[source] = 0
+        self._x[source] = lengths.zero
         self._predecessor[source] = source
         count = self._fixed_point.run(self._relax_and_swap, lambda: self._x, phases)
+        if (cycle := self._fixed_point.cycle_answer(count)) is not None:
+            return cycle
+        if lengths.is_signed:
+            self._drop_too_short()
         self._find_overflow(*over(self._graph.n_vertices), (*self._pattern, self._x, self._overflow))
         overflowed = bool(self._graph.device.item(self._overflow))
-        return Answer(self._x.copy(), self._predecessor.copy(), count, overflowed)
+        distance = lengths.distance(self._x.copy())
+        return Answer(distance, self._predecessor.copy(), count, overflowed)
+
+    def _drop_too_short(self) -> None:
+        """Let vertices whose distance is too short count as unreached; this shows as an overflow."""
+        too_short = self._x == 0
+        self._x[too_short] = self._graph.lengths.unreached
+        self._predecessor[too_short] = NO_PREDECESSOR
 
     def _relax_and_swap(self, phase: np.uint32) -> None:
         self._relax(phase, self._fixed_point.last_phase)

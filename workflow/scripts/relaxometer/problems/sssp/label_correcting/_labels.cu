@@ -9,5 +9,5 @@ extern "C" __global__ void split_labels(u32 n, const u64* __restrict__ labels, u
     if (v >= n) return;
     u32 distance = distance_of(labels[v]);
     distances[v] = distance;
-    predecessors[v] = distance == UNREACHED ? UNREACHED : static_cast<u32>(labels[v]);
+    predecessors[v] = distance == NO_PATH ? NO_PREDECESSOR : static_cast<u32>(labels[v]);
 }

@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 __device__ const u64 WAITS = 0x80000000ull;
 
@@ -32,13 +32,13 @@ __device__ __forceinline__ u32 take(u64* label)
 
 enum Outcome { NOT_SHORTER, WAITED_ALREADY, MUST_WAIT };
 
-// Offers a vertex the path along an arc from u. A length that does not fit below UNREACHED raises `overflow`
+// Offers a vertex the path along an arc from u. A length that the type does not hold raises `overflow`
 // instead. `length` gets the new distance.
 __device__ __forceinline__ Outcome offer(u64* label, u32 u, u32 distance, u32 weight, u32* length,
                                          u32* overflow)
 {
-    u64 sum = static_cast<u64>(distance) + weight;
-    if (sum >= UNREACHED) {
+    u64 sum = extended_length(distance, weight);
+    if (sum >= NO_PATH) {
         store_relaxed(overflow, 1u);
         return NOT_SHORTER;
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from relaxometer.problems import variants
-from relaxometer.problems.sssp import UNREACHED, Answer
+from relaxometer.problems.sssp import Answer
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -38,7 +38,7 @@ class Labels:
         if graph.n_vertices > WAITS:
             raise variants.Skipped(f"{graph.n_vertices:,} vertices; labels hold 31 bits of a predecessor")
         self._graph = graph
-        module = graph.device.module(Path(__file__).with_name("_labels.cu"))
+        module = graph.device.module(Path(__file__).with_name("_labels.cu"), options=graph.lengths.options)
         xp, n = graph.device.xp, graph.n_vertices
         self.words = xp.empty(n, dtype=xp.uint64)
         self._split = module.get_function("split_labels").bind(
@@ -48,8 +48,9 @@ class Labels:
 
     def start(self, source: int) -> None:
         """Let only `source` wait, at distance 0."""
-        self.words.fill(np.uint64(UNREACHED) << np.uint64(32))
-        self.words[source] = WAITS | source
+        lengths = self._graph.lengths
+        self.words.fill(np.uint64(lengths.unreached) << np.uint64(32))
+        self.words[source] = int(lengths.zero) << 32 | WAITS | source
         self.overflow.fill(0)
 
     def answer(self, phases: int | None) -> Answer:
@@ -57,4 +58,5 @@ class Labels:
         n, xp = self._graph.n_vertices, self._graph.device.xp
         distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
         self._split(distances=distance, predecessors=predecessor)
-        return Answer(distance, predecessor, phases, bool(self._graph.device.item(self.overflow)))
+        overflowed = bool(self._graph.device.item(self.overflow))
+        return Answer(self._graph.lengths.distance(distance), predecessor, phases, overflowed)
