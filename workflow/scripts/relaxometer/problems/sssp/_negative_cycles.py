@@ -36,8 +36,8 @@ class NegativeCycles:
     - there is a cycle once phase n, the number of vertices, changes a label: the predecessor of a vertex that
       changed in phase k has changed in phase k - 1 or later, so n + 1 vertices follow one another.
 
-    Cycles are looked for after 1, 2, 4, ... phases, by pointer doubling: the amortized check of Cherkassky and
-    Goldberg, with doubling intervals in place of one check per n relaxations.
+    Cycles are looked for after 1, 2, 4, ... phases, by pointer doubling: the amortized check of Cherkassky
+    and Goldberg, with doubling intervals in place of one check per n relaxations.
 
     Parameters
     ----------
@@ -65,12 +65,14 @@ class NegativeCycles:
         module = graph.device.module(Path(__file__).with_suffix(".cu"), options=graph.lengths.options)
         self._lower = module.get_function("lower")
 
-    def find(self, among: Any) -> npt.NDArray[np.int64] | None:
+    def find(self, among: Any, *, spreads: bool = False) -> npt.NDArray[np.int64] | None:
         """Find a negative cycle of the subgraph on some vertices.
 
         Parameters
         ----------
         among : device array of shape (n_vertices,), bool
+        spreads : bool, default=False
+            Whether vertices that these reach belong to the subgraph, too.
 
         Returns
         -------
@@ -84,7 +86,7 @@ class NegativeCycles:
         phase, check = 0, 1
         while True:
             phase += 1
-            self._run(np.uint32(phase))
+            self._run(np.uint32(phase), np.bool_(spreads))
             if self._graph.device.item(self._last_phase) < phase:
                 return None
             if phase in (check, self._graph.n_vertices):
@@ -93,9 +95,10 @@ class NegativeCycles:
                     return cycle
                 check *= 2
 
-    def _run(self, phase: np.uint32) -> None:
+    def _run(self, phase: np.uint32, spreads: np.bool_) -> None:
         vectors = (self.potentials, self._next, self._predecessor)
-        self._lower(*over(self._graph.n_vertices), (*self._arcs, *vectors, phase, self._last_phase))
+        arguments = (*self._arcs, spreads, *vectors, phase, self._last_phase)
+        self._lower(*over(self._graph.n_vertices), arguments)
         self.potentials, self._next = self._next, self.potentials
 
     def _cycle_of_predecessors(self) -> npt.NDArray[np.int64] | None:
@@ -147,6 +150,17 @@ class Watch:
             self._n_known = n_reached
             self.cycle = self._cycles.find(reached)
         return self.cycle is not None
+
+    def verdict(self, finish: Callable[[], Answer], rounds: int | None) -> Answer:
+        """Return the negative cycle, or what `finish` returns unless a negative cycle made it overflow."""
+        if self.cycle is None:
+            answer = finish()
+            if not answer.overflowed:
+                return answer
+            self.cycle = self._cycles.find(self._reached(), spreads=True)
+            if self.cycle is None:
+                return answer
+        return self._cycles.answer(self.cycle, rounds)
 
 
 def _around(predecessor: npt.NDArray[np.uint32], start: int) -> npt.NDArray[np.int64]:

@@ -44,13 +44,6 @@ __device__ __forceinline__ bool is_tight(u32 tail_distance, u32 weight, u32 head
     return tail_distance == head_distance && extended_length(tail_distance, weight) == head_distance;
 }
 
-#else
-
-__device__ __forceinline__ bool is_tight_and_longer(u32 tail_distance, u64 weight, u32 head_distance)
-{
-    return weight > 0 && tail_distance + weight == head_distance;
-}
-
 #endif
 
 // Among several tight edges the smallest tail wins, whatever the order of threads.
@@ -60,8 +53,13 @@ __device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_
     if (tail_distance == NO_PATH) return;
     if (head_distance == NO_PATH) {
         store_relaxed(overflow, 1u);
+#if defined(INT32_LENGTHS) || defined(FLOAT32_LENGTHS)
     } else if (is_tight_and_longer(tail_distance, weight, head_distance) &&
                tail < load_relaxed(predecessor + head)) {
+#else
+    } else if (weight > 0 && tail_distance + weight == head_distance &&
+               tail < load_relaxed(predecessor + head)) {
+#endif
         atomicMin(predecessor + head, tail);
     }
 }

@@ -10,7 +10,7 @@ import numpy as np
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import is_mirrored, tails_of_arcs
-from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
+from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
@@ -163,23 +163,24 @@ class EdgeSolver:
         self._distance.fill(np.inf if is_double else self._lengths.unreached)
         self._distance[source] = 0 if is_double else self._lengths.zero
         count = self._fixed_point.run(self._relax, lambda: self._distance, phases)
-        if (cycle := self._fixed_point.cycle_answer(count)) is not None:
-            return cycle
+        return self._fixed_point.verdict(lambda: self._answer(source, count), count)
+
+    def _answer(self, source: int, count: int) -> Answer:
         words = self._words()
+        is_any_too_short = drop_too_short(self._lengths, words)
         predecessor, overflowed = self._edges.tree(source, words)
-        return Answer(self._lengths.distance(words), predecessor, count, overflowed)
+        distance = self._lengths.distance(words)
+        return Answer(distance, predecessor, count, is_any_too_short or overflowed)
 
     def _words(self) -> Any:
-        """Return the words of the distances; those that the type does not hold become unreached.
+        """Return the words of the distances; those that are too long become unreached.
 
         `EdgeList.tree` detects them.
         """
-        xp, unreached = self._xp, self._lengths.unreached
-        distance = self._distance
+        xp, distance = self._xp, self._distance
         if distance.dtype == np.float64 and self._lengths.is_offset:
             distance = xp.maximum(distance + int(self._lengths.zero), 0)
-        words = xp.minimum(distance, unreached).astype(np.uint32, copy=False)
-        return xp.where(words == 0, unreached, words) if self._lengths.is_signed else words
+        return xp.minimum(distance, self._lengths.unreached).astype(np.uint32, copy=False)
 
     def _relax(self, phase: np.uint32) -> None:
         arguments = (self._distance, phase, self._fixed_point.last_phase)

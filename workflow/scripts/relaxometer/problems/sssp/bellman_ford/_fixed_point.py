@@ -13,6 +13,7 @@ from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles, Watch
 
 if TYPE_CHECKING:
+    from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
 
 
@@ -23,7 +24,7 @@ class FixedPoint:
     ``check_every - 1`` may run in vain at the end.
 
     With negative weights a search may have no end, or end with distances that are too short. So it looks for
-    a negative cycle after 32, 64, 128, ... phases, and at its end if some distance is too short.
+    a negative cycle after 32, 64, 128, ... phases, and :meth:`verdict` does if the answer has overflowed.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class FixedPoint:
         cycle, the number until it was found.
         """
         self.last_phase.fill(0)
-        self._watch = self._cycles and self._cycles.watch(lambda: distance() < self._bounds(distance())[1])
+        self._watch = self._cycles and self._cycles.watch(lambda: distance() < self._infinite(distance()))
         phase, watched = 0, FIRST_WATCHED
         while True:
             for _ in range(self._check_every):
@@ -60,24 +61,18 @@ class FixedPoint:
                 else:
                     phases.append(self._observed(phase, relax, distance))
             if self._device.item(self.last_phase) < phase:
-                if self._watch and bool(distance().min() < self._bounds(distance())[0]):
-                    self._watch.sees_cycle()
                 return phase
             if self._watch and phase >= watched:
                 if self._watch.sees_cycle():
                     return phase
                 watched *= 2
 
-    def _bounds(self, distance: Any) -> tuple[Any, Any]:
-        """Return the shortest distance that the type of weights holds, and that of an unreached vertex."""
-        if distance.dtype == np.float64:
-            return self._lengths.smallest, np.inf
-        return np.uint32(1), self._lengths.unreached
+    def _infinite(self, distance: Any) -> Any:
+        return np.inf if distance.dtype == np.float64 else self._lengths.unreached
 
-    def cycle_answer(self, phases: int) -> Answer | None:
-        """Return the answer of the last search if it is a negative cycle."""
-        found = self._watch and self._watch.cycle
-        return None if found is None or self._cycles is None else self._cycles.answer(found, phases)
+    def verdict(self, finish: Callable[[], Answer], phases: int) -> Answer:
+        """Return what `finish` returns for the last search, or the negative cycle that it came upon."""
+        return finish() if self._watch is None else self._watch.verdict(finish, phases)
 
     def _observed(self, phase: int, relax: Callable[[np.uint32], None], distance: Callable[[], Any]) -> Phase:
         """Time one phase, and compare the distances before and after."""
@@ -89,3 +84,15 @@ class FixedPoint:
         elapsed_ms = (time.perf_counter() - begin) * 1e3
         updated = int((distance() != before).sum())
         return Phase("all", updated, self._arcs, elapsed_ms)
+
+
+def drop_too_short(lengths: Lengths, words: Any) -> bool:
+    """Let vertices whose distance is too short for the type count as unreached; return whether any is.
+
+    They have the word 0 if weights may be negative.
+    """
+    if not lengths.is_signed:
+        return False
+    too_short = words == 0
+    words[too_short] = lengths.unreached
+    return bool(too_short.any())

@@ -9,7 +9,7 @@ import numpy as np
 
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
-from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
+from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
@@ -53,20 +53,17 @@ class MatrixSolver(ABC):
         self._x[source] = lengths.zero
         self._predecessor[source] = source
         count = self._fixed_point.run(self._relax_and_swap, lambda: self._x, phases)
-        if (cycle := self._fixed_point.cycle_answer(count)) is not None:
-            return cycle
-        if lengths.is_signed:
-            self._drop_too_short()
-        self._find_overflow(*over(self._graph.n_vertices), (*self._pattern, self._x, self._overflow))
-        overflowed = bool(self._graph.device.item(self._overflow))
-        distance = lengths.distance(self._x.copy())
-        return Answer(distance, self._predecessor.copy(), count, overflowed)
+        return self._fixed_point.verdict(lambda: self._answer(count), count)
 
-    def _drop_too_short(self) -> None:
-        """Let vertices whose distance is too short count as unreached; this shows as an overflow."""
-        too_short = self._x == 0
-        self._x[too_short] = self._graph.lengths.unreached
-        self._predecessor[too_short] = NO_PREDECESSOR
+    def _answer(self, count: int) -> Answer:
+        lengths, device = self._graph.lengths, self._graph.device
+        words, predecessor = self._x.copy(), self._predecessor.copy()
+        is_any_too_short = drop_too_short(lengths, words)
+        if is_any_too_short:
+            predecessor[words == lengths.unreached] = NO_PREDECESSOR
+        self._find_overflow(*over(self._graph.n_vertices), (*self._pattern, words, self._overflow))
+        overflowed = is_any_too_short or bool(device.item(self._overflow))
+        return Answer(lengths.distance(words), predecessor, count, overflowed)
 
     def _relax_and_swap(self, phase: np.uint32) -> None:
         self._relax(phase, self._fixed_point.last_phase)

@@ -29,7 +29,7 @@ SLF, LLL = _CONSTANTS["SMALL_LABEL_FIRST"], _CONSTANTS["LARGE_LABEL_LAST"]
 OPTIONS = {"fifo": 0, "slf": SLF, "lll": LLL, "slf-lll": SLF | LLL}
 
 
-TURNS = 16
+TURNS = 4
 """Vertices per vertex of the graph that the first launch takes, if weights may be negative."""
 
 
@@ -141,7 +141,4 @@ class Solver:
             control[BUDGET] = control[TAKEN] + np.uint64(more)
             self._search(source=np.uint32(0))
             more *= 2
-        answer = self._labels.answer(None)
-        if answer.overflowed:
-            watch.sees_cycle()
-        return answer if watch.cycle is None else cycles.answer(watch.cycle, None)
+        return watch.verdict(lambda: self._labels.answer(None), None)
