@@ -66,7 +66,7 @@ def reaches(offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32], sou
 @njit(cache=True)
 def length_of_round(predecessor: npt.NDArray[np.uint32], start: int, most: int) -> int:
     """Return after how many predecessors `start` comes again; 0 if not within `most`."""
-    v = start
+    v = np.int64(start)
     for length in range(1, most + 1):
         v = np.int64(predecessor[v])
         if v == start:

@@ -51,7 +51,8 @@ class FixedPoint:
         cycle, the number until it was found.
         """
         self.last_phase.fill(0)
-        self._watch = self._cycles and self._cycles.watch(lambda: distance() < self._infinite(distance()))
+        if self._cycles is not None:
+            self._watch = self._cycles.watch(lambda: distance() < self._infinite(distance()))
         phase, watched = 0, FIRST_WATCHED
         while True:
             for _ in range(self._check_every):

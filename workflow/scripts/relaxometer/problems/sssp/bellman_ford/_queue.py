@@ -20,16 +20,16 @@ def vertex_on_cycle(predecessor: npt.NDArray[np.uint32], source: int, mark: npt.
     """
     mark[:] = -1
     for start in range(len(predecessor)):
-        v = start
+        v = np.int64(start)
         while mark[v] < 0:
             mark[v] = start
             before = predecessor[v]
             if before == NO_PREDECESSOR or v == source:
-                v = -1
+                v = np.int64(-1)
                 break
             v = np.int64(before)
         if v >= 0 and mark[v] == start:
-            return v
+            return int(v)
     return -1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import field_validator
@@ -17,9 +17,6 @@ from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._negative_cycles import NegativeCycles
 from relaxometer.problems.sssp.bellman_ford._arcs import WARPS
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
-
-if TYPE_CHECKING:
-    from relaxometer.problems.problem import Solver as AnySolver
 
 
 class Parameters(variants.Parameters):
@@ -74,7 +71,7 @@ class Solver:
                 graph = self._reweighted(graph)
             graph.device.synchronize()
         self._potentials_ms = took.ms
-        self._inner: AnySolver = inside.Solver(graph, inside.Parameters())
+        self._inner: Any = inside.Solver(graph, inside.Parameters())
 
     def _reweighted(self, graph: ResidentGraph) -> ResidentGraph:
         """Return the graph with its new weights, here and on the host, where some solvers read them."""
@@ -108,9 +105,9 @@ class Solver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        answer: Any = self._inner.solve(source, phases)
+        answer: Answer = self._inner.solve(source, phases)
         if self._potentials is None:
-            return answer  # type: ignore[no-any-return]
+            return answer
         xp, n = self._graph.device.xp, self._graph.n_vertices
         words, overflow = xp.empty(n, dtype=np.uint32), xp.zeros(1, dtype=np.uint32)
         overflow[:] = answer.overflow
