@@ -8,6 +8,8 @@ import pytest
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import ON_CYCLE
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.measure.variant import measure
+from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.problem import load_problem
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles
@@ -311,6 +313,24 @@ def test_potentials_leave_no_arc_negative(device):
     potential = device.asnumpy(cycles.potentials)
     assert (graph.weights + potential[graph.tails] - potential[graph.targets] >= 0).all()
     assert potential.max() <= 0
+
+
+@pytest.mark.parametrize("variant", ["spmv-csr", "bellman-ford-cpu", "johnson", "conventional"])
+def test_what_a_run_records(variant):
+    graph = graph_of(5, [(0, 1, 4), (1, 2, -3), (2, 1, 2), (3, 4, -9), (4, 3, 9)])
+    timing = Timing(repetitions=2, rounds=1, warmup=1)
+    run = Run(problem="sssp", graph="g", variant="v", solver=variant, parameters={}, timing=timing)
+    result = measure(run, graph, np.array([0, 3]), "host")
+    assert [row["source"] for row in result.runs] == [0, 3, 0, 3]
+    if variant in FIND_CYCLES:
+        assert {row["status"] for row in result.runs} == {"ok"}
+        assert all(row["holds"] for row in result.certificates)
+        assert [row["reached"] for row in result.runs] == [2, 2, 2, 2]
+        assert result.answer["distance"].tolist() == [UNREACHED, ON_CYCLE, ON_CYCLE, UNREACHED, UNREACHED]
+    else:
+        assert {row["status"] for row in result.runs} == {"skipped"}
+        reason = "has weight -1" if variant == "johnson" else "takes weights of type "
+        assert all(reason in row["reason"] for row in result.runs)
 
 
 class TestCertificate:

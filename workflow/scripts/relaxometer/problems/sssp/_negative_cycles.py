@@ -79,8 +79,8 @@ class NegativeCycles:
         ndarray of shape (n_arcs_of_cycle,), int64, or None
             The vertices of a cycle, each followed by its predecessor; None if there is none.
         """
-        xp = self._graph.device.xp
-        self.potentials[:] = xp.where(among, np.int64(0), NOT_TAKING_PART)
+        self.potentials.fill(NOT_TAKING_PART)
+        self.potentials[among] = 0
         self._predecessor.fill(NO_PREDECESSOR)
         self._last_phase.fill(0)
         phase, check = 0, 1

@@ -37,8 +37,8 @@ class Labels:
     def __init__(self, graph: ResidentGraph) -> None:
         if graph.n_vertices > WAITS:
             raise variants.Skipped(f"{graph.n_vertices:,} vertices; labels hold 31 bits of a predecessor")
-        self._graph = graph
-        module = graph.device.module(Path(__file__).with_name("_labels.cu"), options=graph.lengths.options)
+        self._graph, self._lengths = graph, graph.lengths
+        module = graph.device.module(Path(__file__).with_name("_labels.cu"), options=self._lengths.options)
         xp, n = graph.device.xp, graph.n_vertices
         self.words = xp.empty(n, dtype=xp.uint64)
         self._split = module.get_function("split_labels").bind(
@@ -48,9 +48,8 @@ class Labels:
 
     def start(self, source: int) -> None:
         """Let only `source` wait, at distance 0."""
-        lengths = self._graph.lengths
-        self.words.fill(np.uint64(lengths.unreached) << np.uint64(32))
-        self.words[source] = int(lengths.zero) << 32 | WAITS | source
+        self.words.fill(np.uint64(self._lengths.unreached) << np.uint64(32))
+        self.words[source] = int(self._lengths.zero) << 32 | WAITS | source
         self.overflow.fill(0)
 
     def answer(self, phases: int | None) -> Answer:
@@ -59,4 +58,4 @@ class Labels:
         distance, predecessor = (xp.empty(n, dtype=xp.uint32) for _ in range(2))
         self._split(distances=distance, predecessors=predecessor)
         overflowed = bool(self._graph.device.item(self.overflow))
-        return Answer(self._graph.lengths.distance(distance), predecessor, phases, overflowed)
+        return Answer(self._lengths.distance(distance), predecessor, phases, overflowed)
