@@ -16,6 +16,9 @@ from relaxometer.core.errors import UserError
 
 _SIGN = np.uint32(2**31)
 
+ON_CYCLE = np.int32(-(2**31))
+"""The distance of a vertex on a negative cycle, where that is the answer; no path has this length."""
+
 
 @dataclass(frozen=True)
 class Lengths:
@@ -50,6 +53,11 @@ class Lengths:
     def name(self) -> str:
         """The name of the type in configurations and files."""
         return self.dtype.name
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether weights may be negative."""
+        return self.smallest < 0
 
     def sorted_words(self, weights: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
         """Return words of weights, uint32, that compare as the weights do."""

@@ -35,7 +35,11 @@ PROBLEM = Problem(
 
 @dataclass(frozen=True)
 class Answer:
-    """Shortest distances from one source and the tree that proves them.
+    """Shortest distances from one source and the tree that proves them, or a negative cycle.
+
+    If the source reaches a negative cycle, walks have no least length, and the answer is one such cycle:
+    `distance` is :data:`relaxometer.graphs.lengths.ON_CYCLE` and `predecessor` the vertex before on the cycle
+    for the vertices on it; all others count as unreached.
 
     Parameters
     ----------

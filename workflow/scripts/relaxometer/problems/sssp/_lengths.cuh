@@ -6,7 +6,7 @@
 //   float32   the bits of the number, which is not negative. Sums are rounded to nearest. Rounding keeps the
 //             order, so label-correcting searches end with the least rounded sum over all paths, whatever
 //             the order of their relaxations.
-//   int32     the number with its sign bit flipped.
+//   int32     the number with its sign bit flipped. The word 0 is not a length: it marks a negative cycle.
 
 #pragma once
 
@@ -46,11 +46,18 @@ __device__ __forceinline__ u32 whole_buckets(float buckets)
 
 __device__ const u32 ZERO_LENGTH = 0x80000000u;
 __device__ const u32 NO_PATH = 0xffffffffu;
+__device__ const u32 TOO_SHORT = 0;  // below -(2^31 - 1)
 
-// A sum below the smallest length wraps to a large word, too.
+__device__ __forceinline__ i64 exact_length(u32 length, u32 weight)
+{
+    return static_cast<i64>(length) + static_cast<int>(weight);
+}
+
+// A sum that is too short is none that the type holds.
 __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
 {
-    return static_cast<u64>(static_cast<i64>(length) + static_cast<int>(weight));
+    i64 sum = exact_length(length, weight);
+    return static_cast<u64>(sum > TOO_SHORT ? sum : NO_PATH);
 }
 
 #else

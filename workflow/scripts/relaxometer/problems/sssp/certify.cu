@@ -10,6 +10,11 @@
 // shows that d[v] is the least sum over all paths, added arc by arc from the source. A small weight may leave
 // a length as it is; such arcs count as those of weight zero. How far the least rounded sum may be from the
 // shortest length: docs/weights.md.
+//
+// With weights of type int32, the weights along a cycle of predecessors add up to zero, which negative arcs
+// allow. So pointer doubling follows all predecessors, to the source. Where no arc between reached vertices
+// is over-stretched, no reachable cycle is negative: along it, w >= d[v] - d[u] adds up to zero. An answer
+// that is a negative cycle is checked on the host (certify.py).
 
 #include "problems/certificate.cuh"
 #include "problems/sssp/_lengths.cuh"
@@ -18,7 +23,7 @@ enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
 
 // Rule SOURCE: d[s] = 0 and s is its own predecessor.
 // Rule OVERSTRETCHED: d[v] <= d[u] + w for every arc between reached vertices.
-// Rule LEFT_OUT: no arc leads from a reached vertex to an unreached one.
+// Rule LEFT_OUT: no arc leads from a reached vertex to an unreached one, or to a length below the type's.
 extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
                                       const u32* __restrict__ weights, const u32* __restrict__ distance,
                                       const u32* __restrict__ predecessor, u32 source, u64* report)
@@ -34,6 +39,10 @@ extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, co
         u32 v = targets[i];
         if (distance[v] == NO_PATH) {
             broken(report, LEFT_OUT, v);
+#if defined(INT32_LENGTHS)
+        } else if (exact_length(distance[u], weights[i]) <= TOO_SHORT) {
+            broken(report, LEFT_OUT, v);
+#endif
         } else if (extended_length(distance[u], weights[i]) < distance[v]) {
             broken(report, OVERSTRETCHED, v);
         }
@@ -59,8 +68,8 @@ __device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
 // Rule PREDECESSOR: the arc from a reached vertex's predecessor is as long as the difference of their
 // distances; an unreached vertex has no predecessor.
 //
-// Also prepares the pointers for `double_pointers`: vertices as far as their predecessor point to it, others
-// to themselves.
+// Also prepares the pointers for `double_pointers`: vertices as far as their predecessor point to it (with
+// weights of type int32, all do), others to themselves.
 extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ offsets,
                                               const u32* __restrict__ targets,
                                               const u32* __restrict__ weights,
@@ -84,14 +93,18 @@ extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ off
     i64 end = offsets[u + 1];
     for (i64 i = lower_bound(offsets, targets, u, v); i < end && targets[i] == v; ++i) {
         if (extended_length(distance[u], weights[i]) == distance[v]) {
+#if defined(INT32_LENGTHS)
+            pointer[v] = u;
+#else
             if (distance[u] == distance[v]) pointer[v] = u;
+#endif
             return;
         }
     }
     broken(report, PREDECESSOR, v);
 }
 
-// One round of pointer doubling along chains of equal distances; sets `moved` if a pointer moves.
+// One round of pointer doubling along these chains; sets `moved` if a pointer moves.
 extern "C" __global__ void double_pointers(u32 n, const u32* __restrict__ pointer, u32* __restrict__ doubled,
                                            u32* moved)
 {
@@ -111,6 +124,10 @@ extern "C" __global__ void check_tree(u32 n, const u32* __restrict__ distance,
     if (v >= n || distance[v] == NO_PATH) return;
     u32 end = pointer[v];
     u32 before = predecessor[end];
+#if defined(INT32_LENGTHS)
+    bool points_on = end != source && before < n && distance[before] != NO_PATH;
+#else
     bool points_on = end != source && before < n && distance[before] == distance[end];
+#endif
     if (points_on) broken(report, TREE, v);
 }

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from relaxometer.graphs.graph import NO_PREDECESSOR
+from relaxometer.graphs.lengths import ON_CYCLE, unreached
 from relaxometer.problems.certificate import Certificate
 
 if TYPE_CHECKING:
+    from relaxometer.graphs.graph import Graph
     from relaxometer.graphs.resident import ResidentGraph
 
 RULES = {
@@ -18,8 +22,17 @@ RULES = {
     "predecessor": "every reached vertex, and no other, has a predecessor at exactly its arc's length",
     "left_out": "no arc leads from a reached vertex to an unreached one",
     "tree": "predecessors lead back to the source without a cycle",
+    "cycle": "vertices on a cycle have predecessors along arcs round one cycle, all others are unreached",
+    "negative": "the weights round the cycle add up to less than 0",
+    "reachable": "a path leads from the source to the cycle",
 }
-"""The rules of an SSSP certificate, in the order of the kernels' report."""
+"""The rules of an SSSP certificate, the first `ON_DEVICE` in the order of the kernels' report.
+
+The others are for the answer that is a negative cycle, which rules the first ones out.
+"""
+
+ON_DEVICE = 5
+"""Rules that kernels check."""
 
 BLOCK = 256
 
@@ -27,7 +40,8 @@ BLOCK = 256
 class SsspCertifier:
     """Checks SSSP answers on one resident graph.
 
-    The work is O(n + m), times log2 of the longest chain of zero-weight arcs on a shortest path.
+    The work is O(n + m), times log2 of the longest chain of zero-weight arcs on a shortest path. With weights
+    of type int32, that is the longest path of the tree.
 
     Parameters
     ----------
@@ -50,10 +64,12 @@ class SsspCertifier:
         self._pointer = xp.empty(graph.n_vertices, dtype=xp.uint32)
         self._doubled = xp.empty(graph.n_vertices, dtype=xp.uint32)
         self._moved = xp.zeros(1, dtype=xp.uint32)
-        self._report = xp.empty((len(RULES), 2), dtype=xp.uint64)
+        self._report = xp.empty((ON_DEVICE, 2), dtype=xp.uint64)
 
     def check(self, source: int, distance: Any, predecessor: Any) -> Certificate:
         """Check one answer; its arrays are as in :class:`relaxometer.problems.sssp.Answer`, on the device."""
+        if self._graph.lengths.is_signed and bool((distance == ON_CYCLE).any()):
+            return self._check_cycle(source, distance, predecessor)
         n, device = np.uint32(self._graph.n_vertices), self._graph.device
         launch = ((self._graph.n_vertices + BLOCK - 1) // BLOCK, BLOCK)
         root = np.uint32(source)
@@ -66,9 +82,25 @@ class SsspCertifier:
         self._follow_chains(launch, n)
         self._check_tree(*launch, (n, distance, predecessor, root, self._pointer, self._report))
         report = device.asnumpy(self._report)
-        counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
-        first = dict(zip(RULES, report[:, 1].tolist(), strict=True))
+        counts = dict.fromkeys(RULES, 0) | dict(zip(RULES, report[:, 0].tolist(), strict=False))
+        first = dict(zip(RULES, report[:, 1].tolist(), strict=False))
         return Certificate(counts, {rule: first[rule] for rule, count in counts.items() if count})
+
+    def _check_cycle(self, source: int, distance: Any, predecessor: Any) -> Certificate:
+        """Check an answer that is a negative cycle; weights are added in 64 bits."""
+        from relaxometer.problems.sssp import _cycles  # loads Numba
+
+        graph, device = self._graph.host, self._graph.device
+        columns = device.asnumpy(distance), device.asnumpy(predecessor)
+        is_wrong, weight = _round(graph, *columns)
+        start = int((columns[0] == ON_CYCLE).argmax())
+        broken = {
+            "cycle": np.flatnonzero(is_wrong).tolist(),
+            "negative": [] if is_wrong.any() or weight < 0 else [start],
+            "reachable": [] if _cycles.reaches(graph.offsets, graph.targets, source, start) else [start],
+        }
+        counts = dict.fromkeys(RULES, 0) | {rule: len(vertices) for rule, vertices in broken.items()}
+        return Certificate(counts, {rule: vertices[0] for rule, vertices in broken.items() if vertices})
 
     def _follow_chains(self, launch: tuple[int, int], n: np.uint32) -> None:
         """Point every vertex to the end of its chain of equal distances.
@@ -82,3 +114,21 @@ class SsspCertifier:
             self._pointer, self._doubled = self._doubled, self._pointer
             if not self._graph.device.item(self._moved):
                 return
+
+
+def _round(
+    graph: Graph, distance: npt.NDArray[np.int32], predecessor: npt.NDArray[np.uint32]
+) -> tuple[npt.NDArray[np.bool_], int]:
+    """Return which vertices break the rule about the cycle, and the weight of the cycle's lightest arcs."""
+    from relaxometer.problems.sssp import _cycles  # loads Numba
+
+    is_on_cycle = distance == ON_CYCLE
+    is_wrong = ~is_on_cycle & ((distance != unreached(distance.dtype)) | (predecessor != NO_PREDECESSOR))
+    is_wrong |= is_on_cycle & (predecessor >= graph.n_vertices)
+    heads = np.flatnonzero(is_on_cycle & ~is_wrong)
+    tails = predecessor[heads].astype(np.int64)
+    weights, exists = _cycles.lightest_arcs(graph.offsets, graph.targets, graph.weights, tails, heads)
+    is_wrong[heads] = ~exists | ~is_on_cycle[tails]
+    if not is_wrong.any() and _cycles.length_of_round(predecessor, heads[0], len(heads)) != len(heads):
+        is_wrong[heads] = True
+    return is_wrong, int(weights.sum())

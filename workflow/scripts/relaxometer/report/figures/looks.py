@@ -100,6 +100,8 @@ LOOKS = {
     "edge-bf-atomic": Look("#4477AA", DOTTED, "X", "top"),
     "spmv-csr": Look("#BB5566", DASHDOT, "s", "bottom"),
     "spmv-ell": Look("#DDAA33", DOUBLE, "s", "left"),
+    "bellman-ford-cpu": Look("#737373", DOTTED, "v", "top"),
+    "johnson": Look("#8C510A", LONG, "^", "bottom"),
     # Breadth-first search.
     "top-down": Look("#0072B2", DASHED, "o"),
     "bottom-up": Look("#D55E00", DOTTED, "s"),

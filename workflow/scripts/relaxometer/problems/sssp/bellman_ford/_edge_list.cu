@@ -2,25 +2,70 @@
 //
 // An edge is tight if the distances of its ends differ by exactly its weight. Distances grow along tight
 // edges of positive weight, so no choice among them makes a cycle. A vertex that only tight edges of weight
-// zero reach joins a neighbour that has joined before, once, by a compare-and-swap: no cycle either.
+// zero reach joins a neighbour that has joined before, once, by a compare-and-swap: no cycle either. So does
+// a float32 vertex as far as the neighbour, and every int32 one: weights along a cycle may cancel out.
 
+#include "problems/sssp/_lengths.cuh"
 #include "_edge_list.cuh"
+
+// The word of a weight, which is an integer if it is a double.
+__device__ __forceinline__ u32 word_of(u32 weight)
+{
+    return weight;
+}
+
+__device__ __forceinline__ u32 word_of(double weight)
+{
+    return static_cast<u32>(static_cast<i64>(weight));
+}
+
+#if defined(INT32_LENGTHS)
+
+__device__ __forceinline__ bool is_tight_and_longer(u32, u64, u32)
+{
+    return false;
+}
+
+__device__ __forceinline__ bool is_tight(u32 tail_distance, u32 weight, u32 head_distance)
+{
+    return extended_length(tail_distance, weight) == head_distance;
+}
+
+#elif defined(FLOAT32_LENGTHS)
+
+__device__ __forceinline__ bool is_tight_and_longer(u32 tail_distance, u64 weight, u32 head_distance)
+{
+    return tail_distance < head_distance &&
+           extended_length(tail_distance, static_cast<u32>(weight)) == head_distance;
+}
+
+__device__ __forceinline__ bool is_tight(u32 tail_distance, u32 weight, u32 head_distance)
+{
+    return tail_distance == head_distance && extended_length(tail_distance, weight) == head_distance;
+}
+
+#endif
 
 // Among several tight edges the smallest tail wins, whatever the order of threads.
 __device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_distance, u32 head_distance,
                                        u32* predecessor, u32* overflow)
 {
-    if (tail_distance == UNREACHED) return;
-    if (head_distance == UNREACHED) {
+    if (tail_distance == NO_PATH) return;
+    if (head_distance == NO_PATH) {
         store_relaxed(overflow, 1u);
+#if defined(INT32_LENGTHS) || defined(FLOAT32_LENGTHS)
+    } else if (is_tight_and_longer(tail_distance, weight, head_distance) &&
+               tail < load_relaxed(predecessor + head)) {
+#else
     } else if (weight > 0 && tail_distance + weight == head_distance &&
                tail < load_relaxed(predecessor + head)) {
+#endif
         atomicMin(predecessor + head, tail);
     }
 }
 
 // Finds predecessors along edges of positive weight. An edge from a reached vertex to an unreached one means
-// that a length did not fit 32 bits.
+// that the type does not hold a length.
 template <typename W>
 __global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
                              const W* __restrict__ weights, bool both_ways, const u32* __restrict__ distance,
@@ -36,7 +81,11 @@ __global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u
     for (int e = 0; e < 4; ++e) {
         u32 from = distance[start[e]];
         u32 to = distance[end[e]];
+#if defined(INT32_LENGTHS)
+        u64 length = word_of(weight[e]);
+#else
         u64 length = static_cast<u64>(weight[e]);
+#endif
         attach(start[e], end[e], length, from, to, predecessor, overflow);
         if (both_ways) attach(end[e], start[e], length, to, from, predecessor, overflow);
     }
@@ -49,7 +98,7 @@ __device__ __forceinline__ bool join(u32 tail, u32 head, u32* predecessor)
            atomicCAS(predecessor + head, NO_PREDECESSOR, tail) == NO_PREDECESSOR;
 }
 
-// One round along edges of weight zero; `joined` is set if any vertex found a predecessor.
+// One round along the other tight edges; `joined` is set if any vertex found a predecessor.
 template <typename W>
 __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
                                const W* __restrict__ weights, bool both_ways,
@@ -63,9 +112,17 @@ __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const
     stream(ends, group, end);
     stream(weights, group, weight);
     for (int e = 0; e < 4; ++e) {
+#if defined(INT32_LENGTHS) || defined(FLOAT32_LENGTHS)
+        u32 from = distance[start[e]];
+        u32 to = distance[end[e]];
+        u32 word = word_of(weight[e]);
+        bool found = is_tight(from, word, to) && join(start[e], end[e], predecessor);
+        if (both_ways && !found) found = is_tight(to, word, from) && join(end[e], start[e], predecessor);
+#else
         if (weight[e] != 0 || distance[start[e]] != distance[end[e]]) continue;
         bool found = join(start[e], end[e], predecessor);
         if (both_ways && !found) found = join(end[e], start[e], predecessor);
+#endif
         if (found) store_relaxed(joined, 1u);
     }
 }

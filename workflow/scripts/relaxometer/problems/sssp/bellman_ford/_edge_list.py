@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
+from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
 from relaxometer.problems.sssp.bellman_ford._arcs import is_mirrored, tails_of_arcs
-from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
+from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class EdgeList:
     """The edges of a graph, listed and sorted on its device.
 
     If every arc has one of the same weight in the other direction, each pair of arcs is one edge, relaxed
-    both ways. Otherwise every arc is an edge, relaxed one way. Self-loops are left out.
+    both ways. Otherwise every arc is an edge, relaxed one way. Self-loops are left out unless negative.
 
     With `block`, edges are sorted by block of the end, then block of the start, of this many consecutive
     vertices each. Otherwise they keep the order of the CSR arrays.
@@ -38,6 +38,7 @@ class EdgeList:
         Ends of each edge; the smaller one is the start if edges are relaxed both ways. Padded to a multiple
         of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
     weights : device array of shape (n_padded,), `weight_type`
+        As uint32, the words of the weights.
     n_edges : int
         Without the padding.
     both_ways : bool
@@ -49,20 +50,26 @@ class EdgeList:
         tails = tails_of_arcs(graph)
         self.both_ways = is_mirrored(graph, tails)
         chosen = tails < graph.targets if self.both_ways else tails != graph.targets
-        starts, ends, weights = tails[chosen], graph.targets[chosen], graph.weights[chosen]
+        weights = graph.weights.view(graph.lengths.dtype)
+        if graph.lengths.is_signed:
+            chosen |= (tails == graph.targets) & (weights < 0)
+        starts, ends, weights = tails[chosen], graph.targets[chosen], weights[chosen]
         del tails, chosen
         self.n_edges = len(starts)
-        self._has_zero = bool((weights == 0).any())
+        # Whether some tight edge may be part of a cycle of tight edges.
+        self._has_zero = graph.lengths.name != "uint32" or bool((weights == 0).any())
         if block is not None:
             order = xp.argsort(_tiles(starts, ends, block, graph.n_vertices), kind="stable")
             starts, ends, weights = starts[order], ends[order], weights[order]
         self.starts, self.ends = _padded(xp, starts), _padded(xp, ends)
-        self.weights = _padded(xp, weights.astype(weight_type))
+        is_word = np.dtype(weight_type) == np.uint32
+        self.weights = _padded(xp, weights.view(np.uint32) if is_word else weights.astype(weight_type))
         name = "double" if self.weights.dtype == np.float64 else "u32"
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._joined = xp.zeros(1, dtype=np.uint32)
         kernels = [f"attach_tight<{name}>", f"attach_by_zero<{name}>"]
-        module = graph.device.module(Path(__file__).with_name("_edge_list.cu"), name_expressions=kernels)
+        file, options = Path(__file__).with_name("_edge_list.cu"), graph.lengths.options
+        module = graph.device.module(file, name_expressions=kernels, options=options)
         self._attach_tight, self._attach_by_zero = map(module.get_function, kernels)
 
     @property
@@ -90,7 +97,13 @@ class EdgeList:
     def tree(self, source: int, distance: Any) -> tuple[Any, bool]:
         """Return the predecessors that shortest distances imply, and whether the search overflowed.
 
-        It has if some vertex counts as unreached only because its distance does not fit 32 bits.
+        It has if some vertex counts as unreached only because the type does not hold its distance.
+
+        Parameters
+        ----------
+        source : int
+        distance : device array of shape (n_vertices,), uint32
+            Words of lengths.
         """
         predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
         predecessor[source] = source
@@ -124,16 +137,18 @@ class EdgeSolver:
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "int32"}
 
     def __init__(
         self, graph: ResidentGraph, parameters: Any, distance_type: str, file: str, kernel: str
     ) -> None:
         self._parameters = parameters
-        self._xp = graph.device.xp
+        self._xp, self._lengths = graph.device.xp, graph.lengths
         self._distance = self._xp.empty(graph.n_vertices, dtype=distance_type)
         self._edges = EdgeList(graph, self._distance.dtype, parameters.block if parameters.blocked else None)
         self._fixed_point = FixedPoint(graph, self._edges.arcs, parameters.check_every)
-        module = graph.device.module(Path(__file__).with_name(file), name_expressions=[kernel])
+        source, options = Path(__file__).with_name(file), graph.lengths.options
+        module = graph.device.module(source, name_expressions=[kernel], options=options)
         self._relax_edges = module.get_function(kernel)
 
     @property
@@ -144,13 +159,28 @@ class EdgeSolver:
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._distance.fill(np.inf if self._distance.dtype == np.float64 else UNREACHED)
-        self._distance[source] = 0
+        is_double = self._distance.dtype == np.float64
+        self._distance.fill(np.inf if is_double else self._lengths.unreached)
+        self._distance[source] = 0 if is_double else self._lengths.zero
         count = self._fixed_point.run(self._relax, lambda: self._distance, phases)
-        # Distances that do not fit 32 bits become unreached; `tree` detects them.
-        distance = self._xp.minimum(self._distance, UNREACHED).astype(np.uint32, copy=False)
-        predecessor, overflowed = self._edges.tree(source, distance)
-        return Answer(distance, predecessor, count, overflowed)
+        return self._fixed_point.verdict(lambda: self._answer(source, count), count)
+
+    def _answer(self, source: int, count: int) -> Answer:
+        words = self._words()
+        is_any_too_short = drop_too_short(self._lengths, words)
+        predecessor, overflowed = self._edges.tree(source, words)
+        distance = self._lengths.distance(words)
+        return Answer(distance, predecessor, count, is_any_too_short or overflowed)
+
+    def _words(self) -> Any:
+        """Return the words of the distances; those that are too long become unreached.
+
+        `EdgeList.tree` detects them.
+        """
+        xp, distance = self._xp, self._distance
+        if distance.dtype == np.float64 and self._lengths.is_offset:
+            distance = xp.maximum(distance + int(self._lengths.zero), 0)
+        return xp.minimum(distance, self._lengths.unreached).astype(np.uint32, copy=False)
 
     def _relax(self, phase: np.uint32) -> None:
         arguments = (self._distance, phase, self._fixed_point.last_phase)

@@ -2,15 +2,24 @@
 
 #pragma once
 
-#include "device/constants.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 // The length of the path along an arc whose tail is at `distance`. A length that would wrap becomes that of
 // an unreached vertex, which improves nothing, so phases need no check for overflow. An overflow shows at the
-// end, as an arc from a reached vertex to an unreached one.
+// end, as an arc from a reached vertex to an unreached one. A length of type int32 that is too short stays
+// so, whatever is added to it, and the search ends even if there is a negative cycle.
 __device__ __forceinline__ u32 extended(u32 distance, u32 weight)
 {
+#if defined(INT32_LENGTHS)
+    if (distance == NO_PATH || distance == TOO_SHORT) return distance;
+    i64 sum = exact_length(distance, weight);
+    return static_cast<u32>(sum < TOO_SHORT ? TOO_SHORT : sum > NO_PATH ? NO_PATH : sum);
+#elif defined(FLOAT32_LENGTHS)
+    return static_cast<u32>(extended_length(distance, weight));
+#else
     u32 length = distance + weight;
-    return length < distance ? UNREACHED : length;
+    return length < distance ? NO_PATH : length;
+#endif
 }
 
 // In double, unreached vertices are at infinity and lengths are exact up to 2^53.

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._negative_cycles import FIRST_WATCHED, NegativeCycles, Watch
 
 if TYPE_CHECKING:
+    from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
 
 
@@ -19,6 +22,9 @@ class FixedPoint:
 
     A check for a change makes the host wait for the device. With one check in `check_every` phases, up to
     ``check_every - 1`` may run in vain at the end.
+
+    With negative weights a search may have no end, or end with distances that are too short. So it looks for
+    a negative cycle after 32, 64, 128, ... phases, and :meth:`verdict` does if the answer has overflowed.
 
     Attributes
     ----------
@@ -31,17 +37,23 @@ class FixedPoint:
         self._arcs = arcs
         self._check_every = check_every
         self.last_phase = self._device.xp.zeros(1, dtype=np.uint32)
+        self._lengths = graph.lengths
+        self._cycles = NegativeCycles(graph) if graph.lengths.is_signed else None
+        self._watch: Watch | None = None
 
     def run(
         self, relax: Callable[[np.uint32], None], distance: Callable[[], Any], phases: list[Phase] | None
     ) -> int:
         """Run `relax` with the number of each phase, starting at 1, until a phase changes nothing.
 
-        `distance` returns the distances that the next phase reads, for instrumented runs. Returns the number
-        of phases, including the last one, which changed nothing.
+        `distance` returns the distances that the next phase reads: words of lengths, or numbers of type
+        float64. Returns the number of phases, including the last one, which changed nothing; with a negative
+        cycle, the number until it was found.
         """
         self.last_phase.fill(0)
-        phase = 0
+        if self._cycles is not None:
+            self._watch = self._cycles.watch(lambda: distance() < self._infinite(distance()))
+        phase, watched = 0, FIRST_WATCHED
         while True:
             for _ in range(self._check_every):
                 phase += 1
@@ -51,6 +63,17 @@ class FixedPoint:
                     phases.append(self._observed(phase, relax, distance))
             if self._device.item(self.last_phase) < phase:
                 return phase
+            if self._watch and phase >= watched:
+                if self._watch.sees_cycle():
+                    return phase
+                watched *= 2
+
+    def _infinite(self, distance: Any) -> Any:
+        return np.inf if distance.dtype == np.float64 else self._lengths.unreached
+
+    def verdict(self, finish: Callable[[], Answer], phases: int) -> Answer:
+        """Return what `finish` returns for the last search, or the negative cycle that it came upon."""
+        return finish() if self._watch is None else self._watch.verdict(finish, phases)
 
     def _observed(self, phase: int, relax: Callable[[np.uint32], None], distance: Callable[[], Any]) -> Phase:
         """Time one phase, and compare the distances before and after."""
@@ -62,3 +85,15 @@ class FixedPoint:
         elapsed_ms = (time.perf_counter() - begin) * 1e3
         updated = int((distance() != before).sum())
         return Phase("all", updated, self._arcs, elapsed_ms)
+
+
+def drop_too_short(lengths: Lengths, words: Any) -> bool:
+    """Let vertices whose distance is too short for the type count as unreached; return whether any is.
+
+    They have the word 0 if weights may be negative.
+    """
+    if not lengths.is_signed:
+        return False
+    too_short = words == 0
+    words[too_short] = lengths.unreached
+    return bool(too_short.any())

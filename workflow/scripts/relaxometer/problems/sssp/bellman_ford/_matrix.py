@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer
-from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint
+from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
+from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class MatrixSolver(ABC):
     """
 
     runs_on = "device"
+    weight_types: ClassVar = {"uint32", "float32", "int32"}
     _find_overflow: Any
     _pattern: tuple[Any, ...]
 
@@ -45,15 +46,24 @@ class MatrixSolver(ABC):
 
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
-        self._x.fill(UNREACHED)
+        lengths = self._graph.lengths
+        self._x.fill(lengths.unreached)
         self._predecessor.fill(NO_PREDECESSOR)
         self._overflow.fill(0)
-        self._x[source] = 0
+        self._x[source] = lengths.zero
         self._predecessor[source] = source
         count = self._fixed_point.run(self._relax_and_swap, lambda: self._x, phases)
-        self._find_overflow(*over(self._graph.n_vertices), (*self._pattern, self._x, self._overflow))
-        overflowed = bool(self._graph.device.item(self._overflow))
-        return Answer(self._x.copy(), self._predecessor.copy(), count, overflowed)
+        return self._fixed_point.verdict(lambda: self._answer(count), count)
+
+    def _answer(self, count: int) -> Answer:
+        lengths, device = self._graph.lengths, self._graph.device
+        words, predecessor = self._x.copy(), self._predecessor.copy()
+        is_any_too_short = drop_too_short(lengths, words)
+        if is_any_too_short:
+            predecessor[words == lengths.unreached] = NO_PREDECESSOR
+        self._find_overflow(*over(self._graph.n_vertices), (*self._pattern, words, self._overflow))
+        overflowed = is_any_too_short or bool(device.item(self._overflow))
+        return Answer(lengths.distance(words), predecessor, count, overflowed)
 
     def _relax_and_swap(self, phase: np.uint32) -> None:
         self._relax(phase, self._fixed_point.last_phase)

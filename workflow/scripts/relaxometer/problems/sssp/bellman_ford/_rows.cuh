@@ -7,7 +7,7 @@
 
 // The shortest path to a row's vertex so far: its length and its last arc's tail.
 struct Nearest {
-    u32 distance = UNREACHED;
+    u32 distance = NO_PATH;
     u32 tail = 0;
 
     __device__ __forceinline__ void offer(u32 length, u32 from)

@@ -25,7 +25,8 @@ class Parameters(variants.Parameters):
     block : int
         Vertices per block: P in the paper, which does not state its value.
     distance : {"float64", "uint32"}
-        Type of distances and weights; "float64" in the paper.
+        Type of distances and weights; "float64" in the paper. "uint32" stands for the type of the graph's
+        weights.
     edges_per_thread : {1, 4}
         1 in the paper; 4 edges are read with 128-bit loads.
     check_every : int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import PositiveInt
 
@@ -41,6 +41,8 @@ class Solver(EdgeSolver):
     ----------
     See :mod:`relaxometer.problems.sssp.bellman_ford.edge_bf`.
     """
+
+    weight_types: ClassVar = {"uint32", "float32", "int32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         kernel = f"relax_edges<{parameters.edges_per_thread}>"

@@ -181,16 +181,17 @@ extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restric
     report_change(changed, phase, last_phase);
 }
 
-// Sets `overflow` if an arc leads from a reached vertex to an unreached one: its length did not fit 32 bits.
+// Sets `overflow` if an arc leads from a reached vertex to an unreached one: the type does not hold its
+// length.
 template <typename Index>
 __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
                               const u32* __restrict__ distance, u32* overflow)
 {
     u32 v = thread_id();
-    if (v >= n || distance[v] != UNREACHED) return;
+    if (v >= n || distance[v] != NO_PATH) return;
     Index end = offsets[v + 1];
     for (Index i = offsets[v]; i < end; ++i) {
-        if (distance[tails[i]] != UNREACHED) {
+        if (distance[tails[i]] != NO_PATH) {
             store_relaxed(overflow, 1u);
             return;
         }

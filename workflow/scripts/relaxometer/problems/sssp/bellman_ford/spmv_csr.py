@@ -59,7 +59,7 @@ class Solver(MatrixSolver):
         self._pattern = self._matrix[:3]
         index = "u32" if narrow else "i64"
         kernels = [f"relax_{parameters.rows}<{index}>", f"find_overflow<{index}>"]
-        module = graph.device.module(SOURCE.path, name_expressions=kernels)
+        module = graph.device.module(SOURCE.path, name_expressions=kernels, options=graph.lengths.options)
         self._relax_rows, self._find_overflow = map(module.get_function, kernels)
         if parameters.rows == "merge":
             self._settle_carries = module.get_function("settle_carries")

@@ -48,14 +48,15 @@ extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* _
     report_change(changed, phase, last_phase);
 }
 
-// Sets `overflow` if an arc leads from a reached vertex to an unreached one: its length did not fit 32 bits.
+// Sets `overflow` if an arc leads from a reached vertex to an unreached one: the type does not hold its
+// length.
 extern "C" __global__ void find_overflow(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
                                          const u32* __restrict__ distance, u32* overflow)
 {
     u32 v = thread_id();
-    if (v >= n || distance[v] != UNREACHED) return;
+    if (v >= n || distance[v] != NO_PATH) return;
     u64 place = v;
     for (u32 column = 0; column < width && tails[place] != PADDING; ++column, place += stride) {
-        if (distance[tails[place]] != UNREACHED) store_relaxed(overflow, 1u);
+        if (distance[tails[place]] != NO_PATH) store_relaxed(overflow, 1u);
     }
 }

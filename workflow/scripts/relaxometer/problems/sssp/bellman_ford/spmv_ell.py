@@ -16,6 +16,8 @@ from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
+SOURCE = Path(__file__).with_name("spmv_ell.cu")
+
 LINE = 32
 """Columns are padded to a multiple of this many rows, so that each begins at a cache line."""
 
@@ -60,7 +62,7 @@ class Solver(MatrixSolver):
             raise variants.Skipped(
                 f"rows padded to {width} arcs take {padded / 1e9:.3g} GB; limit_gb is {parameters.limit_gb:g}"
             )
-        module = graph.device.module(Path(__file__).with_name("spmv_ell.cu"))
+        module = graph.device.module(SOURCE, options=graph.lengths.options)
         self._shape = (np.uint32(n), np.uint32(stride), np.uint32(width))
         self._tails = xp.empty(stride * width, dtype=np.uint32)
         self._weights = xp.empty(stride * width, dtype=np.uint32)

@@ -22,6 +22,8 @@
 //   - Both options compare the distances at which vertices were queued, which may have fallen since. For
 //     floats, the mean is that of their bits, which stand for at most their own mean.
 //   - A batch is as many vertices as the block has threads: the options order batches, not vertices.
+//   - With negative weights the search may have no end, so a launch ends after a number of vertices. The host
+//     looks for a negative cycle, and launches again with the vertices that wait.
 
 #include "device/block_scan.cuh"
 #include "_labels.cuh"
@@ -31,7 +33,7 @@ __device__ const u32 STAGE = 4 * BLOCK;  // arcs relaxed between two barriers
 __device__ const u32 EMPTY = 0xffffffffu;
 
 // Places of the counters in `control`, each in its own cache line.
-const u32 HEAD = 0, TAIL = 16, WORK = 32, TAKEN = 48, RELAXED = 64, CONTROL_WORDS = 80;
+const u32 HEAD = 0, TAIL = 16, WORK = 32, TAKEN = 48, RELAXED = 64, BUDGET = 80, CONTROL_WORDS = 96;
 
 const u32 SMALL_LABEL_FIRST = 1, LARGE_LABEL_LAST = 2;
 
@@ -101,12 +103,23 @@ struct Pool {
         return count;
     }
 
-    // Waits until there are vertices to claim; returns 0 once the search has ended.
+#if defined(INT32_LENGTHS)
+    // Whether the launch has taken as many vertices as it may.
+    __device__ bool is_spent() const
+    {
+        return load_relaxed(&control[TAKEN]) >= load_relaxed(&control[BUDGET]);
+    }
+#endif
+
+    // Waits until there are vertices to claim; returns 0 once the search, or the launch, has ended.
     __device__ u32 wait(u64* ticket) const
     {
         for (u32 pause = 64;; pause = pause < 1024 ? 2 * pause : pause) {
             u32 count = claim(ticket);
             if (count != 0 || load_relaxed(&control[WORK]) == 0) return count;
+#if defined(INT32_LENGTHS)
+            if (is_spent()) return 0;
+#endif
             __nanosleep(pause);
         }
     }
@@ -274,7 +287,22 @@ __device__ void share_surplus(Queue& queue, const Pool& pool, u32 keep)
     __syncthreads();
 }
 
-// Before the launch the source's label waits and control[WORK] is 1. All blocks must run at once. Dynamic
+#if defined(INT32_LENGTHS)
+// Counts a batch; returns the same in all threads of the block, whether it was the launch's last.
+__device__ bool was_last_batch(const Pool& pool, u32 count)
+{
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        atomicAdd(&pool.control[TAKEN], static_cast<u64>(count));
+        is_last = pool.is_spent();
+    }
+    __syncthreads();
+    return is_last;
+}
+#endif
+
+// Before the launch the source's label waits and control[WORK] is 1. With negative weights, the vertices that
+// wait are in the pool instead, and control[WORK] is their number. All blocks must run at once. Dynamic
 // shared memory holds `capacity` entries.
 extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                   const u32* __restrict__ Wa, u64* labels, u32* slots, u32 mask, u64* control,
@@ -284,7 +312,11 @@ extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const 
     __shared__ Queue queue;
     __shared__ u32 batch[BLOCK];
     Pool pool = {slots, mask, control};
+#if defined(INT32_LENGTHS)
+    bool busy = false;
+#else
     bool busy = blockIdx.x == 0;
+#endif
     if (threadIdx.x == 0) {
         queue = {reinterpret_cast<Entry*>(ring), capacity, 0, busy ? 1u : 0u, 0};
         if (busy) queue.at(0) = {source, 0};
@@ -301,9 +333,14 @@ extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const 
             if (count == 0) break;
             busy = true;
         }
+#if !defined(INT32_LENGTHS)
         taken += count;
+#endif
         relaxed += relax_batch(queue, pool, options, batch, count, Va, Ea, Wa, labels, overflow);
         share_surplus(queue, pool, keep);
+#if defined(INT32_LENGTHS)
+        if (was_last_batch(pool, count)) break;
+#endif
     }
     if (threadIdx.x == 0) {
         atomicAdd(&control[TAKEN], taken);

@@ -13,7 +13,8 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp.label_correcting._labels import BLOCK, Labels
+from relaxometer.problems.sssp._negative_cycles import NegativeCycles
+from relaxometer.problems.sssp.label_correcting._labels import BLOCK, WAITS, Labels
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
 SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
 
 _CONSTANTS = SOURCE.constants
-EMPTY, WORK, TAKEN, RELAXED = (_CONSTANTS[name] for name in ("EMPTY", "WORK", "TAKEN", "RELAXED"))
+EMPTY, HEAD, TAIL, WORK, TAKEN, RELAXED, BUDGET = (
+    _CONSTANTS[name] for name in ("EMPTY", "HEAD", "TAIL", "WORK", "TAKEN", "RELAXED", "BUDGET")
+)
 SLF, LLL = _CONSTANTS["SMALL_LABEL_FIRST"], _CONSTANTS["LARGE_LABEL_LAST"]
 OPTIONS = {"fifo": 0, "slf": SLF, "lll": LLL, "slf-lll": SLF | LLL}
+
+
+TURNS = 4
+"""Vertices per vertex of the graph that the first launch takes, if weights may be negative."""
 
 
 def _power_of_two(value: int) -> int:
@@ -59,6 +66,9 @@ class Solver:
     Blocks do not wait for each other, so there are no phases. On a GPU the number of vertices taken from
     queues differs from run to run, and so may predecessors, among paths of equal length.
 
+    With weights of type int32 a launch ends after a number of vertices, each time twice as many; then, and if
+    some path is too short, a negative cycle is looked for.
+
     References
     ----------
     "Single-source shortest paths in parallel with CUDA" (survey, in Chinese), section 4.
@@ -66,7 +76,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "float32", "int32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
@@ -81,7 +91,9 @@ class Solver:
         slots = 1 << max(graph.n_vertices - 1, 1).bit_length()
         self._control = device.xp.zeros(_CONSTANTS["CONTROL_WORDS"], dtype=np.uint64)
         _, Va, Ea, Wa = graph.csr
-        pool = device.xp.full(slots, EMPTY, dtype=np.uint32), np.uint32(slots - 1), self._control
+        self._slots = device.xp.full(slots, EMPTY, dtype=np.uint32)
+        pool = self._slots, np.uint32(slots - 1), self._control
+        self._cycles = NegativeCycles(graph) if graph.lengths.is_signed else None
         order = map(np.uint32, (parameters.capacity, parameters.keep, OPTIONS[parameters.order]))
         labels = self._labels
         arguments = (np.uint32(0), Va, Ea, Wa, labels.words, *pool, *order, labels.overflow)
@@ -101,11 +113,32 @@ class Solver:
         start = time.perf_counter()
         self._labels.start(source)
         self._control[WORK:] = 0
-        self._control[WORK] = 1
-        self._search(source=np.uint32(source))
-        answer = self._labels.answer(None)
+        if self._cycles is None:
+            self._control[WORK] = 1
+            self._search(source=np.uint32(source))
+            answer = self._labels.answer(None)
+        else:
+            answer = self._search_in_turns(self._cycles)
         if phases is not None:
             elapsed_ms = (time.perf_counter() - start) * 1e3
             taken, relaxed = (self._graph.device.item(self._control, place) for place in (TAKEN, RELAXED))
             phases.append(Phase(self._parameters.order, taken, relaxed, elapsed_ms))
         return answer
+
+    def _search_in_turns(self, cycles: NegativeCycles) -> Answer:
+        """Launch until no vertex waits or a negative cycle is found."""
+        xp, labels, control = self._graph.device.xp, self._labels.words, self._control
+        unreached = int(self._graph.lengths.unreached)
+        watch = cycles.watch(lambda: labels >> np.uint64(32) != unreached)
+        more = TURNS * self._graph.n_vertices
+        while len(waiting := xp.flatnonzero(labels & np.uint64(WAITS))):
+            if more > TURNS * self._graph.n_vertices and watch.sees_cycle():
+                break
+            self._slots.fill(EMPTY)
+            self._slots[: len(waiting)] = waiting
+            control[HEAD] = 0
+            control[TAIL] = control[WORK] = len(waiting)
+            control[BUDGET] = control[TAKEN] + np.uint64(more)
+            self._search(source=np.uint32(0))
+            more *= 2
+        return watch.verdict(lambda: self._labels.answer(None), None)

@@ -1,0 +1,1 @@
+"""Searches with negative arcs by solvers that take none, after Johnson's potentials."""

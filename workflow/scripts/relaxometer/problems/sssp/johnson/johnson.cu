@@ -1,0 +1,38 @@
+// Johnson's potentials: weights that are not negative, and the distances that theirs stand for. An arc u -> v
+// of weight w gets w + h(u) - h(v), so a path from s to t gets its length + h(s) - h(t).
+
+#include "problems/sssp/_lengths.cuh"
+
+// Writes the new weights, one warp per vertex. `too_large` is set if 32 bits do not hold one.
+extern "C" __global__ void reweight(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                                    const int* __restrict__ weights, const i64* __restrict__ potentials,
+                                    u32* __restrict__ reweighted, u32* too_large)
+{
+    u32 u = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (u >= n) return;
+    i64 end = offsets[u + 1];
+    for (i64 i = offsets[u] + threadIdx.x % 32; i < end; i += 32) {
+        i64 weight = weights[i] + potentials[u] - potentials[targets[i]];
+        if (weight >= UNREACHED) store_relaxed(too_large, 1u);
+        reweighted[i] = static_cast<u32>(weight);
+    }
+}
+
+// Turns distances along new weights into words of those along the old ones. A vertex at a length that int32
+// does not hold counts as unreached, and `overflow` is set.
+extern "C" __global__ void map_back(u32 n, u32 source, const i64* __restrict__ potentials,
+                                    const u32* __restrict__ found, u32* __restrict__ words,
+                                    u32* __restrict__ predecessor, u32* overflow)
+{
+    u32 v = thread_id();
+    if (v >= n) return;
+    words[v] = NO_PATH;
+    if (found[v] == UNREACHED) return;
+    i64 length = static_cast<i64>(found[v]) - potentials[source] + potentials[v] + ZERO_LENGTH;
+    if (length <= TOO_SHORT || length >= NO_PATH) {
+        store_relaxed(overflow, 1u);
+        predecessor[v] = NO_PREDECESSOR;
+    } else {
+        words[v] = static_cast<u32>(length);
+    }
+}

@@ -1,0 +1,117 @@
+"""Any solver after Johnson's potentials, which leave no arc negative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import field_validator
+
+from relaxometer.device import stopwatch
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems import variants
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._negative_cycles import NegativeCycles
+from relaxometer.problems.sssp.bellman_ford._arcs import WARPS
+from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
+
+
+class Parameters(variants.Parameters):
+    """The solver that searches with the new weights.
+
+    Parameters
+    ----------
+    inside : str
+        A solver of `sssp` that runs on the device, with its default parameters.
+    """
+
+    inside: str = "near-far"
+
+    @field_validator("inside")
+    @classmethod
+    def _check_inside(cls, name: str) -> str:
+        known = [other for other in variants.solver_names("sssp") if other != "johnson"]
+        if name not in known:
+            raise ValueError(f"unknown solver {name!r}; known: {', '.join(known)}")
+        if variants.load_solver("sssp", name).Solver.runs_on != "device":
+            raise ValueError(f"{name} does not run on the device")
+        return name
+
+
+class Solver:
+    """SSSP with negative arcs, by a solver that takes none.
+
+    Preparation finds potentials h by Bellman-Ford's algorithm, as if a further vertex had an arc of weight 0
+    to every vertex, and gives each arc u -> v the weight w + h(u) - h(v), which is not negative. Shortest
+    paths stay the same. A search is that of the solver inside, and one pass that maps its distances back.
+    On graphs with weights of type uint32 the solver inside runs as it is.
+
+    Raises
+    ------
+    Skipped
+        If the graph has a negative cycle, wherever it is, or a new weight does not fit in 32 bits.
+
+    References
+    ----------
+    Johnson, "Efficient Algorithms for Shortest Paths in Sparse Networks", Journal of the ACM 24, 1977.
+    """
+
+    runs_on = "device"
+    weight_types: ClassVar = {"uint32", "int32"}
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._graph, self._parameters = graph, parameters
+        inside = variants.load_solver("sssp", parameters.inside)
+        self._potentials: Any = None
+        with stopwatch() as took:
+            if graph.lengths.is_signed:
+                graph = self._reweighted(graph)
+            graph.device.synchronize()
+        self._potentials_ms = took.ms
+        self._inner: Any = inside.Solver(graph, inside.Parameters())
+
+    def _reweighted(self, graph: ResidentGraph) -> ResidentGraph:
+        """Return the graph with its new weights, here and on the host, where some solvers read them."""
+        device, n = graph.device, graph.n_vertices
+        cycles = NegativeCycles(graph)
+        cycle = cycles.find(device.xp.ones(n, dtype=bool))
+        if cycle is not None:
+            from relaxometer.problems.sssp._cycles import weight_of_cycle  # loads Numba
+
+            raise variants.Skipped(
+                f"a cycle of {len(cycle)} arcs through vertex {cycle[0]} has weight "
+                f"{weight_of_cycle(graph.host, cycle)}; potentials need a graph without negative cycles"
+            )
+        self._potentials = cycles.potentials
+        module = device.module(Path(__file__).with_suffix(".cu"), options=graph.lengths.options)
+        self._map_back = module.get_function("map_back")
+        self._overflow = device.xp.zeros(1, dtype=np.uint32)
+        weights = device.xp.empty(graph.n_arcs, dtype=np.uint32)
+        arcs = (*graph.csr[:3], graph.weights.view(np.int32), self._potentials, weights, self._overflow)
+        module.get_function("reweight")(-(-n // WARPS), BLOCK, arcs)
+        if device.item(self._overflow):
+            raise variants.Skipped("an arc's weight after Johnson's potentials does not fit in 32 bits")
+        host = replace(graph.host, weights=device.asnumpy(weights))
+        return ResidentGraph(device, host, graph.offsets, graph.targets, weights)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return the solver inside with its parameters, and the time of the potentials."""
+        inside = {"inside": self._parameters.inside, "potentials_ms": round(self._potentials_ms, 3)}
+        return inside | self._inner.resolved
+
+    def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
+        """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
+        answer: Answer = self._inner.solve(source, phases)
+        if self._potentials is None:
+            return answer
+        xp, n = self._graph.device.xp, self._graph.n_vertices
+        words, overflow = xp.empty(n, dtype=np.uint32), xp.zeros(1, dtype=np.uint32)
+        overflow[:] = answer.overflow
+        arguments = (self._potentials, answer.distance, words, answer.predecessor, overflow)
+        self._map_back(*over(n), (np.uint32(n), np.uint32(source), *arguments))
+        distance = self._graph.lengths.distance(words)
+        return Answer(distance, answer.predecessor, answer.rounds, overflow)
