@@ -191,11 +191,14 @@ class Problem(Section):
         Variants by name. An empty value means all defaults; False removes a variant of an earlier file.
     rivals : dict of str to RivalEntry or False
         Other people's programs, in the same way. False removes all of an earlier file.
+    queries : dict of str to section or False
+        Query sets by name, of `routes`. False removes a set of an earlier file.
     """
 
     graphs: list[Name] = []
     variants: dict[Name, Variant | LeftOut | None] = {}
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
+    queries: dict[Name, dict[str, Any] | LeftOut] = {}
 
 
 class Series(Section):

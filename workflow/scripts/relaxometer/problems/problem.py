@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from relaxometer import problems
 from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.graphs.graph import UNREACHED, Graph
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.queries import QueryFormat
 
 FIRST = ("sssp", "bfs", "dominators")
 """The problems that come first in tables and reports; others follow in alphabetical order."""
@@ -40,21 +42,26 @@ class Problem:
     Parameters
     ----------
     columns : mapping of str to dtype
-        Columns of an answer, one row per vertex.
+        Columns of an answer, one row per vertex; with `queries`, a query set says how many.
     rules : tuple of str
         The rules of a certificate.
     certifier : callable
         Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
-        :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none.
+        :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
+        `queries` a resident query set.
     has_source : bool, default=True
         Whether a search of a graph starts from a source. Searches of a batch never do.
+    queries : QueryFormat, optional
+        Given if a search answers a set of queries, whose number takes the place of a source.
     takes_batches : bool, default=False
         Whether the problem can be solved for all graphs of a batch at once.
     proof_reads_arcs : bool, default=True
         Whether the certifier of a graph needs its arcs in the device's memory.
     reached : callable
-        Maps the columns of an answer to a mask of the vertices that the search reached. By default, those
-        whose first column is not 2**32 - 1.
+        Maps the columns of an answer to a mask of the vertices that the search reached, or of the queries
+        that have an answer. By default, those whose first column is not 2**32 - 1.
+    as_table : callable, optional
+        Makes the table that is kept of an answer from its columns; by default, they are those of the table.
     complete : callable, optional
         ``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
         rivals that give no more.
@@ -64,9 +71,11 @@ class Problem:
     rules: tuple[str, ...]
     certifier: Callable[[Any], Any]
     has_source: bool = True
+    queries: QueryFormat | None = None
     takes_batches: bool = False
     proof_reads_arcs: bool = True
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
+    as_table: Callable[[Mapping[str, Any]], pa.Table] = pa.table
     complete: Callable[[Graph, int, Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
@@ -79,7 +88,10 @@ class Answer(Protocol):
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """The problem's `columns`, arrays of shape (n_vertices,) on the device or in host memory."""
+        """The problem's `columns`, arrays of shape (n_vertices,) on the device or in host memory.
+
+        With `queries`, shapes are those of :meth:`relaxometer.problems.queries.QuerySet.rows`.
+        """
 
 
 class Solver(Protocol):
@@ -121,7 +133,7 @@ class Solver(Protocol):
 
         Parameters
         ----------
-        source : int or None
+        source : int, None or resident query set
             None if searches have no source.
         phases : list, optional
             If given, the run is instrumented: a `Phase` is appended for each phase. Such a run is not timed.
