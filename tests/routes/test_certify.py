@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relaxometer.device import get_device
-from relaxometer.graphs.graph import UNREACHED, Graph
+from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import Queries, _balls, dijkstra_cpu
+from relaxometer.problems.routes import Queries, _balls, _swept_trees, dijkstra_cpu
 from relaxometer.problems.routes.certify import RULES, RoutesCertifier
 from route_samples import random_queries
 from sample_graphs import sample_graphs
@@ -18,6 +18,7 @@ from sample_graphs import sample_graphs
 GRAPH = sample_graphs()["grid"]
 QUERIES = random_queries(GRAPH, 12, paths=True)
 LONGEST = 5
+TOO_LONG = Graph.from_arcs("too-long", 4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT, 1, 1])
 
 
 class Case:
@@ -200,3 +201,43 @@ def test_any_other_distance_is_refused(query, value):
 def test_an_unproven_ball_proves_no_answer(case, monkeypatch):
     monkeypatch.setattr(_balls, "distances", lambda csr, pairs, cutoff: (case.distance, False))
     assert case.broken() == {"proof": 0}
+
+
+class TestSweptTrees:
+    """Whole trees on the device, which prove the distances from many origins on a map."""
+
+    def certified(self, device, graph, queries, monkeypatch):
+        """Certify with sweeps of at most 32 origins; return the certificate and whether they sufficed."""
+        monkeypatch.setattr(_swept_trees, "MAX_LABELS", 1)
+        grown = []
+        balls = _balls.distances
+        monkeypatch.setattr(_balls, "distances", lambda *given: grown.append(1) or balls(*given))
+        certifier = RoutesCertifier(ResidentGraph.upload(device, graph), many_origins=2)
+        solver = dijkstra_cpu.Solver(ResidentGraph.upload(device, graph), dijkstra_cpu.Parameters())
+        asked = queries.upload(device)
+        return certifier.check(asked, **solver.solve(asked).columns), not grown
+
+    @pytest.mark.parametrize("cutoff", [2**32 - 2, 300])
+    def test_they_prove_answers(self, device, monkeypatch, cutoff):
+        queries = random_queries(GRAPH, 70, cutoff=cutoff)
+        certificate, is_swept = self.certified(device, GRAPH, queries, monkeypatch)
+        assert certificate.holds, certificate.reason
+        assert is_swept
+
+    @pytest.mark.parametrize("graph", [sample_graphs()["hub"], TOO_LONG], ids=lambda graph: graph.name)
+    def test_balls_are_grown_where_they_do_not_do(self, device, monkeypatch, graph):
+        certificate, is_swept = self.certified(device, graph, random_queries(graph, 20), monkeypatch)
+        assert certificate.holds, certificate.reason
+        assert not is_swept
+
+    def test_a_wrong_tree_proves_nothing(self, device, monkeypatch):
+        trees = _swept_trees.SweptTrees(ResidentGraph.upload(device, GRAPH))
+        sweep = trees._solver.sweep
+
+        def wrong(origins):
+            sweeps = sweep(origins)
+            sweeps.labels[0, 5, 0] += 1
+            return sweeps
+
+        monkeypatch.setattr(trees._solver, "sweep", wrong)
+        assert trees.distances(QUERIES)[1] is False

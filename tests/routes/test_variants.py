@@ -20,7 +20,7 @@ VARIANTS = [
     ("dijkstra-cpu", {}),
     ("hierarchy", {}),
     ("trees", {"sources": 7}),
-    ("trees", {"solver": "phast-many", "sources": 40}),
+    ("trees", {"grown_by": "phast-many", "sources": 40}),
 ]
 NAMES = ["-".join([name, *map(str, parameters.values())]) for name, parameters in VARIANTS]
 
@@ -48,7 +48,7 @@ def check(resident, solver, sets):
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NAMES)
 @pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
 def test_every_kind_of_query_on_every_sample_graph(device, graph, name, parameters):
-    if graph.name == "hub" and (name == "hierarchy" or "solver" in parameters):
+    if graph.name == "hub" and (name == "hierarchy" or "grown_by" in parameters):
         pytest.skip("it is not a map")
     resident, solver = solver_for(device, graph, name, **parameters)
     check(resident, solver, some_queries(graph))

@@ -17,7 +17,7 @@ QUERIES = {
     "a-file": {"file": "pairs.csv", "paths": True},
     "b-random": {"pairs": 20},
     "c-table": {"origins": 3, "targets": 4},
-    "d-ranks": {"origins": 2, "ranks": [4, 16, 64], "cutoff": 300},
+    "d-ranks": {"origins": 2, "ranks": [4, 16, 64], "cutoff": 100},
 }
 VARIANTS = {"dijkstra-cpu": {}, "hierarchy": {}, "trees": {"timing": {"sources": 1}}}
 ROUTES = {
@@ -72,7 +72,7 @@ def test_searches_are_those_of_the_sets(finished_routes):
         assert runs["reached_arcs"].isna().all()
         reached = runs.set_index("source")["reached"]
         assert reached[[0, 1, 2]].tolist() == [3, 20, 12], "the map is connected"
-        assert reached[3] < 6, "some are beyond the cutoff"
+        assert 2 <= reached[3] <= 4, "the farthest two are beyond the cutoff"
 
 
 def test_the_first_answer_has_the_paths_of_the_given_pairs(finished_routes):
@@ -91,29 +91,10 @@ def test_the_first_answer_has_the_paths_of_the_given_pairs(finished_routes):
 def test_an_edited_file_draws_again_and_an_unknown_vertex_is_named(finished_routes, tmp_path):
     shutil.copytree(finished_routes.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
     workflow = Workflow.at(tmp_path)
-    assert not {rule for rule, _ in workflow.jobs_to_run()} & {"draw_queries", "run_variant"}
     workflow.path("pairs.csv").write_text("0,107\n5,108\n", encoding="utf-8")
-    assert ("draw_queries", "") in workflow.jobs_to_run()
-    done = workflow.run("--", "all", check=False)
+    done = workflow.run("--", "results/queries/routes/tiny.parquet", check=False)
     assert done.returncode
-    assert "pairs.csv:2: '5,108': target 108 is not an integer from 0 to 107" in done.stdout + done.stderr
-
-
-def test_queries_that_no_problem_takes_are_named(workflow):
-    for section, reason in (
-        (
-            {"sssp": {"graphs": ["tiny"], "queries": {"a": {"pairs": 1}}}},
-            "sssp.queries: searches of sssp start",
-        ),
-        ({"routes": {"graphs": ["tiny"]}}, "routes.queries: routes.graphs is given too; name a query set"),
-        ({"routes": {"graphs": ["tiny"], "queries": {"a": {"pair": 1}}}}, "did you mean 'pairs'?"),
-        ({"routes": {"queries": {"a": {"file": "none.csv"}}}}, "a.file: 'none.csv' is not a file"),
-    ):
-        workflow.configure({**TINY, **section})
-        done = workflow.run("--dry-run", "--", "all", check=False)
-        assert done.returncode
-        assert reason in done.stderr
-        assert "Traceback" not in done.stderr
+    assert "pairs.csv:2: '5,108': target 108 is not an integer from 0 to 107" in done.stderr
 
 
 def test_the_context_names_parameters(finished_routes):

@@ -28,13 +28,13 @@ class Parameters(variants.Parameters):
 
     Parameters
     ----------
-    solver : {"many-sources", "phast-many"}
+    grown_by : {"many-sources", "phast-many"}
         `phast-many` takes maps only.
     sources : int
         Trees per call, all of which are in memory at once.
     """
 
-    solver: Literal["many-sources", "phast-many"] = Field("many-sources")
+    grown_by: Literal["many-sources", "phast-many"] = Field("many-sources")
     sources: PositiveInt = 128
 
 
@@ -56,7 +56,7 @@ class Solver:
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._device, self._n, self._parameters = graph.device, graph.n_vertices, parameters
-        solver = SOLVERS[parameters.solver]
+        solver = SOLVERS[parameters.grown_by]
         given = solver.Parameters.model_validate({"sources": parameters.sources})
         self._trees: Any = solver.Solver(graph, given)
         self._module = self._device.module(Path(__file__).with_suffix(".cu"))
@@ -92,7 +92,7 @@ class Solver:
         """Grow the trees of some origins, and read the answers to queries, given by tree and target."""
         xp, paths = self._device.xp, queries.host.paths
         distances, predecessors = self._trees.solve_many(origins)
-        if self._parameters.solver == "phast-many":
+        if self._parameters.grown_by == "phast-many":
             k = np.uint32(self._trees.k)
             distance = distances.labels[rows // k, targets, rows % k]
             trees = {"predecessors": predecessors.labels, "plane": np.uint64(self._n * int(k)), "k": k}

@@ -45,14 +45,18 @@ def routes_table(timings: pd.DataFrame, sets: pd.DataFrame) -> pd.DataFrame:
             paths=("paths", "first"),
         )
         lines = lines.reset_index().sort_values("time_ms", kind="stable")
-        lines = lines.assign(name=short_names(lines), kind=lines["class"], emulated=is_emulated(lines))
-        for line in lines.itertuples():
-            rate = "" if line.emulated else rounded(line.queries / line.time_ms * 1e3)
-            cutoff = "" if line.cutoff == NO_CUTOFF else whole(line.cutoff)
-            answers = "paths" if line.paths else "distances"
-            shown = whole(line.queries), cutoff, answers, rounded(line.time_ms), rate
-            rows.append((graph, name, line.name, CLASSES[line.kind], *shown))
+        lines = lines.assign(short=short_names(lines), emulated=is_emulated(lines))
+        rows += [(graph, name, *_shown(line)) for _, line in lines.iterrows()]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _shown(line: pd.Series) -> tuple[str, ...]:
+    """Return the texts of a row after graph and key."""
+    rate = "" if line["emulated"] else rounded(line["queries"] / line["time_ms"] * 1e3)
+    cutoff = "" if line["cutoff"] == NO_CUTOFF else whole(line["cutoff"])
+    answers = "paths" if line["paths"] else "distances"
+    counts = whole(line["queries"]), cutoff, answers
+    return line["short"], CLASSES[line["class"]], *counts, rounded(line["time_ms"]), rate
 
 
 def _draw(inputs: Inputs) -> pd.DataFrame:
