@@ -405,7 +405,7 @@ class Config(Section):
         Folders with variants and problems of your own; see ``docs/adding.md``.
     rivals : list of str
         Folders with rivals of your own; see ``docs/rivals.md``.
-    sssp, bfs, dominators, ... : Problem
+    sssp, bfs, dominators, routes, ... : Problem
         One section per problem.
     distributed : dict of str to Series or False
         Series of searches over several ranks, by name. False removes a series of an earlier file.

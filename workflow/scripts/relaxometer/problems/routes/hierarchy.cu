@@ -79,16 +79,6 @@ __device__ __forceinline__ void set_limit(u32 cutoff, u64* limit)
     *limit = (static_cast<u64>(cutoff) + 1) << 32;
 }
 
-__device__ __forceinline__ u32 distance_of(u32 label)
-{
-    return label;
-}
-
-__device__ __forceinline__ u32 distance_of(u64 label)
-{
-    return static_cast<u32>(label >> 32);
-}
-
 // A sum beyond the type is the label of an unreached vertex, the largest one.
 template <typename Label>
 __device__ __forceinline__ Label sum(Label first, Label second)
@@ -174,11 +164,53 @@ __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const
     return best;
 }
 
+// The memory of a climb: labels of both ends, then the arcs of both; by 64-bit words.
+template <typename Label>
+__device__ __forceinline__ Climb<Label> climb_in(u64* memory, u32 height, u32 side, bool paths,
+                                                 const Label* lengths)
+{
+    Label* labels = reinterpret_cast<Label*>(memory);
+    u32* via = reinterpret_cast<u32*>(labels + 2 * static_cast<size_t>(height));
+    size_t first = static_cast<size_t>(side) * height;
+    return {labels + first, paths ? via + first : nullptr, lengths};
+}
+
+// Both climbs of a query and where they meet.
+template <typename Label>
+struct Found {
+    Climb<Label> up;
+    Climb<Label> down;
+    u32 x;  // ranks of the ends
+    u32 y;
+    Meeting<Label> best;
+    bool is_path;
+};
+
+// Answers a query, also with the arcs of both climbs if labels have 64 bits; for a whole warp.
+template <typename Label>
+__device__ __forceinline__ Found<Label> answer(const Hierarchy& hierarchy, const Label* upward,
+                                               const Label* downward, const Queries& queries, u32 query,
+                                               u64* memory)
+{
+    const bool paths = sizeof(Label) == sizeof(u64);
+    Found<Label> found = {climb_in(memory, hierarchy.height, 0, paths, upward),
+                          climb_in(memory, hierarchy.height, 1, paths, downward)};
+    found.x = read_only(&hierarchy.rank[read_only(&queries.origins[query])]);
+    found.y = read_only(&hierarchy.rank[read_only(&queries.targets[query])]);
+    Label limit;
+    set_limit(queries.cutoff, &limit);
+    found.best = meet(hierarchy, found.up, found.down, found.x, found.y, limit);
+    found.is_path = found.best.label < limit;
+    return found;
+}
+
 // Lists the pieces of a path, or only counts them if there is no room; for one lane.
 __device__ inline void list_pieces(const Hierarchy& hierarchy, const u32* __restrict__ low,
-                                   const Climb<u64>& up, const Climb<u64>& down, const Meeting<u64>& best,
-                                   u32 from, u32 to, const Pieces& pieces, u32 query)
+                                   const Found<u64>& found, const Pieces& pieces, u32 query)
 {
+    const Climb<u64>&up = found.up, &down = found.down;
+    const Meeting<u64>& best = found.best;
+    u32 from = read_only(&hierarchy.nodes[found.x]).w, to = read_only(&hierarchy.nodes[found.y]).w;
     u32 rising = 0, falling = 0;
     for (u32 d = best.depth; d != from; ++rising) d = read_only(&hierarchy.nodes[low[up.via[d]]]).w;
     for (u32 d = best.depth; d != to; ++falling) d = read_only(&hierarchy.nodes[low[down.via[d]]]).w;
@@ -200,17 +232,7 @@ __device__ inline void list_pieces(const Hierarchy& hierarchy, const u32* __rest
     }
 }
 
-// The memory of a warp's climbs: labels of both, then the arcs of both.
-template <typename Label>
-__device__ __forceinline__ Climb<Label> climb_in(u64* memory, u32 height, u32 side, bool paths,
-                                                 const Label* lengths)
-{
-    Label* labels = reinterpret_cast<Label*>(memory) + static_cast<size_t>(side) * height;
-    u32* via = reinterpret_cast<u32*>(reinterpret_cast<Label*>(memory) + 2 * static_cast<size_t>(height));
-    return {labels, paths ? via + static_cast<size_t>(side) * height : nullptr, lengths};
-}
-
-// Finds the distances of all queries; one warp per query. `words` are the words of shared memory per warp.
+// Finds the distances of all queries; one warp per query. `words` are those of shared memory per warp.
 extern "C" __global__ void find_distances(const __grid_constant__ Hierarchy hierarchy,
                                           const u32* __restrict__ upward, const u32* __restrict__ downward,
                                           const __grid_constant__ Queries queries, u32 words, u32* distance)
@@ -219,14 +241,8 @@ extern "C" __global__ void find_distances(const __grid_constant__ Hierarchy hier
     u32 query = thread_id() / WARP;
     if (query >= queries.count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
-    Climb<u32> up = climb_in(own, hierarchy.height, 0, false, upward);
-    Climb<u32> down = climb_in(own, hierarchy.height, 1, false, downward);
-    u32 x = read_only(&hierarchy.rank[read_only(&queries.origins[query])]);
-    u32 y = read_only(&hierarchy.rank[read_only(&queries.targets[query])]);
-    u32 limit;
-    set_limit(queries.cutoff, &limit);
-    Meeting<u32> best = meet(hierarchy, up, down, x, y, limit);
-    if (lane() == 0) distance[query] = best.label < limit ? distance_of(best.label) : UNREACHED;
+    Found<u32> found = answer(hierarchy, upward, downward, queries, query, own);
+    if (lane() == 0) distance[query] = found.is_path ? found.best.label : UNREACHED;
 }
 
 // Finds the distances of all queries and the pieces of their paths; one warp per query. Lengths are distances
@@ -240,28 +256,20 @@ extern "C" __global__ void find_pieces(const __grid_constant__ Hierarchy hierarc
     u32 query = thread_id() / WARP;
     if (query >= queries.count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
-    Climb<u64> up = climb_in(own, hierarchy.height, 0, true, upward);
-    Climb<u64> down = climb_in(own, hierarchy.height, 1, true, downward);
-    u32 x = read_only(&hierarchy.rank[read_only(&queries.origins[query])]);
-    u32 y = read_only(&hierarchy.rank[read_only(&queries.targets[query])]);
-    u64 limit;
-    set_limit(queries.cutoff, &limit);
-    Meeting<u64> best = meet(hierarchy, up, down, x, y, limit);
+    Found<u64> found = answer(hierarchy, upward, downward, queries, query, own);
     if (lane() != 0) return;
-    bool is_found = best.label < limit;
-    distance[query] = is_found ? distance_of(best.label) : UNREACHED;
-    pieces.size[query] = is_found ? static_cast<u32>(best.label) + 1 : 0;
-    if (!is_found) return;
-    u32 from = read_only(&hierarchy.nodes[x]).w, to = read_only(&hierarchy.nodes[y]).w;
-    list_pieces(hierarchy, low, up, down, best, from, to, pieces, query);
+    distance[query] = found.is_path ? static_cast<u32>(found.best.label >> 32) : UNREACHED;
+    pieces.size[query] = found.is_path ? static_cast<u32>(found.best.label) + 1 : 0;
+    if (found.is_path) list_pieces(hierarchy, low, found, pieces, query);
 }
 
-// What unpacking needs of each arc.
+// What unpacking needs of each arc. Pairs 2 k and 2 k + 1 of `parts` are those of arc k upward and downward:
+// an arc that is followed downward, then one that is followed upward; NO_PART if the graph has the arc
+// itself.
 struct Arcs {
-    const u32* low;      // rank of the lower end
-    const u32* high;     // rank of the upper end
-    const uint2* parts;  // words 2 k and 2 k + 1, upward and downward: an arc that is followed downward, then
-                         // one that is followed upward; NO_PART if the graph has this arc
+    const u32* low;   // rank of the lower end
+    const u32* high;  // rank of the upper end
+    const uint2* parts;
     const u64* downward;  // distance and number of arcs
     const u32* order;     // the vertex of each rank
 };

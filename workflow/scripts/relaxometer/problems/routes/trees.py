@@ -29,7 +29,7 @@ class Parameters(variants.Parameters):
     Parameters
     ----------
     grown_by : {"many-sources", "phast-many"}
-        `phast-many` takes maps only.
+        A solver of `sssp`; `phast-many` takes maps only.
     sources : int
         Trees per call, all of which are in memory at once.
     """
