@@ -73,7 +73,13 @@ EXHIBITS = (
             "timings": TIMINGS,
             "sets": [f"results/queries/routes/{graph}.parquet" for graph in graphs_of(plan, "routes")],
         },
-        views=(View("routes", "routes", "queries", "times and queries per second by set", suffix="csv"),),
+        views=(
+            View(
+                *("routes", "routes", "queries", "times and queries per second by set"),
+                suffix="csv",
+                caption="runs/routes",
+            ),
+        ),
         wanted=lambda plan: bool(graphs_of(plan, "routes")),
     ),
 )
