@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, PositiveFloat
 
-from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.routes import Answer, ResidentQueries
+from relaxometer.problems.routes._contracted import HierarchyParameters, contract
 from relaxometer.problems.sssp import _maps
-from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
@@ -34,20 +32,8 @@ PIECES_PER_QUERY = 32
 NO_RANK = np.uint32(2**32 - 1)
 
 
-class Parameters(variants.Parameters):
-    """What graphs to skip.
-
-    Parameters
-    ----------
-    fill : float
-        Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
-    keep_order : bool
-        Keep the order of contraction in the cache of compiled kernels, and take it from there for the same
-        map with any weights. The preparation is then timed without it, except for the first time.
-    """
-
-    fill: PositiveFloat = Field(16.0)
-    keep_order: bool = False
+class Parameters(HierarchyParameters):
+    """What graphs to skip."""
 
 
 class Solver:
@@ -72,19 +58,10 @@ class Solver:
     runs_on = "device"
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        # Imports the partitioner, a library that few variants need.
-        from relaxometer.problems.routes._shortcuts import find_depths, find_shortcuts
-        from relaxometer.problems.sssp.phast import _cch
-
-        self._device, host = graph.device, graph.host
-        largest, mean = int(host.degrees.max()), graph.n_arcs / graph.n_vertices
-        if largest > MAX_ARCS or mean > MAX_MEAN:
-            limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
-            raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
-        cch = _cch.number(host, parameters.fill, parameters.keep_order)
-        found = find_shortcuts(host, cch)
-        depth = find_depths(cch.parent)
-        self._height = int(depth.max()) + 1
+        self._device = graph.device
+        self._contracted = contract(graph.host, parameters)
+        cch, found, depth = self._contracted.cch, self._contracted.shortcuts, self._contracted.depth
+        self._height = self._contracted.height
         self._set_launches()
         asarray = self._device.asarray
         self._module = self._device.module(Path(__file__).with_suffix(".cu"))
@@ -93,7 +70,7 @@ class Solver:
         low = np.repeat(np.arange(len(cch.parent), dtype=np.uint32), np.diff(cch.offsets))
         self._hierarchy = self._module.struct(
             "Hierarchy",
-            rank=asarray(_cch.inverse(cch.order).astype(np.uint32)),
+            rank=asarray(np.argsort(cch.order).astype(np.uint32)),
             nodes=asarray(_nodes(cch, depth)),
             heads=asarray(depth[cch.up].astype(np.uint32)),
             height=np.uint32(self._height),
@@ -110,12 +87,11 @@ class Solver:
             order=asarray(cch.order.astype(np.uint32)),
         )
         self._capacity = 0
-        self._resolved = {"arcs": len(cch.up), "height": self._height}
 
     @property
     def resolved(self) -> dict[str, Any]:
         """Return arcs of the hierarchy and height of the elimination tree."""
-        return self._resolved
+        return self._contracted.resolved
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""

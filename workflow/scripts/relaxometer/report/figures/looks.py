@@ -137,6 +137,7 @@ LOOKS = {
     "semi-nca-cores": Look("#303030", DASHED, "P", "top"),
     # Point-to-point queries, besides `dijkstra-cpu`.
     "hierarchy": Look("#7F3C8D", SOLID, "*"),
+    "hierarchy-cpu": Look("#9A9A9A", LONG, "*", "top"),
     "trees": Look("#1B9E77", DASHED, "o", "top"),
     "trees-phast-many": Look("#B07AB9", DOTTED, "h", "top"),
 }
