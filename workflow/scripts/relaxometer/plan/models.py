@@ -62,7 +62,7 @@ class Timing(Section):
     Parameters
     ----------
     sources : int or list of int
-        Number of sources drawn from the seed, or the sources' ids.
+        Number of sources drawn from the seed, or the sources' ids; of query sets, the number per name.
     repetitions : int
         Passes over all sources.
     rounds : int, optional
