@@ -129,7 +129,7 @@ def test_of_parallel_arcs_the_lightest_counts():
 
 
 def grown(graph, origin, targets, cutoff=2**32 - 2):
-    """Return a ball, the number of its vertices, and what its proof needs besides."""
+    """Return a graph, a ball, the number of its vertices, and marks for its proof."""
     csr = _balls.Csr(graph.offsets, graph.targets, graph.weights)
     ball = _balls._new_ball(graph.n_vertices, graph.n_arcs)
     is_wanted = np.zeros(graph.n_vertices, dtype=np.bool_)

@@ -229,7 +229,7 @@ def measure(
     number : int
         The round that this is, from 1.
     queries : QuerySets, optional
-        What the searches answer, if they do not start from a vertex.
+        The query sets that the searches answer, if they do not start from vertices.
 
     Returns
     -------

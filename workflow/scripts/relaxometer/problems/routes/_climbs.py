@@ -111,7 +111,7 @@ def _meet(tree: Any, up: Any, down: Any, x: int, y: int, limit: Any) -> Any:
     down.labels[: tree.depth[y]] = NO_PATH
     up.labels[tree.depth[x]] = 0
     down.labels[tree.depth[y]] = 0
-    while x != y:  # the lower one is no ancestor of the other
+    while x != y:  # the lower one is not an ancestor of the other
         if x < y:
             if up.labels[tree.depth[x]] < limit:
                 _follow(tree, tree.upward, up, x)

@@ -1,4 +1,4 @@
-"""What the variants `hierarchy` and `hierarchy-cpu` have in common: parameters and preparation."""
+"""Parameters and preparation of the variants `hierarchy` and `hierarchy-cpu`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class HierarchyParameters(variants.Parameters):
-    """What graphs to skip.
+    """Which graphs to skip.
 
     Parameters
     ----------

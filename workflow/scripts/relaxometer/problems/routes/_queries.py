@@ -26,7 +26,7 @@ MAX_QUERIES = 2**24
 """Limit of the queries of a set."""
 
 MAX_CUTOFF = 2**32 - 2
-"""The largest distance that 32 bits hold beside `UNREACHED`."""
+"""The largest distance that 32 bits hold, one less than `UNREACHED`."""
 
 ADVICE = "delete the file, and it is drawn again"
 
@@ -57,7 +57,7 @@ class Spec(Section):
     cutoff : int
         Longer paths count as no path.
     paths : bool
-        Whether to find the paths, vertex by vertex, besides the distances.
+        Whether to find paths, vertex by vertex, in addition to distances.
     """
 
     pairs: Count | None = None
@@ -99,7 +99,7 @@ class Queries:
     cutoff : int
         Longer paths count as no path.
     paths : bool
-        Whether paths are asked for besides distances.
+        Whether paths are asked for in addition to distances.
     """
 
     name: str

@@ -134,7 +134,7 @@ __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const
     begin(up, at_x.w);
     begin(down, at_y.w);
     __syncwarp();
-    // The lower of two ranks is no ancestor of the other one.
+    // The lower of two ranks is not an ancestor of the other.
     while (x != y) {
         bool is_x = x < y;
         uint4 node = is_x ? at_x : at_y;
@@ -263,7 +263,7 @@ extern "C" __global__ void find_pieces(const __grid_constant__ Hierarchy hierarc
     if (found.is_path) list_pieces(hierarchy, low, found, pieces, query);
 }
 
-// What unpacking needs of each arc. Pairs 2 k and 2 k + 1 of `parts` are those of arc k upward and downward:
+// Arcs as unpacking reads them. Pairs 2 k and 2 k + 1 of `parts` are those of arc k upward and downward:
 // an arc that is followed downward, then one that is followed upward; NO_PART if the graph has the arc
 // itself.
 struct Arcs {

@@ -33,7 +33,7 @@ NO_RANK = np.uint32(2**32 - 1)
 
 
 class Parameters(HierarchyParameters):
-    """What graphs to skip."""
+    """Which graphs to skip."""
 
 
 class Solver:

@@ -18,7 +18,7 @@ ROOM = 1 << 16
 
 
 class Parameters(HierarchyParameters):
-    """What graphs to skip."""
+    """Which graphs to skip."""
 
 
 class Solver:

@@ -49,7 +49,7 @@ class _Part(NamedTuple):
 class Solver:
     """Shortest-path trees from all distinct origins, from which answers are read.
 
-    What the solver of `sssp` raises for its graph or sources, this one raises.
+    Raises as the solver of `sssp` does.
     """
 
     runs_on = "device"

@@ -135,7 +135,7 @@ LOOKS = {
     "semi-nca": Look("#202020", SOLID, "P"),
     "cooper-harvey-kennedy-cores": Look("#8C8C8C", DOTTED, "^", "top"),
     "semi-nca-cores": Look("#303030", DASHED, "P", "top"),
-    # Point-to-point queries, besides `dijkstra-cpu`.
+    # Point-to-point queries; `dijkstra-cpu` is above.
     "hierarchy": Look("#7F3C8D", SOLID, "*"),
     "hierarchy-cpu": Look("#9A9A9A", LONG, "*", "top"),
     "trees": Look("#1B9E77", DASHED, "o", "top"),
