@@ -34,6 +34,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import Skipped, load_solver, solver_names
+from route_samples import random_queries, table_queries
 from sample_graphs import sample_graphs, undirected
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +65,7 @@ WAYS: dict[str, list[dict[str, float | str]]] = {
         {"tiles": 3, "cut": "grow", "ball": 7},
         {"tiles": 3, "cut": "bisection", "ball": 32},
     ],
+    "routes/trees": [{"grown_by": "phast-many", "sources": 32}],
     "sssp/tiled": [{"tiles": 3, "cut": way} for way in ("ranges", "grow", "bisection")],
 }
 """Parameters that reach code which only large graphs need."""
@@ -136,13 +138,19 @@ def exercise(problem: str, variant: str, device: Device, *, tiny: bool = False) 
             except Skipped as reason:
                 print(f"{graph.name}: skipped: {reason}")
                 continue
-            prove(solver, prover, graph, [0, graph.n_vertices - 1], device)
+            prove(solver, prover, graph, starts_of(problem, graph, device), device)
     device.synchronize()
 
 
-def prove(
-    solver: Any, prover: Any, graph: Graph | Batch, sources: Sequence[int | None], device: Device
-) -> None:
+def starts_of(problem: str, graph: Graph, device: Device) -> list[Any]:
+    """Return what to search from: two sources, or query sets."""
+    if load_problem(problem).queries is None:
+        return [0, graph.n_vertices - 1]
+    sets = random_queries(graph, 20, paths=True), random_queries(graph, 20), table_queries(graph)
+    return [queries.upload(device) for queries in sets]
+
+
+def prove(solver: Any, prover: Any, graph: Graph | Batch, sources: Sequence[Any], device: Device) -> None:
     """Search from all sources, also instrumented and all at once, and prove the answers."""
     for source in sources:
         columns = solver.solve(source).columns

@@ -521,6 +521,48 @@ def test_a_missing_file_is_found_before_anything_runs(tmp_path, monkeypatch):
     Plan({"datasets": {"mine": {**entry, "path": "nowhere"}}}, REGISTRY).check_files()  # no run needs it
 
 
+def routes(**queries):
+    return {"graphs": ["kanto-highways"], "variants": {"hierarchy": {}}, "queries": queries}
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (
+            {"sssp": {**routes(a={"pairs": 1}), "variants": {}}},
+            "sssp.queries: searches of sssp start from sources; leave the key out",
+        ),
+        ({"routes": routes()}, "routes.queries: routes.graphs is given too; name a query set"),
+        ({"routes": routes(a=False)}, "routes.queries: routes.graphs is given too; name a query set"),
+        ({"routes": routes(a={"pair": 1})}, "routes.queries.a: pair: unknown key"),
+        ({"routes": routes(a={"pairs": 1, "cutoff": -1})}, "routes.queries.a: cutoff: -1 is invalid"),
+        ({"routes": {**routes(a={"pairs": 1}), "rivals": {"scipy": {}}}}, "unknown rival for routes 'scipy'"),
+    ],
+)
+def test_a_mistake_in_query_sets_is_named(config, reason):
+    with pytest.raises(UserError) as error:
+        Plan(config, REGISTRY, "my.yaml")
+    assert str(error.value).startswith("my.yaml: ")
+    assert reason in str(error.value)
+
+
+def test_query_sets_are_checked_and_drawn_as_often_as_sources(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = {
+        "timing": {"sources": [4, 5]},
+        "routes": routes(a={"pairs": 7}, b={"file": "pairs.csv"}, c=False),
+    }
+    found = Plan(config, REGISTRY, "my.yaml")
+    assert (list(found.queries), list(found.queries["routes"])) == (["routes"], ["a", "b"])
+    assert found.queries["routes"]["a"].pairs == 7
+    assert found.draws == 2
+    assert Plan({"timing": {"sources": 3}}, REGISTRY).draws == 3
+    with pytest.raises(UserError, match=r"^my\.yaml: routes\.queries\.b\.file: 'pairs\.csv' is not a file$"):
+        found.check_files()
+    (tmp_path / "pairs.csv").touch()
+    found.check_files()
+
+
 def test_overlays_are_read_strictly(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     overlay = tmp_path / "my.yaml"

@@ -48,7 +48,7 @@ def test_nothing_of_a_suite_collides_in_colour_or_in_grey(suite, monkeypatch):
 
 def test_variants_of_one_problem_never_share_a_shape_or_colour():
     names = list(LOOKS)
-    starts = [names.index(name) for name in ("conventional", "top-down", "persistent-warp")]
+    starts = [names.index(name) for name in ("conventional", "top-down", "persistent-warp", "hierarchy")]
     for begin, end in zip(starts, [*starts[1:], None], strict=True):
         of_problem = [LOOKS[name] for name in names[begin:end]]
         assert len({one.shape for one in of_problem}) == len(of_problem)

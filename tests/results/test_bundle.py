@@ -197,6 +197,20 @@ def test_answers_on_large_graphs_are_left_out(packed, tmp_path, monkeypatch):
     assert "answers: sssp conventional on small-grid: more than 50 vertices" in said.unchecked
 
 
+def test_answers_to_query_sets_are_left_out_and_their_searches_are_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    routes = {"queries": {"a": {"pairs": 9}, "b": {"origins": 2, "targets": 3, "paths": True}}}
+    routes |= {"graphs": ["small-grid"], "variants": {"dijkstra-cpu": {}}}
+    config = {key: bundles.CONFIG[key] for key in ("device", "timing", "datasets")} | {"routes": routes}
+    plan = bundles.Plan(config, bundles.ROOT / "resources/datasets.yaml", "test", gpu=False)
+    bundles.make_run(plan)
+    pack(plan, Path("results"), tmp_path / "b.zip", "b")
+    said = verify(tmp_path / "b.zip", Path("results"), "host")
+    assert said.wrong == []
+    assert said.unchecked == ["answers: routes dijkstra-cpu on small-grid: a bundle holds no query sets"]
+    assert "tables: 1 runs, 24 searches, their certificates and the summary" in said.lines
+
+
 def test_a_run_of_another_configuration_is_refused(packed, tmp_path, monkeypatch):
     monkeypatch.chdir(packed.parent)
     config = {**bundles.CONFIG, "sssp": {"graphs": []}}

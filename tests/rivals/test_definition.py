@@ -98,6 +98,9 @@ FLAWS = {
     "rival.yaml: problems.ssps: unknown problem; did you mean 'sssp'?": {
         "problems": {"ssps": {"answers": []}}
     },
+    "rival.yaml: problems.routes: searches of routes answer query sets, which the protocol does not have": {
+        "problems": {"routes": {"answers": ["distance"]}}
+    },
     f"rival.yaml: problems.sssp.answers: 'predecessor' is invalid; expected {ANSWERS}": {
         "problems": {"sssp": {"answers": ["predecessor"]}}
     },

@@ -112,13 +112,32 @@ def batch_files(batch):
 
 
 def run_inputs(wildcards):
-    """The batch, or the graph and its sources, that a variant is run on."""
+    """The batch, or the graph and its sources or query sets, that a variant is run on."""
     if PLAN.datasets[wildcards.graph].is_batch:
         return {"graph": batch_files(wildcards.graph)}
     inputs = {"graph": graph_files(wildcards.graph)}
-    if load_problem(wildcards.problem).has_source:
+    problem = load_problem(wildcards.problem)
+    if problem.queries:
+        inputs["queries"] = (
+            f"results/queries/{wildcards.problem}/{wildcards.graph}.parquet"
+        )
+    elif problem.has_source:
         inputs["sources"] = f"results/sources/{wildcards.graph}.parquet"
     return inputs
+
+
+def query_inputs(wildcards):
+    """The graph that query sets are drawn on, and the files of those that are given."""
+    specs = PLAN.queries[wildcards.problem].values()
+    files = [spec.file for spec in specs if getattr(spec, "file", None)]
+    inputs = {"graph": graph_files(wildcards.graph)}
+    return {**inputs, "files": files} if files else inputs
+
+
+def query_code(wildcards):
+    """Hash of the code that draws the query sets of a problem."""
+    draw = load_problem(wildcards.problem).queries.draw
+    return code_hash(draw.__module__.removeprefix("relaxometer."))
 
 
 def file_inputs(entry):

@@ -1,4 +1,4 @@
-"""Download and build graphs and batches, and draw the sources of searches."""
+"""Download and build graphs and batches, and draw the sources and query sets of searches."""
 
 
 rule download_file:
@@ -75,5 +75,27 @@ rule draw_sources:
     params:
         sources=PLAN.config.timing.sources,
         seed=PLAN.config.seed,
+    script:
+        "../scripts/draw_sources.py"
+
+
+rule draw_queries:
+    input:
+        unpack(query_inputs),
+    output:
+        "results/queries/{problem}/{graph}.parquet",
+    log:
+        "logs/queries/{problem}/{graph}.log",
+    priority: FIRST
+    conda:
+        "../envs/relaxometer.yaml"
+    params:
+        queries=lambda wildcards: {
+            name: spec.model_dump()
+            for name, spec in PLAN.queries[wildcards.problem].items()
+        },
+        draws=PLAN.draws,
+        seed=PLAN.config.seed,
+        code=query_code,
     script:
         "../scripts/draw_sources.py"

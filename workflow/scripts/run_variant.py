@@ -8,7 +8,7 @@ from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import read_graph
 from relaxometer.measure.jobs import run_rival, run_variant
 from relaxometer.plan.models import RivalRun, Run
-from relaxometer.problems.problem import add_folders
+from relaxometer.problems.problem import add_folders, load_problem
 from relaxometer.rivals.definition import find_rivals
 
 with job(snakemake):
@@ -16,8 +16,10 @@ with job(snakemake):
     add_folders(snakemake.config.get("kernels", []))
     folder = Path(snakemake.input.graph[0]).parent
     graph = read_batch(folder) if folder.parent.name == "batches" else read_graph(folder)
-    sources = snakemake.input.get("sources")
+    sources, queries = snakemake.input.get("sources"), snakemake.input.get("queries")
     drawn = read_sources(Path(sources), graph.n_vertices) if sources else None
+    if queries:
+        drawn = load_problem(snakemake.wildcards.problem).queries.read(Path(queries), graph)
     to, number = Path(snakemake.output.runs).parent, int(snakemake.wildcards.get("round", 1))
     what = graph, drawn, snakemake.params.device, to, number
     if snakemake.rule in ("run_rival", "repeat_rival"):

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.core.files import write_table
 from relaxometer.core.supervision import Child, ChildDied, Link
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
@@ -45,6 +46,7 @@ from relaxometer.plan.models import DistributedRun, RivalRun, Run
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.session import withdraw
 from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.queries import QuerySets
 
 FAILED = "failed"
 """Stands for the statuses of a job that left no results."""
@@ -64,10 +66,15 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
         return pool.submit(build, name, dataset, files=[]).result()
 
 
-def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | None:
-    """Return the sources that the workflow drew, or draw them; None if searches have no source."""
+def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | QuerySets | None:
+    """Return the sources or query sets that the workflow drew, or draw them; None if there are none."""
     if isinstance(graph, Batch) or not load_problem(problem).has_source:
         return None
+    if kind := load_problem(problem).queries:
+        path = Path("results/queries", problem, f"{graph.name}.parquet")
+        if not path.is_file():
+            write_table(kind.draw(graph, plan.queries[problem], plan.draws, plan.config.seed), path)
+        return kind.read(path, graph)
     path = Path("results/sources", f"{graph.name}.parquet")
     timing = plan.config.timing
     if path.is_file():

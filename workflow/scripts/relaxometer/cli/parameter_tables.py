@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args, get_origin
 
@@ -23,7 +23,8 @@ from relaxometer.datasets.formats import all_formats
 from relaxometer.datasets.registry import Dataset
 from relaxometer.distributed.engines import ENGINES
 from relaxometer.plan import models
-from relaxometer.problems.problem import problem_names
+from relaxometer.problems.problem import load_problem, problem_names
+from relaxometer.problems.queries import QueryFormat
 from relaxometer.problems.variants import load_solver, solver_names
 from relaxometer.rivals.definition import find_rivals
 
@@ -132,6 +133,13 @@ def _solvers(problem: str) -> str:
     return table("solver", named)
 
 
+def _query_formats() -> Iterator[tuple[str, QueryFormat]]:
+    """Yield the problems whose searches answer query sets, and how these are configured."""
+    for problem in problem_names():
+        if kind := load_problem(problem).queries:
+            yield problem, kind
+
+
 def _formats(part: str) -> str:
     """Return the table of the formats that are ``"read"``, ``"generated"`` or ``"batches"``."""
     needs = {"file": " (file)", "seed": " (`seed`)", "extracted_from": " (`extracted_from`)", None: ""}
@@ -184,6 +192,7 @@ def tables() -> dict[str, str]:
     return {
         **{model.__name__: section(model) for model in sections},
         **{problem: _solvers(problem) for problem in problem_names()},
+        **{f"{problem}.queries": section(kind.spec) for problem, kind in _query_formats()},
         "rivals": _rivals(),
         "engines": table("engine", engines),
         **{part: _formats(part) for part in ("read", "generated", "batches")},

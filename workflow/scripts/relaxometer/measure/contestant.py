@@ -2,7 +2,7 @@
 
 `variant.py` asks and judges.
 
-Each request is one word and its argument, a source or null:
+Each request is one word and its argument, a source, the number of a query set, or null:
 
 - nothing, at the start: ``runs_on``, ``emulated``, ``reference_ms`` (`reference.py`), and ``before``, the
   state of the device;
@@ -44,13 +44,21 @@ from relaxometer.plan.models import Run
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.problem import add_folders, load_problem
+from relaxometer.problems.queries import QuerySets
 
 
-def serve(link: Link, run: Run, graph: Graph | Batch, device: str, folders: Sequence[str]) -> None:
+def serve(
+    link: Link,
+    run: Run,
+    graph: Graph | Batch,
+    device: str,
+    folders: Sequence[str],
+    queries: QuerySets | None = None,
+) -> None:
     """Answer requests until there are no more or one fails."""
     try:
         add_folders(folders)
-        contestant = _Contestant(run, graph, device)
+        contestant = _Contestant(run, graph, device, queries)
     except UserError as error:
         link.reply(status="usage", reason=str(error))
         return
@@ -84,8 +92,8 @@ def _failure(error: BaseException) -> dict[str, str]:
 class _Contestant:
     """One variant on one graph."""
 
-    def __init__(self, run: Run, graph: Graph | Batch, device: str) -> None:
-        self._run, self._host = run, graph
+    def __init__(self, run: Run, graph: Graph | Batch, device: str, queries: QuerySets | None = None) -> None:
+        self._run, self._host, self._queries = run, graph, queries
         self._module = variants.load_solver(run.problem, run.solver)
         self.runs_on = self._module.Solver.runs_on
         self.device = get_device(device)
@@ -104,16 +112,17 @@ class _Contestant:
             for column in columns:
                 link.send_array(column)
         elif what == "warm_up":
+            start = self._start(argument)
             self._fingerprint.warm_up()
             with stopwatch() as search:
-                self._solver.solve(argument)
+                self._solver.solve(start)
                 self.device.synchronize()
             link.reply(search_ms=search.ms)
         elif what == "cost":
             link.reply(**self._cost(argument))
         elif what == "instrument":
             phases: list[Phase] = []
-            self._solver.solve(argument, phases)
+            self._solver.solve(self._start(argument), phases)
             link.reply(phases=[dataclasses.asdict(phase) for phase in phases])
         else:
             link.reply(reference_ms=self.reference_ms(), after=self.device.context())
@@ -121,6 +130,12 @@ class _Contestant:
     def reference_ms(self) -> float | None:
         """Return the time of a fixed piece of work where this variant runs."""
         return reference.cpu_ms() if self.runs_on == "cpu" else reference.device_ms(self.device)
+
+    def _start(self, source: int | None) -> Any:
+        """Return what a search starts from: a source, nothing, or a query set on the device."""
+        if self._queries is None or source is None:
+            return source
+        return self._queries.sets[source].upload(self.device)
 
     def _prepare(self, sources: Sequence[int | None]) -> dict[str, Any]:
         """Upload the graph, and construct the solver twice."""
@@ -152,15 +167,16 @@ class _Contestant:
         """Have a solver compile and load all kernels, which is not part of preparing a graph."""
         solver = self._module.Solver(resident, self._run.solver_parameters)
         for source in () if self.emulated else sources:  # the emulation has loaded all kernels
-            solver.solve(source)
+            solver.solve(self._start(source))
         self.device.synchronize()
 
     def _solve(self, source: int | None) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
         """Time a search; return the reply and the columns of the answer."""
+        start = self._start(source)
         # A launch, so that the way to the GPU is warm: until now this process has moved an answer.
         self._fingerprint.warm_up()
         with stopwatch() if self.runs_on == "cpu" else self.device.timer() as search:
-            answer = self._solver.solve(source)
+            answer = self._solver.solve(start)
         with stopwatch() as download:
             columns = {
                 name: np.asarray(self.device.asnumpy(values)) for name, values in answer.columns.items()
@@ -195,7 +211,7 @@ class _Contestant:
             found["peak_bytes"] = memory[1]
         if self._meter is None:
             return found
-        turn = itertools.cycle(sources)
+        turn = itertools.cycle([self._start(source) for source in sources])
 
         def search() -> None:
             self._solver.solve(next(turn))

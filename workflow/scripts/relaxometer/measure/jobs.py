@@ -21,6 +21,7 @@ from relaxometer.measure.measurement import Measurement, not_measured, write_mea
 from relaxometer.measure.rival import measure_rival
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import RivalRun, Run
+from relaxometer.problems.queries import QuerySets
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import installation, read_installation
@@ -34,7 +35,7 @@ PROVEN = {"ok", "disputed"}
 def run_variant(
     run: Run,
     graph: Graph | Batch,
-    drawn: npt.NDArray[np.int64] | None,
+    drawn: npt.NDArray[np.int64] | QuerySets | None,
     device: str,
     folder: Path,
     number: int = 1,
@@ -45,9 +46,9 @@ def run_variant(
     ----------
     run : Run
     graph : Graph or Batch
-    drawn : ndarray of shape (n_sources,), int64, or None
-        The sources drawn for the graph, of which the run takes the first ``run.timing.sources``. None where
-        searches have no source.
+    drawn : ndarray of shape (n_sources,), int64, QuerySets or None
+        The sources drawn for the graph, of which the run takes the first ``run.timing.sources``, or the query
+        sets, of which it takes this number of each key. None where searches have no source.
     device : {"auto", "cuda", "host"}
     folder : Path
         Where the results go.
@@ -56,7 +57,8 @@ def run_variant(
     """
     if left_out := _left_out(run, folder, number):
         return _written(left_out, run, folder)
-    return _written(measure(run, graph, _sources(run, drawn), device, number), run, folder)
+    queries = drawn if isinstance(drawn, QuerySets) else None
+    return _written(measure(run, graph, _sources(run, drawn), device, number, queries), run, folder)
 
 
 def run_rival(
@@ -64,7 +66,7 @@ def run_rival(
     rival: Rival,
     installed: str | None,
     graph: Graph | Batch,
-    drawn: npt.NDArray[np.int64] | None,
+    drawn: npt.NDArray[np.int64] | QuerySets | None,
     device: str,
     folder: Path,
     number: int = 1,
@@ -92,11 +94,13 @@ def run_rival(
     return _written(measure_rival(*what), run, folder)
 
 
-def _sources(run: Run, drawn: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
-    """Return the sources of a run: a single 0 where searches have none."""
+def _sources(run: Run, drawn: npt.NDArray[np.int64] | QuerySets | None) -> npt.NDArray[np.int64]:
+    """Return the sources of a run, or the numbers of its query sets: a single 0 where searches have none."""
     if drawn is None:
         return np.zeros(1, dtype=np.int64)
     count = run.timing.sources
+    if isinstance(drawn, QuerySets):
+        return drawn.timed(count if isinstance(count, int) else len(count))
     return drawn[:count] if isinstance(count, int) else drawn
 
 

@@ -35,6 +35,7 @@ from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
+from relaxometer.problems.queries import QuerySets
 from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, TOO_LONG, certificates_schema
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
@@ -203,7 +204,13 @@ Opener = Callable[[Run, Problem, Graph | Batch], AbstractContextManager[Contesta
 
 
 def measure(
-    opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int = 1
+    opener: Opener,
+    run: Run,
+    graph: Graph | Batch,
+    sources: np.ndarray,
+    device: str,
+    number: int = 1,
+    queries: QuerySets | None = None,
 ) -> Measurement:
     """Run a contestant from every source, prove every answer, and keep all samples.
 
@@ -215,11 +222,14 @@ def measure(
     run : Run
     graph : Graph or Batch
     sources : ndarray of shape (n_sources,), integers
-        A single 0 where searches have no source: on a batch, or in a problem without sources.
+        A single 0 where searches have no source: on a batch, or in a problem without sources. The numbers of
+        query sets if there are `queries`.
     device : {"auto", "cuda", "host"}
         The calling process must not have opened CUDA, which does not survive a fork.
     number : int
         The round that this is, from 1.
+    queries : QuerySets, optional
+        The query sets that the searches answer, if they do not start from vertices.
 
     Returns
     -------
@@ -231,11 +241,11 @@ def measure(
         If a source is not a vertex of the graph, or the device is missing.
     """
     outside = sources[(sources < 0) | (sources >= graph.n_vertices)]
-    if len(outside):
+    if len(outside) and queries is None:
         raise UserError(
             f"graph {graph.name}: source {outside[0]} is out of range; expected 0 to {graph.n_vertices - 1}"
         )
-    job = _Job(opener, run, graph, sources, device, number)
+    job = _Job(opener, run, graph, sources, device, number, queries)
     job.search_all()
     job.prove()
     return job.finish()
@@ -252,12 +262,13 @@ def write_measurement(result: Measurement, problem: str, folder: Path) -> None:
 
     Round 1 also has ``phases`` and ``answer``.
     """
-    certificates = certificates_schema(load_problem(problem))
+    kept = load_problem(problem)
+    certificates = certificates_schema(kept)
     write_table(pa.Table.from_pylist(result.runs, RUNS), folder / "runs.parquet")
     write_table(pa.Table.from_pylist(result.certificates, certificates), folder / "certificates.parquet")
     if result.round == 1:
         write_table(pa.Table.from_pylist(result.phases, PHASES), folder / "phases.parquet")
-        write_table(pa.table(result.answer), folder / "answer.parquet")
+        write_table(kept.as_table(result.answer), folder / "answer.parquet")
     write_json(result.context, folder / "context.json")
 
 
@@ -265,17 +276,23 @@ class _Job:
     """One round of a contestant on one graph: the requests to it, and the resulting rows."""
 
     def __init__(
-        self, opener: Opener, run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int
+        self,
+        opener: Opener,
+        run: Run,
+        graph: Graph | Batch,
+        sources: np.ndarray,
+        device: str,
+        number: int,
+        queries: QuerySets | None,
     ) -> None:
         self._opener = opener
-        self._run, self._graph, self._device = run, graph, device
+        self._run, self._graph, self._device, self._queries = run, graph, device, queries
         self._sources: list[int] = sources.tolist()
         self._problem = load_problem(run.problem)
         self._has_source = self._problem.has_source and isinstance(graph, Graph)
         self._what = f"{run.problem} {run.graph} {run.variant}"
         self._repetitions = self._passes(number, emulated=False)
-        untimed = untimed_vertices(graph, sources, WARMED_ON) if isinstance(graph, Graph) else [0]
-        self._untimed = itertools.cycle(untimed)
+        self._untimed = itertools.cycle(self._untimed_sources(sources))
         self._fixed: dict[str, float] = {}
         self._unproven: list[Search] = []
         self._result = Measurement(number)
@@ -283,6 +300,13 @@ class _Job:
         self._result.answer = {
             column: np.empty(0, dtype) for column, dtype in self._problem.columns_on(graph).items()
         }
+
+    def _untimed_sources(self, sources: np.ndarray) -> list[int]:
+        """Return the sources of untimed searches."""
+        if self._queries is not None:
+            return self._queries.untimed
+        graph = self._graph
+        return untimed_vertices(graph, sources, WARMED_ON) if isinstance(graph, Graph) else [0]
 
     def search_all(self) -> None:
         """Prepare, make the timed passes over all sources; in round 1, then instrument a search from each."""
@@ -302,7 +326,7 @@ class _Job:
     def prove(self) -> None:
         """Prove the answers that are not proven yet, in a process that has the device to itself."""
         searches, self._unproven = self._unproven, []
-        arguments = self._problem, self._graph, self._device, searches
+        arguments = self._problem, self._graph, self._device, searches, self._queries
         with Child(serve_proofs, *arguments) as child:
             try:
                 self._result.context = child.ask(math.inf) | self._result.context
@@ -415,7 +439,7 @@ class _Job:
 
     def _settle(self, search: Search, proof: dict[str, Any]) -> None:
         """Complete the row of a search with the proof of its answer."""
-        certificate = Certificate(proof.pop("violations"), proof.pop("first"))
+        certificate = Certificate(proof.pop("violations"), proof.pop("first"), proof.pop("item"))
         changed = ", ".join(
             name for name, value in self._fingerprints.items() if search.graph.get(name) != value
         )

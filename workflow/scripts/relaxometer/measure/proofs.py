@@ -15,6 +15,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.problem import Problem
+from relaxometer.problems.queries import QuerySets
 
 
 @dataclass(eq=False)
@@ -36,8 +37,10 @@ class Search:
 class Prover:
     """The proof's own copy of the graph, and the problem's certifier."""
 
-    def __init__(self, problem: Problem, graph: Graph | Batch, device: Device) -> None:
-        self._problem, self._device = problem, device
+    def __init__(
+        self, problem: Problem, graph: Graph | Batch, device: Device, queries: QuerySets | None = None
+    ) -> None:
+        self._problem, self._device, self._queries = problem, device, queries
         resident: ResidentGraph | ResidentBatch = (
             ResidentGraph.upload(device, graph, arcs=problem.proof_reads_arcs)
             if isinstance(graph, Graph)
@@ -49,30 +52,48 @@ class Prover:
         self._input_degrees = None if ends is None else device.asarray(ends)
 
     def prove(self, search: Search) -> dict[str, Any]:
-        """Return the certificate of an answer, and how much of the graph it reached."""
+        """Return the certificate of an answer, and how much of the graph it reached.
+
+        Of query sets, ``reached`` is the number of queries that have an answer.
+        """
+        root: Any = search.root
+        if self._queries is not None:
+            root = self._queries.sets[root].upload(self._device)
         with stopwatch() as certify:
             columns = {name: self._device.asarray(values) for name, values in search.answer.items()}
-            certificate = self._certifier.check(search.root, **columns)
+            certificate = self._certifier.check(root, **columns)
         reached = self._problem.reached(columns)
-        ends = self._input_degrees
         return {
             "certify_ms": certify.ms,
             "violations": certificate.violations,
             "first": certificate.first,
-            "input_edges": None if ends is None else int(ends[reached].sum(dtype=np.uint64)) // 2,
+            "item": certificate.item,
             "reached": int(reached.sum()),
+            **({} if self._queries else self._traversed(reached)),
+        }
+
+    def _traversed(self, reached: Any) -> dict[str, int | None]:
+        """Return the arcs of the vertices that a search reached, and their edges of the input."""
+        ends = self._input_degrees
+        return {
+            "input_edges": None if ends is None else int(ends[reached].sum(dtype=np.uint64)) // 2,
             "reached_arcs": int(self._degrees[reached].sum()),
         }
 
 
 def serve_proofs(
-    link: Link, problem: Problem, graph: Graph | Batch, device: str, searches: list[Search]
+    link: Link,
+    problem: Problem,
+    graph: Graph | Batch,
+    device: str,
+    searches: list[Search],
+    queries: QuerySets | None,
 ) -> None:
     """Prove the answers of `searches`; a forked process finds them in its memory."""
     opened = get_device(device)
     link.reply(device_kind=opened.kind, device=opened.name)
     try:
-        prover = Prover(problem, graph, opened) if searches else None
+        prover = Prover(problem, graph, opened, queries) if searches else None
         for _, search in zip(link.requests(), searches, strict=False):
             link.reply(**prover.prove(search) if prover else {})
     except DeviceOutOfMemory as error:

@@ -35,20 +35,29 @@ from relaxometer.measure.measurement import (
 )
 from relaxometer.plan.models import Run
 from relaxometer.problems.problem import Problem, added_folders
+from relaxometer.problems.queries import QuerySets
 
 FAILURES = frozenset({"skipped", "oom", "error", "usage"})
 """How a contestant may fail by its own account; "usage" is a mistake of the user."""
 
 
-def measure(run: Run, graph: Graph | Batch, sources: np.ndarray, device: str, number: int = 1) -> Measurement:
+def measure(
+    run: Run,
+    graph: Graph | Batch,
+    sources: np.ndarray,
+    device: str,
+    number: int = 1,
+    queries: QuerySets | None = None,
+) -> Measurement:
     """Run a variant from every source; see :func:`relaxometer.measure.measurement.measure`."""
 
     @contextmanager
     def opener(run: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_Contestant]:
-        with Child(contestant.serve, run, graph, device, added_folders()) as child:
-            yield _Contestant(child, problem.columns_on(graph), graph.n_vertices, run.timing.timeout_s)
+        columns = problem.columns_on(graph)
+        with Child(contestant.serve, run, graph, device, added_folders(), queries) as child:
+            yield _Contestant(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
 
-    return measurement.measure(opener, run, graph, sources, device, number)
+    return measurement.measure(opener, run, graph, sources, device, number, queries)
 
 
 class _Column(Reply):
@@ -78,9 +87,15 @@ class _Contestant:
     """The contestant as the job sees it: validated replies, or a failure."""
 
     def __init__(
-        self, child: Child, columns: Mapping[str, np.dtype[Any]], n_vertices: int, timeout_s: float
+        self,
+        child: Child,
+        columns: Mapping[str, np.dtype[Any]],
+        n_vertices: int,
+        timeout_s: float,
+        queries: QuerySets | None = None,
     ) -> None:
         self._child, self._columns, self._n, self._timeout_s = child, columns, n_vertices, timeout_s
+        self._queries = queries
         self.extend()
 
     def extend(self) -> None:
@@ -99,8 +114,9 @@ class _Contestant:
     def solve(self, source: int | None) -> tuple[Found, dict[str, npt.NDArray[Any]]]:
         """Return the reply to a search, and the columns of its answer."""
         found = _Found.read(self._ask(solve=source))
-        self._check_columns(found.columns)
-        columns = {name: np.empty(self._n, dtype) for name, dtype in self._columns.items()}
+        self._check_columns(found.columns, self._rows(source))
+        shapes = {column.name: column.shape for column in found.columns}
+        columns = {name: np.empty(shapes[name], dtype) for name, dtype in self._columns.items()}
         for column in found.columns:
             self._within(partial(self._child.receive_array, array=columns[column.name]))
         return found, columns
@@ -114,18 +130,27 @@ class _Contestant:
     def state_of_device(self) -> dict[str, Any]:
         return _State.read(self._ask(context=None)).model_dump()
 
-    def _check_columns(self, columns: list[_Column]) -> None:
+    def _rows(self, source: int | None) -> Mapping[str, range]:
+        """Return the numbers of rows that each column of an answer may have."""
+        if self._queries is not None and source is not None:
+            return self._queries.sets[source].rows(self._n)
+        return dict.fromkeys(self._columns, range(self._n, self._n + 1))
+
+    def _check_columns(self, columns: list[_Column], rows: Mapping[str, range]) -> None:
         """Compare the columns of an answer with those of the problem, before their bytes are read."""
         expected = {name: str(dtype) for name, dtype in self._columns.items()}
         if sorted(column.name for column in columns) != sorted(expected):
             names = ", ".join(column.name for column in columns)[:80]
             raise Failed("invalid", f"the answer has columns {names}; expected {', '.join(expected)}")
         for column in columns:
-            if column.dtype != expected[column.name] or column.shape != [self._n]:
+            fitting = rows[column.name]
+            fits = len(column.shape) == 1 and column.shape[0] in fitting
+            if column.dtype != expected[column.name] or not fits:
+                wanted = f"({fitting.start},)" if len(fitting) == 1 else f"at most {fitting.stop - 1} rows"
                 raise Failed(
                     "invalid",
                     f"column {column.name} has type {column.dtype[:80]} and shape {tuple(column.shape)[:8]}; "
-                    f"expected {expected[column.name]} and ({self._n},)",
+                    f"expected {expected[column.name]} and {wanted}",
                 )
 
     def _ask(self, **request: Any) -> dict[str, Any]:

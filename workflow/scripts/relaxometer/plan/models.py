@@ -62,7 +62,7 @@ class Timing(Section):
     Parameters
     ----------
     sources : int or list of int
-        Number of sources drawn from the seed, or the sources' ids.
+        Number of sources drawn from the seed, or the sources' ids; of query sets, the number per name.
     repetitions : int
         Passes over all sources.
     rounds : int, optional
@@ -197,11 +197,14 @@ class Problem(Section):
         Variants by name. An empty value means all defaults; False removes a variant of an earlier file.
     rivals : dict of str to RivalEntry or False
         Other people's programs, in the same way. False removes all of an earlier file.
+    queries : dict of str to section or False
+        Query sets by name, of `routes`. False removes a set of an earlier file.
     """
 
     graphs: list[Name] = []
     variants: dict[Name, Variant | LeftOut | None] = {}
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
+    queries: dict[Name, dict[str, Any] | LeftOut] = {}
 
 
 class Series(Section):
@@ -408,7 +411,7 @@ class Config(Section):
         Folders with variants and problems of your own; see ``docs/adding.md``.
     rivals : list of str
         Folders with rivals of your own; see ``docs/rivals.md``.
-    sssp, bfs, dominators, ... : Problem
+    sssp, bfs, dominators, routes, ... : Problem
         One section per problem.
     distributed : dict of str to Series or False
         Series of searches over several ranks, by name. False removes a series of an earlier file.

@@ -64,6 +64,8 @@ class Plan:
     datasets : dict of str to Dataset
     runs : dict of (str, str, str) to Run
         By problem, graph and variant; those of rivals are of class `RivalRun`.
+    queries : dict of str to dict of str to section
+        The query sets of each problem that has some, by name.
     distributed : dict of str to DistributedRun
         By name.
     lost_runs : list of (Run, str)
@@ -90,6 +92,7 @@ class Plan:
         self.rivals = find_rivals(self.config.rivals, origin)
         self.datasets: dict[str, Dataset] = load_registry(registry, self.config.datasets, origin=origin)
         self._check_searches(self.config.timing, "timing")
+        self.queries = self._all_queries()
         self.runs = self._all_runs()
         self.distributed = self._all_distributed_runs()
         self.lost_runs: list[tuple[Run, str]] = []
@@ -99,6 +102,22 @@ class Plan:
         self._emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
         self._left_out: Mapping[str, str] = {}
         self._check_named_graphs()
+
+    def _all_queries(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for name in problem.problem_names():
+            section, key = self.config.problem(name), f"{self.origin}: {name}.queries"
+            if not (section.graphs or section.queries):
+                continue
+            kind = problem.load_problem(name).queries
+            given = {one: spec for one, spec in section.queries.items() if spec is not False}
+            if kind is None and given:
+                raise UserError(f"{key}: searches of {name} start from sources; leave the key out")
+            if kind is not None:
+                if section.graphs and not given:
+                    raise UserError(f"{key}: {name}.graphs is given too; name a query set")
+                found[name] = {one: validated(kind.spec, spec, f"{key}.{one}") for one, spec in given.items()}
+        return found
 
     def _all_runs(self) -> dict[tuple[str, str, str], Run]:
         runs: dict[tuple[str, str, str], Run] = {}
@@ -201,6 +220,11 @@ class Plan:
                     raise UserError(f"{self.origin}: datasets.{name}: path {quoted(path)} is not a file")
             if dataset.extracted_from:
                 needed.append(dataset.extracted_from)
+        for name, sets in self.queries.items():
+            for one, spec in sets.items():
+                file = getattr(spec, "file", None)
+                if file and not os.path.isfile(file):  # noqa: PTH113 (never raises)
+                    raise UserError(f"{self.origin}: {name}.queries.{one}.file: {quoted(file)} is not a file")
         base = self.config.report.base
         if base and not os.path.exists(base):  # noqa: PTH110 (never raises)
             raise UserError(f"{self.origin}: report.base: {quoted(base)} is neither a bundle nor a folder")
@@ -229,6 +253,12 @@ class Plan:
         }
         report = config.report.model_copy(update={"maps": kept(config.report.maps)})
         self.config = config.model_copy(update={**studies, "report": report})
+
+    @property
+    def draws(self) -> int:
+        """Number of query sets that are drawn per name, as many as sources."""
+        sources = self.config.timing.sources
+        return sources if isinstance(sources, int) else len(sources)
 
     @property
     def graphs(self) -> list[str]:

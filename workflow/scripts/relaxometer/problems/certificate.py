@@ -14,11 +14,14 @@ class Certificate:
     violations : dict of str to int
         How often each rule is broken.
     first : dict of str to int
-        The smallest vertex at which each broken rule is broken.
+        The smallest vertex or query at which each broken rule is broken.
+    item : {"vertex", "query"}
+        Which of them it is.
     """
 
     violations: dict[str, int]
     first: dict[str, int]
+    item: str = "vertex"
 
     @property
     def holds(self) -> bool:
@@ -29,7 +32,7 @@ class Certificate:
     def reason(self) -> str:
         """The broken rules in words; empty if all hold."""
         return "; ".join(
-            f"rule {rule} broken {count} times, first at vertex {self.first[rule]}"
+            f"rule {rule} broken {count} times, first at {self.item} {self.first[rule]}"
             for rule, count in self.violations.items()
             if count
         )

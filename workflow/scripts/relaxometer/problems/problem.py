@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from relaxometer import problems
 from relaxometer.core.environment import how_to_install
@@ -22,6 +23,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import unreached
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.queries import QueryFormat
 
 FIRST = ("sssp", "bfs", "dominators")
 """The problems that come first in tables and reports; others follow in alphabetical order."""
@@ -42,14 +44,17 @@ class Problem:
     Parameters
     ----------
     columns : mapping of str to dtype
-        Columns of an answer, one row per vertex; see `columns_on`.
+        Columns of an answer, one row per vertex; with `queries`, a query set says how many. See `columns_on`.
     rules : tuple of str
         The rules of a certificate.
     certifier : callable
         Makes the certifier of a resident graph or batch. Its ``check(source, **columns)`` returns a
-        :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none.
+        :class:`relaxometer.problems.certificate.Certificate`; `source` is None if a search has none, and with
+        `queries` a resident query set.
     has_source : bool, default=True
         Whether a search of a graph starts from a source. Searches of a batch never do.
+    queries : QueryFormat, optional
+        Given if a search answers a set of queries, whose number takes the place of a source.
     takes_batches : bool, default=False
         Whether the problem can be solved for all graphs of a batch at once.
     lengths : tuple of str
@@ -57,8 +62,11 @@ class Problem:
     proof_reads_arcs : bool, default=True
         Whether the certifier of a graph needs its arcs in the device's memory.
     reached : callable
-        Maps the columns of an answer to a mask of the vertices that the search reached. By default, those
-        whose first column is not :func:`relaxometer.graphs.lengths.unreached`.
+        Maps the columns of an answer to a mask of the vertices that the search reached, or of the queries
+        that have an answer. By default, those whose first column is not
+        :func:`relaxometer.graphs.lengths.unreached`.
+    as_table : callable, optional
+        Makes the table that is kept of an answer from its columns; by default, they are those of the table.
     complete : callable, optional
         ``complete(graph, source, columns)`` makes the missing columns of an answer from the first one, for
         rivals that give no more.
@@ -68,10 +76,12 @@ class Problem:
     rules: tuple[str, ...]
     certifier: Callable[[Any], Any]
     has_source: bool = True
+    queries: QueryFormat | None = None
     takes_batches: bool = False
     lengths: tuple[str, ...] = ()
     proof_reads_arcs: bool = True
     reached: Callable[[Mapping[str, Any]], Any] = _is_known
+    as_table: Callable[[Mapping[str, Any]], pa.Table] = pa.table
     complete: Callable[[Graph, int, Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def columns_on(self, graph: Graph | Batch) -> dict[str, np.dtype[Any]]:
@@ -92,7 +102,10 @@ class Answer(Protocol):
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """The problem's `columns`, arrays of shape (n_vertices,) on the device or in host memory."""
+        """The problem's `columns`, arrays of shape (n_vertices,) on the device or in host memory.
+
+        With `queries`, shapes are those of :meth:`relaxometer.problems.queries.QuerySet.rows`.
+        """
 
 
 class Solver(Protocol):
@@ -137,7 +150,7 @@ class Solver(Protocol):
 
         Parameters
         ----------
-        source : int or None
+        source : int, None or resident query set
             None if searches have no source.
         phases : list, optional
             If given, the run is instrumented: a `Phase` is appended for each phase. Such a run is not timed.

@@ -99,6 +99,8 @@ def pack(plan: Plan, results: Path, target: Path, name: str, most_vertices: int 
         what = f"{run.problem} {run.variant} on {run.graph}"
         if described[run.graph]["vertices"] > most_vertices:
             left_out.append(f"{what}: more than {most_vertices:,} vertices")
+        elif load_problem(run.problem).queries:
+            left_out.append(f"{what}: a bundle holds no query sets")
         elif answer := _answer(plan, results, run, members):
             answers.append(answer)
         else:

@@ -138,6 +138,11 @@ LOOKS = {
     "semi-nca": Look("#202020", SOLID, "P"),
     "cooper-harvey-kennedy-cores": Look("#8C8C8C", DOTTED, "^", "top"),
     "semi-nca-cores": Look("#303030", DASHED, "P", "top"),
+    # Point-to-point queries; `dijkstra-cpu` is above.
+    "hierarchy": Look("#7F3C8D", SOLID, "*"),
+    "hierarchy-cpu": Look("#9A9A9A", LONG, "*", "top"),
+    "trees": Look("#1B9E77", DASHED, "o", "top"),
+    "trees-phast-many": Look("#B07AB9", DOTTED, "h", "top"),
 }
 """The variants of all suites. Most colours are from palettes that colour-blind readers can distinguish."""
 

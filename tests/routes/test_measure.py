@@ -1,0 +1,85 @@
+"""Searches of query sets are measured and proven as those from sources; faulty answers cost their rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relaxometer.measure.measurement import write_measurement
+from relaxometer.measure.variant import measure
+from relaxometer.plan.models import Run, Timing
+from relaxometer.problems.queries import QuerySets
+from relaxometer.problems.routes import dijkstra_cpu
+from route_samples import random_queries, right_distances
+from sample_graphs import sample_graphs
+
+ORIGINAL = dijkstra_cpu.Solver
+GRAPH = sample_graphs()["grid"]
+PLAIN = random_queries(GRAPH, 6)
+QUERIES = QuerySets(
+    {0: PLAIN, 1: replace(PLAIN, paths=True), 2: random_queries(GRAPH, 6, seed=9)}, {0: 0, 1: 0, 2: None}
+)
+
+
+def measured(monkeypatch, change):
+    """Measure Dijkstra's algorithm, whose answers `change` changes."""
+
+    class Solver(ORIGINAL):
+        def solve(self, queries, phases=None):
+            return change(super().solve(queries, phases), queries.host)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, rounds=1, warmup=1)
+    run = Run(problem="routes", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    return measure(run, GRAPH, QUERIES.timed(1), "host", queries=QUERIES)
+
+
+def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path):
+    result = measured(monkeypatch, lambda answer, queries: answer)
+    assert [(row["source"], row["status"], row["reached"]) for row in result.runs] == [
+        (0, "ok", 6),
+        (1, "ok", 6),
+    ]
+    assert all("reached_arcs" not in row and row["time_ms"] > 0 for row in result.runs)
+    assert result.answer["distance"].tolist() == right_distances(GRAPH, PLAIN).tolist()
+    write_measurement(result, "routes", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("runs.parquet", "certificates.parquet", "phases.parquet", "answer.parquet", "context.json")
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "statuses"),
+    [
+        (
+            lambda answer, _: replace(answer, distance=answer.distance + np.uint32(1)),
+            [
+                "rule distance broken 6 times, first at query 0",
+                "rule distance broken 6 times, first at query 0",
+            ],
+        ),
+        (
+            lambda answer, queries: (
+                replace(answer, path=answer.path[::-1].copy()) if queries.paths else answer
+            ),
+            [None, "rule ends broken"],
+        ),
+        (
+            lambda answer, _: replace(answer, distance=answer.distance[:-1]),
+            ["column distance has type uint32 and shape (5,); expected uint32 and (6,)"] * 2,
+        ),
+        (
+            lambda answer, _: replace(answer, distance=answer.distance.astype(np.int64)),
+            ["column distance has type int64 and shape (6,); expected uint32 and (6,)"] * 2,
+        ),
+        (
+            lambda answer, _: replace(answer, path=np.zeros(6 * GRAPH.n_vertices + 1, np.uint32)),
+            ["column path has type uint32 and shape (4279,); expected uint32 and (0,)"] * 2,
+        ),
+    ],
+)
+def test_a_faulty_answer_is_invalid(monkeypatch, change, statuses):
+    rows = measured(monkeypatch, change).runs
+    for row, reason in zip(rows, statuses, strict=True):
+        assert row["status"] == ("invalid" if reason else "ok")
+        assert row["reason"].startswith(reason or "")

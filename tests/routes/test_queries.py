@@ -1,0 +1,178 @@
+"""Query sets: what a configuration may ask for, what is drawn, and what a file may hold."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_table
+from relaxometer.core.validation import validated
+from relaxometer.graphs.graph import Graph
+from relaxometer.problems.routes._queries import SETS, Spec, draw_queries, read_queries
+from sample_graphs import reference_distances, sample_graphs
+
+GRAPH = sample_graphs()["grid"]
+
+
+def spec(**keys):
+    return validated(Spec, keys, "config")
+
+
+def drawn(tmp_path, specs, graph=GRAPH, draws=2, seed=5):
+    """Draw, write and read query sets."""
+    table = draw_queries(graph, specs, draws, seed)
+    write_table(table, tmp_path / "queries.parquet")
+    return table, read_queries(tmp_path / "queries.parquet", graph)
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({}, "one of pairs, origins and targets, origins and ranks, file is needed; given: none"),
+        ({"pairs": 4, "file": "a.csv"}, "is needed; given: pairs and file"),
+        ({"origins": 4}, "is needed; given: origins"),
+        ({"ranks": [2]}, "is needed; given: ranks"),
+        ({"origins": 5000, "targets": 5000}, "25,000,000 queries; a set has at most 16,777,216"),
+        ({"pairs": 0}, "pairs: 0 is invalid: should be greater than or equal to 1"),
+        ({"pairs": 4, "cutoff": 2**32 - 1}, "cutoff: 4294967295 is invalid"),
+        ({"pairs": 4, "path": True}, "did you mean 'paths'?"),
+        ({"origins": 2, "ranks": []}, "ranks: [] is invalid"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_named(keys, reason):
+    with pytest.raises(UserError) as error:
+        spec(**keys)
+    assert reason in str(error.value)
+
+
+def test_sets_are_numbered_draw_by_draw_and_the_last_are_untimed(tmp_path):
+    specs = {"random": spec(pairs=30), "table": spec(origins=3, targets=4, cutoff=70)}
+    table, sets = drawn(tmp_path, specs)
+    assert table["name"].to_pylist() == ["random", "table"] * 3
+    assert table["draw"].to_pylist() == [0, 0, 1, 1, -1, -1]
+    assert sets.timed(2).tolist() == [0, 1, 2, 3]
+    assert sets.timed(1).tolist() == [0, 1]
+    assert sets.untimed == [4, 5]
+    pairs = [sets.sets[number] for number in (0, 2, 4)]
+    assert len({tuple(one.origins) for one in pairs}) == 3
+    assert [(one.name, len(one), one.columns, one.paths) for one in pairs] == [("random", 30, 0, False)] * 3
+    filled = sets.sets[1]
+    assert (filled.columns, filled.cutoff, len(filled)) == (4, 70, 12)
+    assert (filled.origins.reshape(3, 4) == filled.origins[::4, None]).all()
+    assert (filled.targets.reshape(3, 4) == filled.targets[:4]).all()
+    assert len({*filled.targets[:4]}) == 4
+
+
+def test_cutoff_paths_and_name_change_no_pair(tmp_path):
+    _, sets = drawn(tmp_path, {"a": spec(pairs=9), "b": spec(pairs=9, paths=True, cutoff=3)})
+    assert (sets.sets[0].origins == sets.sets[1].origins).all()
+    assert (sets.sets[0].targets == sets.sets[1].targets).all()
+    assert (sets.sets[1].paths, sets.sets[1].cutoff) == (True, 3)
+
+
+def test_a_seed_draws_the_same_again():
+    specs = {"random": spec(pairs=30)}
+    first, second, other = (draw_queries(GRAPH, specs, 2, seed) for seed in (1, 1, 2))
+    assert first.equals(second)
+    assert not first.equals(other)
+
+
+def test_targets_have_their_ranks(tmp_path):
+    table, sets = drawn(tmp_path, {"ranks": spec(origins=4, ranks=[1, 16, 600, 64])})
+    one, ranks = sets.sets[0], np.array(table["ranks"][0].as_py())
+    assert ranks.tolist() == [1, 16, 64, 600] * 4
+    for origin, target, rank in zip(one.origins, one.targets, ranks, strict=True):
+        distance = reference_distances(GRAPH, int(origin))
+        assert (distance < distance[target]).sum() <= rank < (distance <= distance[target]).sum()
+
+
+def test_ranks_that_an_origin_does_not_have_are_left_out(tmp_path):
+    islands = sample_graphs()["two-islands"]
+    table, _ = drawn(tmp_path, {"ranks": spec(origins=5, ranks=[1, 2, 3])}, islands)
+    found = table["ranks"][0].as_py()
+    assert set(found) == {1, 2}
+    with pytest.raises(
+        UserError, match="no vertex has rank 3 from any of the 5 origins drawn; ask for lower"
+    ):
+        draw_queries(islands, {"ranks": spec(origins=5, ranks=[3])}, 1, 1)
+
+
+def test_ends_have_arcs(tmp_path):
+    graph = sample_graphs()["one-way"]
+    _, sets = drawn(tmp_path, {"pairs": spec(pairs=50), "table": spec(origins=5, targets=5)}, graph)
+    ends = {*np.concatenate([sets.sets[k].origins for k in (0, 1)]).tolist()}
+    assert ends == {0, 7}
+    with pytest.raises(UserError, match="no vertex has arcs"):
+        draw_queries(Graph.from_arcs("bare", 3, [], [], []), {"pairs": spec(pairs=5)}, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.csv.gz"])
+def test_a_file_is_one_set(tmp_path, name):
+    text = b"# mine\n3,700\n\n 5 , 6\r\n7\t8\n9 9\n"
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    specs = {"mine": spec(file=str(tmp_path / name), paths=True), "random": spec(pairs=3)}
+    table, sets = drawn(tmp_path, specs, draws=3)
+    assert table["name"].to_pylist() == ["mine", "random", "random", "random", "mine", "random"]
+    assert sets.sets[0].origins.tolist() == [3, 5, 7, 9]
+    assert sets.sets[0].targets.tolist() == [700, 6, 8, 9]
+    assert sets.sets[0].paths
+    assert len(sets.sets[4]) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no queries; expected lines '<origin>,<target>'"),
+        ("1,2\n3\n", ":2: '3': 1 fields; expected '<origin>,<target>'"),
+        ("1,2,3\n", ":1: '1,2,3': 3 fields"),
+        ("# a\n1,x\n", ":2: '1,x': target x is not an integer from 0 to 712"),
+        ("713,1\n", ":1: '713,1': origin 713 is not an integer from 0 to 712"),
+        ("1,-1\n", "target -1 is not an integer"),
+        ("origin,target\n1,2\n", ":1: 'origin,target': origin origin is not an integer"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named_with_its_line(tmp_path, text, reason):
+    path = tmp_path / "pairs.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        draw_queries(GRAPH, {"mine": spec(file=str(path))}, 1, 1)
+    assert str(error.value).startswith(str(path))
+    assert reason in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"none\.csv"):
+        draw_queries(GRAPH, {"mine": spec(file=str(tmp_path / "none.csv"))}, 1, 1)
+
+
+class TestDamagedTables:
+    """A table of query sets that is not as it was written."""
+
+    def read(self, tmp_path, table, graph=GRAPH):
+        pq.write_table(table, tmp_path / "damaged.parquet")
+        with pytest.raises(UserError, match=r"damaged\.parquet: .*delete the file, and it is drawn again"):
+            read_queries(tmp_path / "damaged.parquet", graph)
+
+    def table(self):
+        return draw_queries(GRAPH, {"a": spec(pairs=9), "b": spec(origins=2, targets=3)}, 1, 1)
+
+    def test_columns_vertices_numbers_and_sizes_are_checked(self, tmp_path):
+        table = self.table()
+        self.read(tmp_path, table.drop_columns("targets"))
+        self.read(tmp_path, table, sample_graphs()["two-islands"])
+        self.read(tmp_path, table.slice(1))
+        wrong = table.set_column(3, "queries", pa.array([8, 6, 9, 6]))
+        self.read(tmp_path, wrong)
+        self.read(tmp_path, table.set_column(4, "columns", pa.array([0, 2, 0, 2])))
+
+    def test_no_parquet(self, tmp_path):
+        (tmp_path / "damaged.parquet").write_text("no table", encoding="utf-8")
+        with pytest.raises(UserError, match="not readable as Parquet"):
+            read_queries(tmp_path / "damaged.parquet", GRAPH)
+
+    def test_the_schema_is_that_of_the_file(self, tmp_path):
+        write_table(self.table(), tmp_path / "queries.parquet")
+        assert pq.read_schema(tmp_path / "queries.parquet").equals(SETS)

@@ -1,0 +1,124 @@
+"""Every variant answers every kind of query set on every sample graph, and its paths are proven."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relaxometer.datasets.formats.generated import RoadParameters
+from relaxometer.datasets.generators.roads import road_like
+from relaxometer.device import get_device
+from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.routes import hierarchy
+from relaxometer.problems.routes.certify import RoutesCertifier
+from relaxometer.problems.variants import Skipped, load_solver
+from route_samples import random_queries, right_distances, some_queries, table_queries
+from sample_graphs import sample_graphs, undirected
+
+VARIANTS = [
+    ("dijkstra-cpu", {}),
+    ("hierarchy", {}),
+    ("hierarchy-cpu", {}),
+    ("trees", {"sources": 7}),
+    ("trees", {"grown_by": "phast-many", "sources": 40}),
+]
+NAMES = ["-".join([name, *map(str, parameters.values())]) for name, parameters in VARIANTS]
+
+
+def solver_for(device, graph, name, **parameters):
+    module = load_solver("routes", name)
+    resident = ResidentGraph.upload(device, graph)
+    return resident, module.Solver(resident, module.Parameters(**parameters))
+
+
+def check(resident, solver, sets):
+    """Compare answers with a plain search, and prove them."""
+    device, certifier = resident.device, RoutesCertifier(resident)
+    for queries in sets:
+        asked = queries.upload(device)
+        answer = solver.solve(asked)
+        expected = right_distances(resident.host, queries)
+        np.testing.assert_array_equal(device.asnumpy(answer.distance), expected)
+        rows = queries.rows(resident.n_vertices)
+        assert all(len(column) in rows[name] for name, column in answer.columns.items())
+        certificate = certifier.check(asked, **answer.columns)
+        assert certificate.holds, certificate.reason
+
+
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NAMES)
+@pytest.mark.parametrize("graph", sample_graphs().values(), ids=lambda graph: graph.name)
+def test_every_kind_of_query_on_every_sample_graph(device, graph, name, parameters):
+    if graph.name == "hub" and (name.startswith("hierarchy") or "grown_by" in parameters):
+        pytest.skip("it is not a map")
+    resident, solver = solver_for(device, graph, name, **parameters)
+    check(resident, solver, some_queries(graph))
+
+
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NAMES)
+def test_roads(device, name, parameters):
+    graph = road_like(RoadParameters(rows=18, columns=21), seed=3)
+    resident, solver = solver_for(device, graph, name, **parameters)
+    check(resident, solver, [random_queries(graph, 70, paths=True), table_queries(graph, 9, 133)])
+
+
+@st.composite
+def small_graphs(draw):
+    """Directed multigraphs in several parts, with free, heavy and parallel arcs and loops."""
+    n = draw(st.integers(1, 24))
+    weight = st.sampled_from([0, 0, 1, 2, 7, 2**31, MAX_WEIGHT])
+    vertex = st.integers(0, n - 1)
+    arcs = draw(st.lists(st.tuples(vertex, vertex, weight), max_size=min(60, 8 * n)))
+    tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
+    return Graph.from_arcs("small", n, tails, heads, weights, keep_self_loops=True, keep_parallel=True)
+
+
+@settings(max_examples=25)
+@given(small_graphs())
+def test_any_small_graph_on_the_hierarchy_and_the_cpu(graph):
+    for name in ("hierarchy", "hierarchy-cpu", "dijkstra-cpu"):
+        resident, solver = solver_for(get_device("host"), graph, name)
+        sets = [
+            random_queries(graph, 30, paths=True),
+            table_queries(graph),
+            random_queries(graph, 9, cutoff=2),
+        ]
+        check(resident, solver, sets)
+
+
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NAMES)
+def test_room_for_paths_grows(monkeypatch, device, name, parameters):
+    monkeypatch.setattr(hierarchy, "PIECES_PER_QUERY", 1)
+    for module in ("dijkstra_cpu", "hierarchy_cpu"):
+        monkeypatch.setattr(f"relaxometer.problems.routes.{module}.ROOM", 3)
+    graph = sample_graphs()["grid"]
+    resident, solver = solver_for(device, graph, name, **parameters)
+    check(resident, solver, [random_queries(graph, 20, paths=True)] * 2)
+
+
+def test_the_path_with_the_fewest_arcs_is_found_among_equal_ones(device):
+    ring = np.array([[i, (i + 1) % 12] for i in range(12)])
+    graph = undirected("free-ring", 12, ring, np.zeros(12, dtype=int))
+    _, solver = solver_for(device, graph, "hierarchy")
+    queries = random_queries(graph, 30, paths=True)
+    answer = solver.solve(queries.upload(device))
+    apart = (queries.targets.astype(int) - queries.origins) % 12
+    assert device.asnumpy(answer.size).tolist() == (np.minimum(apart, 12 - apart) + 1).tolist()
+
+
+def test_the_hierarchy_skips_what_is_not_a_map(device):
+    spokes = np.stack([np.zeros(1100, dtype=int), np.arange(1, 1101)], axis=1)
+    star = undirected("star", 1101, spokes, np.ones(1100, dtype=int))
+    with pytest.raises(Skipped, match="made for maps of at most 1024 arcs per vertex"):
+        solver_for(device, star, "hierarchy")
+
+
+def test_no_distance_passes_the_largest_cutoff(device):
+    graph = Graph.from_arcs("long", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
+    for name, parameters in VARIANTS[:3]:
+        resident, solver = solver_for(device, graph, name, **parameters)
+        queries = table_queries(graph, 3, 3)
+        queries.origins[:], queries.targets[:] = np.repeat([0, 1, 2], 3), np.tile([0, 1, 2], 3)
+        found = device.asnumpy(solver.solve(queries.upload(device)).distance).reshape(3, 3)
+        assert found.tolist() == [[0, MAX_WEIGHT, UNREACHED], [UNREACHED, 0, 1], [UNREACHED, UNREACHED, 0]]
+        check(resident, solver, [queries])

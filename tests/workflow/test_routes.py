@@ -1,0 +1,105 @@
+"""Point-to-point queries through the whole workflow, from drawn and given pairs to the report."""
+
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from relaxometer.graphs.graph import read_graph
+from sample_graphs import reference_distances
+from tiny_workflow import TINY, Workflow, run_once
+
+QUERIES = {
+    "a-file": {"file": "pairs.csv", "paths": True},
+    "b-random": {"pairs": 20},
+    "c-table": {"origins": 3, "targets": 4},
+    "d-ranks": {"origins": 2, "ranks": [4, 16, 64], "cutoff": 100},
+}
+VARIANTS = {"dijkstra-cpu": {}, "hierarchy": {}, "trees": {"timing": {"sources": 1}}}
+ROUTES = {
+    **TINY,
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 1},
+    "sssp": {"graphs": []},
+    "routes": {"graphs": ["tiny"], "queries": QUERIES, "variants": VARIANTS},
+    "report": {"papers": [], "maps": []},
+}
+PAIRS = [[0, 107], [5, 5], [107, 0]]
+
+
+@pytest.fixture(scope="module")
+def finished_routes(tmp_path_factory):
+    """A copy in which `all` has been run with queries."""
+
+    def run(workflow):
+        text = "\n".join(f"{origin},{target}" for origin, target in PAIRS)
+        workflow.path("pairs.csv").write_text(text, encoding="utf-8")
+        workflow.configure(ROUTES)
+        workflow.run("--", "all")
+
+    return run_once(tmp_path_factory, "routes", run)
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_variant_answers_and_is_proven(finished_routes):
+    summary = pd.read_csv(finished_routes.path("results/summary.csv")).set_index("variant")
+    assert set(summary["problem"]) == {"routes"}
+    assert summary["status"].to_dict() == dict.fromkeys(VARIANTS, "ok")
+    assert summary["certified"].to_dict() == dict.fromkeys(VARIANTS, 1)
+    # A file is one set; the others are drawn twice.
+    assert summary["sources"].to_dict() == {"dijkstra-cpu": 7, "hierarchy": 7, "trees": 4}
+    assert summary["mteps"].isna().all(), "a query traverses no part of the graph that could be counted"
+    verdict = finished_routes.path("results/verdict.txt").read_text(encoding="utf-8")
+    assert verdict.startswith("3 runs measured, every answer proven right")
+
+
+def test_searches_are_those_of_the_sets(finished_routes):
+    sets = pq.read_table(finished_routes.path("results/queries/routes/tiny.parquet")).to_pandas()
+    timed = sets[sets["draw"] >= 0]
+    assert timed["name"].tolist() == [*QUERIES, *list(QUERIES)[1:]]
+    assert timed["queries"].tolist()[:4] == [3, 20, 12, 6]
+    for name in VARIANTS:
+        runs = pq.read_table(
+            finished_routes.path(f"results/runs/routes/tiny/{name}/runs.parquet")
+        ).to_pandas()
+        chosen = timed if name != "trees" else timed[timed["draw"] == 0]
+        assert runs["source"].tolist() == chosen["source"].tolist()
+        assert runs["reached_arcs"].isna().all()
+        reached = runs.set_index("source")["reached"]
+        assert reached[[0, 1, 2]].tolist() == [3, 20, 12], "the map is connected"
+        assert 2 <= reached[3] <= 4, "the farthest two are beyond the cutoff"
+
+
+def test_the_first_answer_has_the_paths_of_the_given_pairs(finished_routes):
+    graph = read_graph(finished_routes.path("results/graphs/tiny"))
+    expected = [int(reference_distances(graph, origin)[target]) for origin, target in PAIRS]
+    for name in VARIANTS:
+        answer = pq.read_table(finished_routes.path(f"results/runs/routes/tiny/{name}/answer.parquet"))
+        assert answer["distance"].to_pylist() == expected
+        for (origin, target), path, distance in zip(PAIRS, answer["path"].to_pylist(), expected, strict=True):
+            assert (path[0], path[-1]) == (origin, target)
+            matrix = graph.to_scipy().tocsr()
+            assert sum(matrix[u, v] for u, v in itertools.pairwise(path)) == distance
+            assert len(set(path)) == len(path)
+
+
+def test_an_edited_file_draws_again_and_an_unknown_vertex_is_named(finished_routes, tmp_path):
+    shutil.copytree(finished_routes.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    workflow = Workflow.at(tmp_path)
+    workflow.path("pairs.csv").write_text("0,107\n5,108\n", encoding="utf-8")
+    done = workflow.run("--", "results/queries/routes/tiny.parquet", check=False)
+    assert done.returncode
+    assert "pairs.csv:2: '5,108': target 108 is not an integer from 0 to 107" in done.stderr
+
+
+def test_the_context_names_parameters(finished_routes):
+    context = json.loads(
+        finished_routes.path("results/runs/routes/tiny/hierarchy/context.json").read_text(encoding="utf-8")
+    )
+    assert context["parameters"]["height"] > 1
+    assert np.isfinite(context["parameters"]["arcs"])

@@ -1,0 +1,72 @@
+"""Point-to-point shortest paths: distances, or paths, of thousands of pairs of vertices at once.
+
+A search answers one set of queries (`_queries.py`). One module per variant, its kernels in the ``.cu`` of the
+same name; ``problems/problem.py`` defines the interface of variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from relaxometer.graphs.graph import UNREACHED, offsets_of
+from relaxometer.problems.problem import Problem, Solver
+from relaxometer.problems.queries import QueryFormat
+from relaxometer.problems.routes._queries import Queries, ResidentQueries, Spec, draw_queries, read_queries
+from relaxometer.problems.routes.certify import RULES, RoutesCertifier
+
+__all__ = ["PROBLEM", "UNREACHED", "Answer", "Queries", "ResidentQueries", "Solver"]
+
+
+def _as_table(columns: Mapping[str, Any]) -> pa.Table:
+    """Return distances and, where they were asked for, paths as lists of vertices."""
+    size = columns["size"]
+    if not len(size):
+        return pa.table({"distance": columns["distance"]})
+    paths = pa.LargeListArray.from_arrays(offsets_of(size.astype(np.int64)), columns["path"])
+    return pa.table({"distance": columns["distance"], "path": paths})
+
+
+PROBLEM = Problem(
+    {"distance": np.uint32, "size": np.uint32, "path": np.uint32},
+    tuple(RULES),
+    RoutesCertifier,
+    lengths=("distance",),
+    proof_reads_arcs=False,
+    queries=QueryFormat(Spec, draw_queries, read_queries),
+    as_table=_as_table,
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Distances of pairs and, if asked for, their paths.
+
+    Parameters
+    ----------
+    distance : array of shape (n_queries,), uint32
+        In the graph's weight unit; `UNREACHED` where no path leads or the shortest is longer than the cutoff.
+    size : array of shape (n_queries,) or (0,), uint32
+        Vertices of each path, both ends included: 1 from a vertex to itself, 0 where no path leads. Empty if
+        paths were not asked for.
+    path : array of shape (sum of `size`,), uint32
+        The vertices of all paths, from origin to target, query after query.
+    """
+
+    distance: Any
+    size: Any
+    path: Any
+
+    @property
+    def phases(self) -> None:
+        """No variant has phases."""
+        return
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that are stored and proven."""
+        return {"distance": self.distance, "size": self.size, "path": self.path}

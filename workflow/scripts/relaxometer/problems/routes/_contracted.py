@@ -1,0 +1,75 @@
+"""Parameters and preparation of the variants `hierarchy` and `hierarchy-cpu`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, PositiveFloat
+
+from relaxometer.problems import variants
+from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.graph import Graph
+    from relaxometer.problems.routes._shortcuts import Shortcuts
+    from relaxometer.problems.sssp.phast._cch import Contraction
+
+
+class HierarchyParameters(variants.Parameters):
+    """Which graphs to skip.
+
+    Parameters
+    ----------
+    fill : float
+        Maximum arcs of the hierarchy per edge of the graph. Road maps have about 3.
+    keep_order : bool
+        Keep the order of contraction in the cache of compiled kernels, and take it from there for the same
+        map with any weights. The preparation is then timed without it, except for the first time.
+    """
+
+    fill: PositiveFloat = Field(16.0)
+    keep_order: bool = False
+
+
+@dataclass(frozen=True)
+class Contracted:
+    """A contracted map.
+
+    Parameters
+    ----------
+    cch : Contraction
+        Whose weights play no part.
+    shortcuts : Shortcuts
+    depth : ndarray of shape (n_vertices,), int64
+        Number of ancestors of each rank.
+    """
+
+    cch: Contraction
+    shortcuts: Shortcuts
+    depth: Any
+
+    @property
+    def height(self) -> int:
+        """Vertices of the longest path from a root."""
+        return int(self.depth.max()) + 1
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return arcs of the hierarchy and height of the elimination tree."""
+        return {"arcs": len(self.cch.up), "height": self.height}
+
+
+def contract(graph: Graph, parameters: HierarchyParameters) -> Contracted:
+    """Contract a map; Skipped if a vertex or the hierarchy has too many arcs."""
+    # Imports the partitioner, a library that few variants need.
+    from relaxometer.problems.routes._shortcuts import find_depths, find_shortcuts
+    from relaxometer.problems.sssp.phast import _cch
+
+    largest, mean = int(graph.degrees.max()), graph.n_arcs / graph.n_vertices
+    if largest > MAX_ARCS or mean > MAX_MEAN:
+        limits = f"{MAX_ARCS} arcs per vertex, {MAX_MEAN:g} in the mean"
+        raise Skipped(f"made for maps of at most {limits}; here {largest} and {mean:.3g}")
+    cch = _cch.number(graph, parameters.fill, parameters.keep_order)
+    return Contracted(cch, find_shortcuts(graph, cch), find_depths(cch.parent))

@@ -1,0 +1,194 @@
+"""Queries by a contraction hierarchy: both ends climb the elimination tree until they meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.routes import Answer, ResidentQueries
+from relaxometer.problems.routes._contracted import HierarchyParameters, contract
+from relaxometer.problems.sssp import _maps
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.problems.sssp.phast._cch import Contraction
+
+WARP = 32
+
+MAX_WARPS = 4
+"""Warps per block; fewer if their labels do not fit in shared memory."""
+
+TABLE_BLOCK = 128
+MAX_ROWS = 65_535
+"""Rows of a table that have blocks of their own: the largest second dimension of a grid."""
+
+PIECES_PER_QUERY = 32
+"""Room for pieces of paths at first."""
+
+NO_RANK = np.uint32(2**32 - 1)
+
+
+class Parameters(HierarchyParameters):
+    """Which graphs to skip."""
+
+
+class Solver:
+    """Bidirectional climbs in a customizable contraction hierarchy, one warp per query.
+
+    The preparation is that of :class:`relaxometer.problems.sssp.phast.phast.Solver`, mostly nested
+    dissection. Of a table, every origin and target climbs once.
+
+    Raises
+    ------
+    Skipped
+        If a vertex or the hierarchy has too many arcs for a map, or the labels of a query do not fit in
+        shared memory.
+
+    References
+    ----------
+    Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", ACM Journal of Experimental
+    Algorithmics 21, 2016.
+    Delling, Goldberg and Werneck, "Faster Batched Shortest Paths in Road Networks", ATMOS 2011.
+    """
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        self._device = graph.device
+        self._contracted = contract(graph.host, parameters)
+        cch, found, depth = self._contracted.cch, self._contracted.shortcuts, self._contracted.depth
+        self._height = self._contracted.height
+        self._set_launches()
+        asarray = self._device.asarray
+        self._module = self._device.module(Path(__file__).with_suffix(".cu"))
+        names = ("find_distances", "find_pieces", "unpack_paths", "climb_all", "fill_table")
+        self._kernels = {name: self._module.get_function(name) for name in names}
+        low = np.repeat(np.arange(len(cch.parent), dtype=np.uint32), np.diff(cch.offsets))
+        self._hierarchy = self._module.struct(
+            "Hierarchy",
+            rank=asarray(np.argsort(cch.order).astype(np.uint32)),
+            nodes=asarray(_nodes(cch, depth)),
+            heads=asarray(depth[cch.up].astype(np.uint32)),
+            height=np.uint32(self._height),
+        )
+        self._with_hops = asarray(found.upward), asarray(found.downward)
+        self._lengths = tuple(asarray(_distances(both)) for both in (found.upward, found.downward))
+        self._low = asarray(low)
+        self._arcs = self._module.struct(
+            "Arcs",
+            low=self._low,
+            high=asarray(cch.up.astype(np.uint32)),
+            parts=asarray(found.parts.reshape(-1, 2)),
+            downward=self._with_hops[1],
+            order=asarray(cch.order.astype(np.uint32)),
+        )
+        self._capacity = 0
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Return arcs of the hierarchy and height of the elimination tree."""
+        return self._contracted.resolved
+
+    def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
+        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""
+        xp = self._device.xp
+        if queries.host.paths:
+            return self._find_paths(queries)
+        distance, nothing = xp.empty(len(queries), dtype=xp.uint32), xp.empty(0, dtype=xp.uint32)
+        if queries.host.columns:
+            self._fill_table(queries, distance)
+        else:
+            words = self._words[0]
+            arguments = self._hierarchy, *self._lengths, self._struct(queries), np.uint32(words), distance
+            self._launch("find_distances", len(queries), words, arguments)
+        return Answer(distance, nothing, nothing)
+
+    def _set_launches(self) -> None:
+        """Set the 64-bit words of shared memory per warp without and with paths, and the warps per block."""
+        self._words = self._height, 3 * self._height
+        limit = _maps.SHARED_BYTES // 8
+        if self._words[1] > limit:
+            raise Skipped(
+                f"made for maps; labels on a path of {self._height} vertices take {8 * self._words[1]} bytes "
+                f"of shared memory; there are {8 * limit}"
+            )
+
+    def _launch(self, name: str, count: int, words: int, arguments: tuple[Any, ...]) -> None:
+        """Launch a kernel that has one warp per item, with memory for each warp."""
+        warps = max(1, min(MAX_WARPS, _maps.SHARED_BYTES // 8 // max(1, words)))
+        self._kernels[name](-(-count // warps), warps * WARP, arguments, shared_mem=8 * warps * words)
+
+    def _struct(self, queries: ResidentQueries) -> Any:
+        return self._module.struct(
+            "Queries",
+            count=np.uint32(len(queries)),
+            origins=queries.origins,
+            targets=queries.targets,
+            cutoff=np.uint32(queries.host.cutoff),
+        )
+
+    def _find_paths(self, queries: ResidentQueries) -> Answer:
+        """Answer queries with paths; room for their pieces that turns out too small is enlarged and kept."""
+        device, xp, count = self._device, self._device.xp, len(queries)
+        distance, size = (xp.empty(count, dtype=xp.uint32) for _ in range(2))
+        self._capacity = max(self._capacity, PIECES_PER_QUERY * count)
+        wanted, words = xp.zeros(1, dtype=xp.uint64), self._words[1]
+        struct, spans = self._struct(queries), xp.empty((count, 4), dtype=xp.uint32)
+        while True:
+            pieces = self._module.struct(
+                "Pieces",
+                size=size,
+                spans=spans,
+                list=xp.empty((self._capacity, 2), dtype=xp.uint32),
+                capacity=np.uint32(self._capacity),
+                wanted=wanted,
+            )
+            arguments = self._hierarchy, *self._with_hops, self._low, struct, np.uint32(words), distance
+            self._launch("find_pieces", count, words, (*arguments, pieces))
+            if (needed := int(device.item(wanted))) <= self._capacity:
+                break
+            if needed >= 2**32:
+                raise MemoryError(f"paths of {needed:,} pieces; 32 bits number {2**32 - 1:,}")
+            self._capacity = needed
+            wanted.fill(0)
+        ends = xp.cumsum(size, dtype=xp.int64)
+        path = xp.empty(int(device.item(ends, count - 1)), dtype=xp.uint32)
+        begins = ends - size.astype(xp.int64)
+        self._launch("unpack_paths", count, 0, (self._arcs, struct, pieces, begins, path))
+        return Answer(distance, size, path)
+
+    def _fill_table(self, queries: ResidentQueries, distance: Any) -> None:
+        """Find the distances of a table."""
+        columns, cutoff = queries.host.columns, np.uint32(queries.host.cutoff)
+        xp = self._device.xp
+        ends = xp.ascontiguousarray(queries.origins[::columns]), queries.targets[:columns]
+        climbed = [
+            self._climb_all(vertices, lengths, cutoff)
+            for vertices, lengths in zip(ends, self._lengths, strict=True)
+        ]
+        grid = -(-columns // TABLE_BLOCK), min(len(ends[0]), MAX_ROWS)
+        arguments = np.uint32(self._height), cutoff, *climbed, distance
+        self._kernels["fill_table"](grid, TABLE_BLOCK, arguments)
+
+    def _climb_all(self, vertices: Any, lengths: Any, cutoff: np.uint32) -> Any:
+        """Return the struct ``Climbed`` of all origins or targets of a table."""
+        xp, count, words = self._device.xp, len(vertices), self._words[0]
+        ancestors, labels = (xp.empty((self._height, count), dtype=xp.uint32) for _ in range(2))
+        sizes = np.uint32(count), vertices, cutoff, np.uint32(words)
+        self._launch("climb_all", count, words, (self._hierarchy, lengths, *sizes, ancestors, labels))
+        return self._module.struct("Climbed", count=np.uint32(count), ancestors=ancestors, labels=labels)
+
+
+def _distances(lengths: Any) -> Any:
+    """Return the distances of lengths with numbers of arcs."""
+    return (lengths >> np.uint64(32)).astype(np.uint32)
+
+
+def _nodes(cch: Contraction, depth: Any) -> Any:
+    """Return what a climb reads of each rank: the bounds of its arcs, its parent, its depth."""
+    parent = np.where(cch.parent >= 0, cch.parent, NO_RANK)
+    return np.stack([cch.offsets[:-1], cch.offsets[1:], parent, depth], axis=1).astype(np.uint32)
