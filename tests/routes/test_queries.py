@@ -176,3 +176,9 @@ class TestDamagedTables:
     def test_the_schema_is_that_of_the_file(self, tmp_path):
         write_table(self.table(), tmp_path / "queries.parquet")
         assert pq.read_schema(tmp_path / "queries.parquet").equals(SETS)
+
+
+def test_weights_of_another_type_are_refused():
+    graph = Graph.from_arcs("seconds", 2, [0], [1], [0.5], weight_type="float32")
+    with pytest.raises(UserError, match="graph seconds: routes takes weights of type uint32, not float32"):
+        draw_queries(graph, {"random": Spec(pairs=4)}, 1, 1)

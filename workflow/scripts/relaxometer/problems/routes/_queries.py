@@ -184,8 +184,14 @@ def draw_queries(graph: Graph, specs: Mapping[str, Spec], draws: int, seed: int)
     Raises
     ------
     UserError
-        If no vertex has arcs, or a file is missing or names something else than pairs of vertices.
+        If weights are not of type uint32, no vertex has arcs, or a file is missing or names something else
+        than pairs of vertices.
     """
+    if graph.lengths.name != "uint32":
+        raise UserError(
+            f"graph {graph.name}: routes takes weights of type uint32, not {graph.lengths.name}; "
+            "leave it out of routes.graphs"
+        )
     rows: list[dict[str, Any]] = []
     candidates = np.flatnonzero(graph.degrees)
     if not len(candidates):
