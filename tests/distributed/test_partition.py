@@ -9,7 +9,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.distributed.partition import Layout, Numbering
 from relaxometer.distributed.stored import _batches as batches_of
 from relaxometer.distributed.stored import _tails as tails_of_slice
-from relaxometer.distributed.stored import read_slice
+from relaxometer.distributed.stored import read_slice, stored_block
 from relaxometer.graphs.graph import Graph, write_graph
 from sample_graphs import sample_graphs
 
@@ -92,6 +92,13 @@ def test_ranks_read_only_what_they_need(tmp_path, monkeypatch, name):
 def test_a_graph_without_arcs_is_read(tmp_path):
     write_graph(Graph.from_arcs("nothing", 3, [], [], []), tmp_path)
     assert len(tails_of_slice(tmp_path / "vertices.parquet", 0, 0)) == 0
+
+
+def test_ranks_refuse_weights_of_another_type(tmp_path):
+    write_graph(Graph.from_arcs("floats", 2, [0], [1], [0.5], weight_type="float32"), tmp_path)
+    with pytest.raises(UserError, match=r"^graph floats: weights are of type 'float32'; .* take uint32$"):
+        stored_block(OneRank(), "1x1", tmp_path, weighted=True)
+    assert read_slice(tmp_path / "arcs.parquet", ["target"], 0, 1)["target"].tolist() == [1]
 
 
 class OneRank:

@@ -72,6 +72,7 @@ WeightRange = Annotated[_Bounds, AfterValidator(_ordered)]
 """The smallest and the largest weight, integers from 0."""
 
 _Number = Annotated[int | float, Field(allow_inf_nan=False)]
+_Numbers = Annotated[tuple[_Number, _Number], Field(strict=False)]
 
 
 class _Ranged(Section):
@@ -79,7 +80,7 @@ class _Ranged(Section):
 
     distribution: str
     type: WeightType = "uint32"
-    range: Annotated[tuple[_Number, _Number], Field(strict=False)]
+    range: _Numbers
 
     @field_validator("range")
     @classmethod
@@ -114,7 +115,7 @@ class Weights(_Ranged):
     """
 
     distribution: Literal["unit", "uniform", "log-uniform"] = "uniform"
-    range: Annotated[tuple[_Number, _Number], Field(strict=False)] = (1, 255)
+    range: _Numbers = (1, 255)
 
     @property
     def may_be_negative(self) -> bool:
