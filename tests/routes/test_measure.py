@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from relaxometer.measure.measurement import write_measurement
@@ -21,7 +22,7 @@ QUERIES = QuerySets(
 )
 
 
-def measured(monkeypatch, change):
+def measured(monkeypatch, change, sources=None):
     """Measure Dijkstra's algorithm, whose answers `change` changes."""
 
     class Solver(ORIGINAL):
@@ -31,7 +32,9 @@ def measured(monkeypatch, change):
     monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
     timing = Timing(repetitions=1, rounds=1, warmup=1)
     run = Run(problem="routes", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
-    return measure(run, GRAPH, QUERIES.timed(1), "host", queries=QUERIES)
+    return measure(
+        run, GRAPH, QUERIES.timed(1) if sources is None else np.array(sources), "host", queries=QUERIES
+    )
 
 
 def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path):
@@ -46,6 +49,18 @@ def test_every_set_has_a_row_and_the_first_answer_is_kept(monkeypatch, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         *("runs.parquet", "certificates.parquet", "phases.parquet", "answer.parquet", "context.json")
     }
+
+
+def test_an_answer_with_wrong_sizes_is_kept_without_paths(monkeypatch, tmp_path):
+    for change, columns in (
+        (lambda answer, _: answer, ["distance", "path"]),
+        (lambda answer, _: replace(answer, path=answer.path[1:]), ["distance"]),
+        (lambda answer, _: replace(answer, size=answer.size + np.uint32(2**32 - 1)), ["distance"]),
+    ):
+        result = measured(monkeypatch, change, sources=[1])
+        assert result.runs[0]["status"] == ("ok" if len(columns) == 2 else "invalid")
+        write_measurement(result, "routes", tmp_path)
+        assert pq.read_table(tmp_path / "answer.parquet").column_names == columns
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relaxometer.core.files import write_table
 from relaxometer.datasets.formats.generated import RoadParameters
 from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import get_device
-from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph
+from relaxometer.graphs.graph import MAX_WEIGHT, UNREACHED, Graph, read_graph, write_graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.routes import hierarchy
+from relaxometer.problems.routes import _balls, _climbs, hierarchy
+from relaxometer.problems.routes._queries import Spec, draw_queries, read_queries
 from relaxometer.problems.routes.certify import RoutesCertifier
 from relaxometer.problems.variants import Skipped, load_solver
 from route_samples import random_queries, right_distances, some_queries, table_queries
@@ -104,6 +106,28 @@ def test_the_path_with_the_fewest_arcs_is_found_among_equal_ones(device):
     answer = solver.solve(queries.upload(device))
     apart = (queries.targets.astype(int) - queries.origins) % 12
     assert device.asnumpy(answer.size).tolist() == (np.minimum(apart, 12 - apart) + 1).tolist()
+
+
+def test_no_search_compiles_anything(tmp_path):
+    """Arrays from files cannot be written, and for these Numba compiles functions of their own."""
+    write_graph(sample_graphs()["grid"], tmp_path / "graph")
+    graph = read_graph(tmp_path / "graph")
+    specs = {"pairs": Spec(pairs=9, paths=True), "table": Spec(origins=2, targets=3)}
+    write_table(draw_queries(graph, specs, 1, 7), tmp_path / "queries.parquet")
+    sets = read_queries(tmp_path / "queries.parquet", graph).sets.values()
+    compiled = (
+        _balls._search_all,
+        _balls._listed,
+        _climbs._find_routes,
+        _climbs._climb_all,
+        _climbs._fill_table,
+    )
+    for name in ("dijkstra-cpu", "hierarchy-cpu"):
+        resident, solver = solver_for(get_device("host"), graph, name)
+        before = [len(function.signatures) for function in compiled]
+        for queries in sets:
+            solver.solve(queries.upload(resident.device))
+        assert [len(function.signatures) for function in compiled] == before
 
 
 def test_the_hierarchy_skips_what_is_not_a_map(device):

@@ -23,11 +23,14 @@ __all__ = ["PROBLEM", "UNREACHED", "Answer", "Queries", "ResidentQueries", "Solv
 
 
 def _as_table(columns: Mapping[str, Any]) -> pa.Table:
-    """Return distances and, where they were asked for, paths as lists of vertices."""
-    size = columns["size"]
-    if not len(size):
+    """Return distances and, where they were asked for, paths as lists of vertices.
+
+    Of a wrong answer, sizes may not be those of the paths; then distances only.
+    """
+    size, path = columns["size"], columns["path"]
+    if not len(size) or size.sum(dtype=np.uint64) != len(path):
         return pa.table({"distance": columns["distance"]})
-    paths = pa.LargeListArray.from_arrays(offsets_of(size.astype(np.int64)), columns["path"])
+    paths = pa.LargeListArray.from_arrays(offsets_of(size.astype(np.int64)), path)
     return pa.table({"distance": columns["distance"], "path": paths})
 
 

@@ -294,7 +294,8 @@ def read_queries(path: Path, graph: Graph) -> QuerySets:
 def _read_sets(path: Path, table: pa.Table, graph: Graph) -> Iterator[Queries]:
     for row in table.to_batches(max_chunksize=1):
         one = {name: row.column(name)[0] for name in SETS.names}
-        ends = [one[side].values.to_numpy() for side in ("origins", "targets")]
+        # Copies may be written: for other arrays, Numba would compile everything once more.
+        ends = [np.array(one[side].values) for side in ("origins", "targets")]
         last = max(int(side.max(initial=0)) for side in ends)
         if last >= graph.n_vertices:
             raise UserError(

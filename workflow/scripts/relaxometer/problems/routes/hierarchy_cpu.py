@@ -62,7 +62,7 @@ class Solver:
         """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""
         host = queries.host
         if host.columns and not host.paths:
-            ends = host.origins[:: host.columns], host.targets[: host.columns]
+            ends = np.ascontiguousarray(host.origins[:: host.columns]), host.targets[: host.columns]
             nothing = np.empty(0, dtype=np.uint32)
             return Answer(self._climbs.fill_table(self._tree, *ends, host.cutoff), nothing, nothing)
         while True:
