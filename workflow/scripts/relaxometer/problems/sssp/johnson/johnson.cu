@@ -1,6 +1,9 @@
 // Johnson's potentials: weights that are not negative, and the distances that theirs stand for. An arc u -> v
 // of weight w gets w + h(u) - h(v), so a path from s to t gets its length + h(s) - h(t).
 
+#ifndef INT32_LENGTHS
+#define INT32_LENGTHS  // only weights of this type may be negative
+#endif
 #include "problems/sssp/_lengths.cuh"
 
 // Writes the new weights, one warp per vertex. `too_large` is set if 32 bits do not hold one.
@@ -8,10 +11,10 @@ extern "C" __global__ void reweight(u32 n, const i64* __restrict__ offsets, cons
                                     const int* __restrict__ weights, const i64* __restrict__ potentials,
                                     u32* __restrict__ reweighted, u32* too_large)
 {
-    u32 u = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    u32 u = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
     if (u >= n) return;
     i64 end = offsets[u + 1];
-    for (i64 i = offsets[u] + threadIdx.x % 32; i < end; i += 32) {
+    for (i64 i = offsets[u] + threadIdx.x % WARP; i < end; i += WARP) {
         i64 weight = weights[i] + potentials[u] - potentials[targets[i]];
         if (weight >= UNREACHED) store_relaxed(too_large, 1u);
         reweighted[i] = static_cast<u32>(weight);
