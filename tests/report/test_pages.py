@@ -290,7 +290,7 @@ class TestVariantPages:
         assert "results/pages/variants/bfs-boost.html" in files
         (near,) = [one for one in programs if one["variant"] == "near-far"]
         assert near["about"]["file"].endswith("near_far/near_far.py")
-        assert len(near["folders"]) == 2
+        assert len(near["folders"]) == 3
 
     def page(self, name, *tables, counted=None):
         (program,) = [
