@@ -29,7 +29,7 @@ class Lengths:
     dtype : dtype
         Of weights and lengths, 32 bits wide.
     options : tuple of str
-        What a kernel that adds lengths is compiled with.
+        Compiler options of kernels that add lengths.
     zero : uint32
         The word of length 0.
     unreached : uint32

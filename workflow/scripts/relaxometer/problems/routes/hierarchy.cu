@@ -337,7 +337,7 @@ extern "C" __global__ void climb_all(const __grid_constant__ Hierarchy hierarchy
     uint4 next = read_only(&hierarchy.nodes[v]);
     begin(climb, next.w);
     __syncwarp();
-    // Below it, there are no ancestors.
+    // Greater depths hold no ancestors.
     for (u32 d = next.w + 1 + lane(); d < hierarchy.height; d += WARP) {
         ancestors[static_cast<size_t>(d) * count + place] = NO_RANK;
     }
