@@ -103,15 +103,13 @@ class Lengths:
         if array.size and array.dtype.kind not in ("iuf" if is_float else "iu"):
             kinds = "numbers" if is_float else "integers"
             raise UserError(f"graph {name}: weights are {array.dtype}; {kinds} from {numbers} are expected")
-        with np.errstate(over="ignore", invalid="ignore"):
-            is_in_range = (array >= self.smallest) & (array <= self.largest)  # False for NaN
-            converted = np.ascontiguousarray(array, dtype=self.dtype)
-        if not is_in_range.all():
-            worst = int(np.argmin(is_in_range))
+        if array.size and not (array.min() >= self.smallest and array.max() <= self.largest):  # NaN fails
+            worst = int(np.argmin((array >= self.smallest) & (array <= self.largest)))
             raise UserError(
                 f"graph {name}: weight of arc {worst} is {array[worst]}; expected "
                 f"{'a finite number' if is_float else 'an integer'} from {numbers}"
             )
+        converted = np.ascontiguousarray(array, dtype=self.dtype)
         return converted + np.float32(0) if is_float else converted  # -0.0 becomes 0.0
 
 
