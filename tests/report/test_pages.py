@@ -195,6 +195,18 @@ class TestLead:
         assert "to 3 times as fast in SSSP on b" in outcome
         assert "in 1 no difference is shown" in outcome
 
+    def test_races_without_a_winner_are_not_counted_apart(self):
+        table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1))])
+        outcome, certainty, _ = sentences(summary_of(table), table)
+        assert outcome.endswith("against the best of others, no difference is shown.")
+        assert certainty == "48 of 48 answers were proven right."
+
+    @pytest.mark.parametrize("status", ["skipped", "absent"])
+    def test_programs_that_were_not_run_have_no_wrong_answers(self, status):
+        table = pd.concat([searches("tiled", spread(1)), searches("phast", spread(1), status=status)])
+        _, certainty, _ = sentences(summary_of(table), table)
+        assert certainty.startswith("24 of 24 answers were proven right")
+
     def test_without_a_rival_the_fastest_are_counted(self):
         table = pd.concat(
             [searches("tiled", spread(2)), searches("dijkstra-cpu", spread(9), device_kind="cpu")]

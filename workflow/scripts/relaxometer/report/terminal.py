@@ -51,18 +51,16 @@ def race(real: pd.DataFrame, emulated: pd.DataFrame) -> str:
     both = pd.concat([real, emulated])
     lines: list[str] = []
     for problem, graph in both[RACE].drop_duplicates().itertuples(index=False):
-        ours, theirs = (rows[(rows[RACE] == [problem, graph]).all(axis=1)] for rows in (real, emulated))
+        ours = real[(real[RACE] == [problem, graph]).all(axis=1)]
         lines += ["", *_table(f"{problem} on {graph}", ours[ours["Median [ms]"] != ""])]
-        named = theirs.loc[theirs["Status"] == "ok", "Variant"]
-        if len(named):
-            lines += _wrapped(f"emulated, so their times do not count: {', '.join(named)}")
-    return "\n".join([*lines, *_failures(both)])
+    unranked = [*_emulated(emulated), *_failures(both)]
+    return "\n".join([*lines, "", *unranked] if unranked else lines)
 
 
 def _table(title: str, rows: pd.DataFrame) -> Iterator[str]:
     """Yield the heading of a race and a line for each of the variants, which have times."""
     if rows.empty:
-        yield title
+        yield f"{shorten(title, COLUMNS - 20, placeholder='…')}: nothing to rank"
         return
     times = rows["Median [ms]"].str.replace(",", "").astype(float)
     proven = times.where(rows["Status"] == "ok")
@@ -90,6 +88,12 @@ def _names(title: str, rows: pd.DataFrame, most: int) -> list[str]:
     return [line.ljust(width) for line in lines]
 
 
+def _emulated(rows: pd.DataFrame) -> list[str]:
+    """Name the variants whose kernels were emulated and proven, each once for all races."""
+    named = rows.loc[rows["Status"] == "ok", "Variant"].drop_duplicates()
+    return _wrapped(f"emulated, unranked: {', '.join(named)}") if len(named) else []
+
+
 def _failures(rows: pd.DataFrame) -> Iterator[str]:
     """Yield why variants have no proven time, once for all variants and races of a reason."""
     every = [*rows[RACE].drop_duplicates().agg(" on ".join, axis=1)]
@@ -101,8 +105,6 @@ def _failures(rows: pd.DataFrame) -> Iterator[str]:
     variants: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (status, reason, variant), places_of_one in races.items():
         variants[status, reason, tuple(places_of_one)].append(variant)
-    if variants:
-        yield ""
     for (status, reason, places), names in variants.items():
         where = "" if len(places) == len(every) else f" in {', '.join(places)}"
         why = f": {shorten(reason, MAX_REASON, placeholder=' …')}" if reason else ""

@@ -18,6 +18,9 @@ from relaxometer.results.samples import is_emulated, with_class
 
 OTHER = {OURS: RIVAL, RIVAL: OURS}
 
+NOT_TRIED = ("skipped", "absent")
+"""Statuses of searches that were not made."""
+
 NOBODY = "No program finished in real time with every answer proven right."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
 
@@ -52,7 +55,7 @@ def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
     ]
     ties = int((decided["winner"] == NEITHER).sum())
     if ties:
-        said.append(f"in {ties} no difference is shown")
+        said.append(f"in {ties} no difference is shown" if said else "no difference is shown")
     count = f"{len(decided)} races" if len(decided) > 1 else "one race"
     return f"In {count} of our best program against the best of others, {'; '.join(said)}."
 
@@ -98,8 +101,9 @@ def _fastest(races: pd.DataFrame) -> str:
 def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) -> str:
     """Say how sure the outcome is: the test, and what was proven."""
     decided = races[races["winner"].isin((OURS, RIVAL))] if len(races) else races
-    proven = int(timings["status"].isin(PROVEN).sum())
-    said = f"{proven:,} of {len(timings):,} answers were proven right"
+    status = timings["status"]
+    proven, searched = int(status.isin(PROVEN).sum()), int((~status.isin(NOT_TRIED)).sum())
+    said = f"{proven:,} of {searched:,} answers were proven right"
     failed = int(lines["status"].isin(FAILURES).sum())
     if failed:
         said += f", and {failed} of {len(lines)} programs failed"
