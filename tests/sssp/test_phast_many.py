@@ -14,6 +14,7 @@ from relaxometer.problems.sssp import UNREACHED
 from relaxometer.problems.sssp._distance_proof import DistanceProver, zero_components
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.phast import _cch, _preorder
+from relaxometer.problems.sssp.phast.phast import MAX_MEAN
 from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
 from relaxometer.problems.variants import Skipped
 from sample_graphs import reference_distances, sample_graphs
@@ -136,7 +137,8 @@ def test_a_path_of_the_tree_that_does_not_fit_is_skipped(host_device):
 def small_graphs(draw):
     n = draw(st.integers(1, 20))
     vertex = st.integers(0, n - 1)
-    arcs = draw(st.lists(st.tuples(vertex, vertex, st.integers(0, 12)), max_size=60))
+    most = min(60, int(MAX_MEAN) * n)  # with more it is not taken for a map
+    arcs = draw(st.lists(st.tuples(vertex, vertex, st.integers(0, 12)), max_size=most))
     tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
     loops = draw(st.booleans())
     return Graph.from_arcs("drawn", n, tails, heads, weights, keep_self_loops=loops, keep_parallel=loops)
