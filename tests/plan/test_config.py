@@ -532,8 +532,11 @@ def routes(**queries):
             {"sssp": {**routes(a={"pairs": 1}), "variants": {}}},
             "sssp.queries: searches of sssp start from sources; leave the key out",
         ),
-        ({"routes": routes()}, "routes.queries: routes.graphs is given too; name a query set"),
-        ({"routes": routes(a=False)}, "routes.queries: routes.graphs is given too; name a query set"),
+        ({"routes": routes()}, "routes.queries: routes.graphs is not empty; name at least one query set"),
+        (
+            {"routes": routes(a=False)},
+            "routes.queries: routes.graphs is not empty; name at least one query set",
+        ),
         ({"routes": routes(a={"pair": 1})}, "routes.queries.a: pair: unknown key"),
         ({"routes": routes(a={"pairs": 1, "cutoff": -1})}, "routes.queries.a: cutoff: -1 is invalid"),
         ({"routes": {**routes(a={"pairs": 1}), "rivals": {"scipy": {}}}}, "unknown rival for routes 'scipy'"),

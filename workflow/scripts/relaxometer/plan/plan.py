@@ -115,7 +115,7 @@ class Plan:
                 raise UserError(f"{key}: searches of {name} start from sources; leave the key out")
             if kind is not None:
                 if section.graphs and not given:
-                    raise UserError(f"{key}: {name}.graphs is given too; name a query set")
+                    raise UserError(f"{key}: {name}.graphs is not empty; name at least one query set")
                 found[name] = {one: validated(kind.spec, spec, f"{key}.{one}") for one, spec in given.items()}
         return found
 

@@ -51,7 +51,7 @@ class Solver:
         return {"threads": get_num_threads()}
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
-        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""
+        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""
         host = queries.host
         pairs = self._balls.grouped(host.origins, host.targets)
         while True:

@@ -204,7 +204,7 @@ __device__ __forceinline__ Found<Label> answer(const Hierarchy& hierarchy, const
     return found;
 }
 
-// Lists the pieces of a path, or only counts them if there is no room; for one lane.
+// Lists the pieces of a path, or only counts them if they do not fit; called by one lane.
 __device__ inline void list_pieces(const Hierarchy& hierarchy, const u32* __restrict__ low,
                                    const Found<u64>& found, const Pieces& pieces, u32 query)
 {

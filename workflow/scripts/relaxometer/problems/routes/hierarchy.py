@@ -94,7 +94,7 @@ class Solver:
         return self._contracted.resolved
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
-        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""
+        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""
         xp = self._device.xp
         if queries.host.paths:
             return self._find_paths(queries)

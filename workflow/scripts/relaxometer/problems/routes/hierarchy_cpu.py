@@ -59,7 +59,7 @@ class Solver:
         return {**self._contracted.resolved, "threads": get_num_threads()}
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
-        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""
+        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""
         host = queries.host
         if host.columns and not host.paths:
             ends = np.ascontiguousarray(host.origins[:: host.columns]), host.targets[: host.columns]

@@ -69,7 +69,7 @@ class Solver:
         return {**self._trees.resolved, **self._parameters.model_dump()}
 
     def solve(self, queries: ResidentQueries, phases: list[Phase] | None = None) -> Answer:
-        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. There are no phases."""
+        """Answer a set of queries; see :class:`relaxometer.problems.routes.Solver`. It has no phases."""
         xp, host = self._device.xp, queries.host
         origins, row = np.unique(host.origins, return_inverse=True)
         order = np.argsort(row, kind="stable")

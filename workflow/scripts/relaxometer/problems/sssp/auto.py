@@ -120,7 +120,7 @@ class Solver:
     read if the choice does not depend on them. Only the one that is chosen is prepared, unless probes pay:
     where the model leaves the best in doubt, candidates that can be prepared and timed within a tenth of the
     least expected total are, and their times replace the model's. If a variant is skipped or runs out of
-    memory, the next is taken. Those that do not take the type of the weights are no candidates. All this
+    memory, the next is taken. Variants that do not take the type of the weights are left out. All this
     counts as preparation; `probe_ms` in `resolved` is the time of the searches.
 
     Raises
