@@ -13,9 +13,9 @@ BIN := .venv/bin
 Q := $(if $(filter-out 0,$(VERBOSE)),,@)
 OVERLAY := $(if $(SUITE),--configfile config/suites/$(SUITE).yaml)
 # Where lint looks: kernels and the headers that they share.
-KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp')
+KERNELS = $(shell git ls-files '*.cu' '*.cuh' '*.h' '*.hpp' '*.cpp' '*.c')
 
-.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data clean
+.PHONY: run test quick test-slurm fuzz kill-test sanitize aa compare bundle verify board history report publish results lint format lock bench-host bench-data reldom clean
 
 run: .venv/ready  ## the whole workflow; SUITE=adaptive runs config/suites/adaptive.yaml; VERBOSE=1 shows every job
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.unlock
@@ -108,8 +108,12 @@ bench-host: .venv/ready  ## speed of the emulated device on one core
 bench-data: .venv/ready  ## time and memory that datasets take, against their targets
 	PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.datasets.bench
 
+reldom:  ## reldom/build: dominators as a C library and its driver; with nvcc for GPUs, else emulated; needs cmake
+	cmake -S reldom -B reldom/build
+	env -u VERBOSE cmake --build reldom/build
+
 clean:
-	rm -rf results logs .snakemake report.zip
+	rm -rf results logs .snakemake report.zip reldom/build
 
 # The locks hold every dependency, so nothing is resolved. A machine with an NVIDIA driver also gets the CuPy for
 # its CUDA version, one with an MPI launcher mpi4py. Two locks, since a run needs no tools of developers.

@@ -5,6 +5,9 @@
 #include "_tree.cuh"
 
 __device__ const u32 NO_PARENT = 0xffffffffu;
+__device__ const u32 THREADS = 128;  // per block
+// Shared memory for a tree; larger trees are built in the array of the answer.
+__device__ const u32 TREE_WORDS = 8192;
 
 // One graph: its vertices are 0 to n - 1 in reverse post-order; all are reached from 0, the entry.
 struct FlowGraph {

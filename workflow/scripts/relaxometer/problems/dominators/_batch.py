@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import NonNegativeInt, model_validator
 
+from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.phases import Phase
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from relaxometer.graphs.batch import Batch
     from relaxometer.graphs.resident_batch import ResidentBatch
 
-THREADS = 128
+_CONSTANTS = read_source(Path(__file__).with_name("_batch.cuh")).constants
+
+THREADS = _CONSTANTS["THREADS"]
 """Threads per block."""
 
-TREE_WORDS = 8192
+TREE_WORDS = _CONSTANTS["TREE_WORDS"]
 """Words of shared memory for a tree; larger trees are built in the array of the answer."""
 
 

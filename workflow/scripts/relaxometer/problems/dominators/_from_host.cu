@@ -3,7 +3,10 @@
 
 #include "device/block_scan.cuh"
 
-__device__ const u32 SIZES = 1024;  // sizes that are told apart; larger graphs come first in any order
+__device__ const u32 SIZES = 1024;   // sizes that are told apart; larger graphs come first in any order
+__device__ const u32 WIDENERS = 64;  // blocks that widen offsets
+// Bytes of a batch that kernels read from page-locked memory, without copies.
+__device__ const u32 MOST_SHARED = 1 << 15;
 
 // One block of SIZES threads. `places` has a word for each size.
 __device__ void sort_by_size(u32 n_graphs, const u32* first_vertex, u32* largest_first, u32* places)

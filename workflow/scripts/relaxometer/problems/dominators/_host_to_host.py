@@ -20,10 +20,10 @@ SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
 SORTERS = SOURCE.constants["SIZES"]
 """Threads per block of the preparation."""
 
-WIDENERS = 64
+WIDENERS = SOURCE.constants["WIDENERS"]
 """Blocks that widen offsets."""
 
-MOST_SHARED = 1 << 15
+MOST_SHARED = SOURCE.constants["MOST_SHARED"]
 """The kernel reads batches of at most this many bytes from page-locked memory, without copies."""
 
 

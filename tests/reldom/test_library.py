@@ -1,0 +1,334 @@
+"""libreldom, called as a C library: answers, limits and refusals."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dominator_samples import NONE, all_graphs_of_four, graph_of, random_batch, reference_of_batch, semi_nca
+from relaxometer.device import get_device
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.variants import load_solver
+
+ROOT = Path(__file__).parents[2]
+INVALID, TOO_LARGE, TOO_MANY, BAD_FIRST, BAD_OFFSETS, BAD_TARGET = 1, 2, 3, 4, 5, 6
+CUDA = 1000
+CAPACITY = 100_000
+LONG_CHAIN = 65, [(v, v + 1) for v in range(64)]
+"""Too large for a warp, so a batch with it is uploaded."""
+
+
+@dataclass
+class Flow:
+    """A batch as the library takes it."""
+
+    first_vertex: np.ndarray
+    offsets: np.ndarray
+    targets: np.ndarray
+
+    @classmethod
+    def of(cls, graphs):
+        """Join graphs, each a number of vertices and a list of arcs in any order."""
+        sizes = [n for n, _ in graphs]
+        arcs = [sorted(arcs, key=lambda arc: arc[0]) for _, arcs in graphs]
+        degrees = [
+            np.bincount([a for a, _ in of], minlength=n)[:n] for n, of in zip(sizes, arcs, strict=True)
+        ]
+        return cls(
+            np.cumsum([0, *sizes]),
+            np.cumsum([0, *np.concatenate([np.empty(0, int), *degrees])]).astype(np.int64),
+            np.array([head for of in arcs for _, head in of], dtype=np.uint32),
+        )
+
+
+class Library:
+    """The functions of the library."""
+
+    def __init__(self, folder):
+        self.functions = ctypes.CDLL(str(folder / "libreldom.so"))
+        self.functions.reldom_error.restype = ctypes.c_char_p
+        self.functions.reldom_device.restype = ctypes.c_char_p
+        self.functions.reldom_device.argtypes = (ctypes.c_void_p,)
+        self.functions.reldom_close.argtypes = (ctypes.c_void_p,)
+
+    def error(self, code):
+        return self.functions.reldom_error(code).decode()
+
+    def open(self, vertices=CAPACITY, arcs=CAPACITY, graphs=CAPACITY):
+        """Return the code and the solver."""
+        solver = ctypes.c_void_p(1)
+        limits = map(ctypes.c_int64, (vertices, arcs, graphs))
+        return self.functions.reldom_open(ctypes.byref(solver), *limits), solver
+
+    def call(self, solver, flow, count=None, idom=None):
+        """Return the code of a call and the answer."""
+        count = len(flow.first_vertex) - 1 if count is None else count
+        answer = np.full(max(len(flow.offsets) - 1, 1), 77, dtype=np.uint32) if idom is None else idom
+        arrays = flow.first_vertex, flow.offsets, flow.targets, answer
+        addresses = [ctypes.c_void_p(array.ctypes.data if array.size else None) for array in arrays]
+        code = self.functions.reldom_solve(solver, ctypes.c_int64(count), *addresses)
+        return code, answer[: len(flow.offsets) - 1]
+
+
+@pytest.fixture(scope="session")
+def library(built):
+    return Library(built)
+
+
+@pytest.fixture(scope="session")
+def solver(library):
+    code, solver = library.open()
+    assert code == 0
+    yield solver
+    library.functions.reldom_close(solver)
+
+
+def solve(library, solver, flow):
+    code, idom = library.call(solver, flow)
+    assert code == 0, library.error(code)
+    return idom
+
+
+def reference(graphs):
+    """Immediate dominators by two algorithms of the package, which agree."""
+    device = get_device("host")
+    module = load_solver("dominators", "lengauer-tarjan")
+    found = [np.empty(0, dtype=np.uint32)]
+    for n, arcs in graphs:
+        if n == 0:
+            continue
+        graph = graph_of("drawn", n, arcs)
+        found.append(semi_nca(device, graph, 0))
+        second = module.Solver(ResidentGraph.upload(device, graph), module.Parameters()).solve(0)
+        np.testing.assert_array_equal(second.idom, found[-1])
+    return np.concatenate(found)
+
+
+@st.composite
+def flow_graph(draw):
+    n = draw(st.integers(0, 10) | st.integers(30, 36) | st.integers(60, 68))
+    if n == 0:
+        return 0, []
+    # Chains make large graphs interesting; backwards, they have to be renumbered.
+    chain = draw(st.sampled_from([[], range(n), [0, *range(n - 1, 0, -1)]]))
+    vertex = st.integers(0, n - 1)
+    drawn = draw(st.lists(st.tuples(vertex, vertex), max_size=30))
+    return n, [*pairwise(chain), *drawn]
+
+
+class TestAnswers:
+    """Answers are those of the package's own algorithms."""
+
+    @given(graphs=st.lists(flow_graph(), max_size=6), is_uploaded=st.booleans())
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+    def test_any_batch(self, library, solver, graphs, is_uploaded):
+        graphs = graphs + [LONG_CHAIN] * is_uploaded
+        answer = solve(library, solver, Flow.of(graphs))
+        np.testing.assert_array_equal(answer, reference(graphs))
+
+    @pytest.mark.parametrize("batch", [random_batch(), all_graphs_of_four()], ids=lambda batch: batch.name)
+    def test_thousands_of_graphs(self, library, solver, batch):
+        flow = Flow(batch.first_vertex, batch.offsets, batch.targets)
+        np.testing.assert_array_equal(solve(library, solver, flow), reference_of_batch(batch))
+
+    def test_thousands_of_graphs_in_any_order(self, library, solver):
+        """All vertices but the roots get other numbers, and each graph an unreached vertex with an arc."""
+        rng = np.random.default_rng(3)
+        graphs, expected = [], []
+        for graph, idom in zip(random_batch(), np.split(*_answers(random_batch())), strict=True):
+            n = graph.n_vertices
+            place = np.array([0, *(1 + rng.permutation(n))])
+            place, hidden = place[:n], place[n]
+            tails = np.repeat(np.arange(n), np.diff(graph.offsets))
+            arcs = np.column_stack([place[tails], place[graph.targets]]).tolist()
+            graphs.append((n + 1, [*arcs, [int(hidden), 0]]))
+            moved = np.full(n + 1, NONE, dtype=np.uint32)
+            moved[place] = place[idom]
+            expected.append(moved)
+        answer = solve(library, solver, Flow.of(graphs))
+        np.testing.assert_array_equal(answer, np.concatenate(expected))
+
+    def test_a_tree_too_large_for_shared_memory(self, library, solver):
+        n = 9000
+        arcs = [(v // 2, v) for v in range(1, n)] + [(v, v - 1) for v in range(2, n, 7)]
+        np.testing.assert_array_equal(solve(library, solver, Flow.of([(n, arcs)])), reference([(n, arcs)]))
+
+    @pytest.mark.parametrize(
+        ("graphs", "expected"),
+        [
+            ([], []),
+            ([(0, []), (0, [])], []),
+            ([(1, [])], [0]),
+            ([(0, []), (1, [(0, 0)]), (0, []), (2, [])], [0, 0, NONE]),
+            ([(3, [(0, 0), (0, 1), (1, 1), (1, 0), (2, 1)])], [0, 0, NONE]),
+            ([(4, [(0, 3), (3, 2), (2, 1), (0, 3)])], [0, 2, 3, 0]),
+        ],
+        ids=["none", "empty", "vertex", "mixed", "loops", "backwards"],
+    )
+    def test_small_cases(self, library, solver, graphs, expected):
+        assert solve(library, solver, Flow.of(graphs)).tolist() == expected
+
+    def test_an_answer_does_not_depend_on_the_one_before(self, library, solver):
+        for graphs in ([LONG_CHAIN], [(3, [(0, 2), (2, 1)])], [LONG_CHAIN, (2, [])], [(2, [(0, 1)])]):
+            np.testing.assert_array_equal(solve(library, solver, Flow.of(graphs)), reference(graphs))
+
+    def test_threads_have_solvers_of_their_own(self, library):
+        batches = [[LONG_CHAIN, (3, [(0, 2), (2, 1)])], [(4, [(0, 1), (1, 2), (0, 3)])] * 50]
+
+        def repeat(case):
+            flow, expected = case
+            code, solver = library.open()
+            same = [code == 0 and np.array_equal(solve(library, solver, flow), expected) for _ in range(50)]
+            library.functions.reldom_close(solver)
+            return all(same)
+
+        cases = [(Flow.of(graphs), reference(graphs)) for graphs in batches]
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(repeat, cases * 2))
+
+
+def _answers(batch):
+    """The answers of a batch, and where to split them."""
+    return reference_of_batch(batch), batch.first_vertex[1:-1]
+
+
+class TestRefusals:
+    """What is wrong ends in a code and a text, and the solver can be used on."""
+
+    GOOD = ((3, [(0, 1), (1, 2)]), (2, [(0, 1)]))
+
+    def refused(self, library, solver, flow, **arguments):
+        code, _ = library.call(solver, flow, **arguments)
+        good = Flow.of(self.GOOD)
+        assert solve(library, solver, good).tolist() == [0, 0, 1, 0, 0]
+        return code
+
+    @pytest.mark.parametrize("large", [False, True], ids=["small", "uploaded"])
+    @pytest.mark.parametrize("target", [2, 3, 2**32 - 1])
+    def test_a_target_outside_its_graph(self, library, solver, target, large):
+        flow = Flow.of([*self.GOOD, *[LONG_CHAIN] * large])
+        flow.targets[2] = target
+        assert self.refused(library, solver, flow) == BAD_TARGET
+
+    @pytest.mark.parametrize("large", [False, True], ids=["small", "uploaded"])
+    @pytest.mark.parametrize(
+        ("place", "value"), [(0, 1), (2, 0), (2, 99), (2, -1), (5, -1), (2, -(2**63)), (2, 2**63 - 1)]
+    )
+    def test_offsets_that_fall(self, library, solver, place, value, large):
+        flow = Flow.of([*self.GOOD, *[LONG_CHAIN] * large])
+        flow.offsets[place if place < 5 else -1] = value
+        assert self.refused(library, solver, flow) == BAD_OFFSETS
+
+    def test_offsets_that_fall_by_an_overflow(self, library, solver):
+        flow = Flow.of([(3, [(0, 1), (1, 2)])])
+        flow.offsets[1:3] = 2**63 - 1, -(2**63) + 5
+        assert self.refused(library, solver, flow) == BAD_OFFSETS
+
+    @pytest.mark.parametrize(("place", "value"), [(0, 1), (1, 9), (1, -1), (2, 1), (2, -5)])
+    def test_first_vertices_that_fall(self, library, solver, place, value):
+        flow = Flow.of(self.GOOD)
+        flow.first_vertex[place] = value
+        assert self.refused(library, solver, flow) == BAD_FIRST
+
+    @pytest.mark.parametrize("lacking", ["vertices", "arcs", "graphs"])
+    def test_capacity(self, library, lacking):
+        flow = Flow.of(self.GOOD)
+        exact = {"vertices": 5, "arcs": 3, "graphs": 2}
+        for less, expected in ((0, 0), (1, TOO_LARGE)):
+            code, solver = library.open(**exact | {lacking: exact[lacking] - less})
+            assert code == 0
+            assert library.call(solver, flow)[0] == expected
+            library.functions.reldom_close(solver)
+
+    def test_null_pointers_and_negative_counts(self, library, solver):
+        flow, none = Flow.of(self.GOOD), np.empty(0, dtype=np.uint32)
+        for name in ("first_vertex", "offsets", "targets"):
+            lacking = Flow(**vars(flow) | {name: none})
+            assert library.call(solver, lacking, count=2, idom=np.empty(5, np.uint32))[0] == INVALID, name
+        assert self.refused(library, solver, flow, idom=none) == INVALID
+        assert self.refused(library, solver, flow, count=-1) == INVALID
+        assert library.call(None, flow)[0] == INVALID
+        library.functions.reldom_close(None)
+        assert library.functions.reldom_device(None) == b"none"
+
+    @pytest.mark.parametrize(
+        ("limits", "expected"),
+        [
+            ((-1, 0, 0), INVALID),
+            ((0, 0, -1), INVALID),
+            ((0, 2**32, 0), TOO_MANY),
+            ((2**31, 0, 2**31), TOO_MANY),
+        ],
+    )
+    def test_capacities(self, library, limits, expected):
+        code, solver = library.open(*limits)
+        assert (code, solver.value) == (expected, None)
+        assert library.functions.reldom_open(None, *[ctypes.c_int64(0)] * 3) == INVALID
+
+    def test_texts(self, library):
+        codes = [*range(8), CUDA + 2, -5, 999]
+        texts = [library.error(code) for code in codes]
+        assert all(texts)
+        assert len(set(texts[:9])) == 9
+        assert texts[8:] == ["out of memory", "unknown code", "unknown code"]
+
+    def test_no_memory(self, built, device):
+        if device.kind == "cuda":
+            pytest.skip("only the emulation's memory can be limited")
+        program = (
+            "import ctypes, resource, sys; library = ctypes.CDLL(sys.argv[1]); solver = ctypes.c_void_p();"
+            "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30));"
+            "print(library.reldom_open(ctypes.byref(solver), *[ctypes.c_int64(2**31)] * 2, 1), solver.value)"
+        )
+        command = [
+            sys.executable,
+            "-c",
+            program.replace(", 1)", ", ctypes.c_int64(1))"),
+            built / "libreldom.so",
+        ]
+        assert subprocess.run(command, capture_output=True, text=True).stdout == f"{CUDA + 2} None\n"
+
+
+class TestTheKernel:
+    """The kernel that looks through an uploaded batch, under the emulation's checks."""
+
+    @pytest.mark.parametrize(
+        "options", [{}, {"order_seed": 1}, {"sanitize": "thread"}, {"sanitize": "undefined"}], ids=str
+    )
+    def test_it_lists_what_the_others_cannot_take(self, options):
+        device = get_device("host", **options)
+        kernel = device.module(ROOT / "reldom/find_unordered.cuh").get_function("find_unordered")
+        good = [(0, []), (1, []), LONG_CHAIN, (40, [(0, v) for v in range(40)]), (2, [(1, 0), (0, 1)])]
+        bad = [
+            (2, []),
+            (2, [(1, 1)]),
+            (40, [(0, v) for v in range(39)]),
+            (3, [(0, 2), (2, 1)]),
+            (2, [(0, 2)]),
+        ]
+        flow = Flow.of([graph for pair in zip(good, bad, strict=True) for graph in pair])
+        found = np.zeros(11, dtype=np.uint32)
+        mark = np.empty(len(flow.offsets) - 1, dtype=np.uint32)
+        kernel(3, 128, (np.uint32(10), flow.first_vertex, flow.offsets, flow.targets, mark, found))
+        assert found[0] == 5
+        assert sorted(found[1:6]) == [1, 3, 5, 7, 9]
+
+
+def test_a_c_program(built, tmp_path):
+    program = tmp_path / "caller"
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+    link = [f"-L{built}", "-lreldom", f"-Wl,-rpath,{built}"]
+    source = Path(__file__).with_name("caller.c")
+    subprocess.run(["gcc", *flags, f"-I{ROOT / 'reldom'}", source, "-o", program, *link], check=True)
+    result = subprocess.run([program], capture_output=True, text=True)
+    assert result.stdout == "0: 0\n1: 0\n2: 0\n3: 0\n4 is unreached\n", result.stderr
