@@ -77,8 +77,8 @@ class PackedArcs:
         n_arcs = len(self.arcs)
         if n_arcs == 0:
             return 0.0, 0.0
-        if self._lengths.name != "uint32":
-            weights = self._lengths.distance(self.arcs[:, 1])
+        if self._lengths.dtype != np.uint32:
+            weights = self.arcs[:, 1].view(self._lengths.dtype)
             return float(weights.mean(dtype=np.float64)), float(weights.std(dtype=np.float64))
         total, low, high = self._device.asnumpy(self._sums).tolist()
         squares = low + (high << 32)
