@@ -47,7 +47,7 @@ FLOATS = {
 WIDE = {
     "device": "host",
     "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
-    "sssp": {"graphs": ["far", "narrow"], "variants": {"near-far": {}, "dijkstra-cpu": {}, "tiled": {}}},
+    "sssp": {"graphs": ["far", "narrow"], "variants": {"near-far": {}, "dijkstra-cpu": {}, "dijkstra": {}}},
     "datasets": {
         name: {
             "format": "chain",

@@ -39,6 +39,7 @@ WIDE = [
     *(SSSP / "phase_synchronous").glob("*.cu"),
     *(SSSP / "label_correcting").glob("*.cu"),
     *(SSSP / "near_far").glob("*.cu"),
+    *(SSSP / "tiled").glob("*.cu"),
 ]
 
 

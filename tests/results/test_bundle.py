@@ -64,10 +64,10 @@ def test_answers_of_64_bits_are_proven_anew(tmp_path, monkeypatch):
     assert summary.loc["far", "status"].to_dict() == {
         "dijkstra-cpu": "ok",
         "near-far": "ok",
-        "tiled": "skipped",
+        "dijkstra": "skipped",
     }
     refused = "takes weights of type float32 or uint32, not uint32 with distances of type uint64"
-    assert summary.loc[("far", "tiled"), "reason"] == refused
+    assert summary.loc[("far", "dijkstra"), "reason"] == refused
     for variant in ("dijkstra-cpu", "near-far"):
         assert summary.loc[("narrow", variant), "status"] == "error"
         assert summary.loc[("narrow", variant), "reason"] == LENGTHS["uint32"].too_long

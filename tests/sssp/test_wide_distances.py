@@ -10,10 +10,11 @@ from relaxometer.graphs.graph import MAX_WEIGHT, NO_PREDECESSOR, UNREACHED, Grap
 from relaxometer.graphs.lengths import LENGTHS, unreached
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.throughput import measure_throughput
-from relaxometer.problems.sssp import _tight_tree, auto
+from relaxometer.problems.sssp import _maps, _tight_tree, auto
 from relaxometer.problems.sssp._distance_proof import DistanceProver
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources
+from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.variants import Skipped, load_solver, solver_names, takes_weights
 from sample_graphs import as_wide, exact_distances, sample_graphs
 
@@ -90,6 +91,7 @@ def test_variants_of_every_kind_take_them():
         "spmv-csr",
         "spmv-ell",
         "push-pull",
+        "tiled",
         "auto",
     } == set(TAKES_WIDE)
     assert unreached(np.uint64) == FAR
@@ -147,6 +149,10 @@ PARAMETERS = {
     "bellman-ford-queue": [{"order": order, "keep": 2} for order in ("fifo", "slf", "lll", "slf-lll")],
     "edge-bf-atomic": [{"edges_per_thread": 1, "blocked": False, "check_every": 3}],
     "spmv-csr": [{"rows": rows} for rows in ("scalar", "vector", "merge")],
+    "tiled": [
+        {"tiles": 8, "delta": delta, "leash": leash}
+        for delta, leash in ((1e-12, 1e-12), (1e-12, "none"), (3.0, 0.5), (1e9, "none"))
+    ],
     "push-pull": [{"delta": delta, "beta": beta} for delta in (1, 2**32, 2**40) for beta in (1e-9, 64, 1e9)],
 }
 
@@ -158,6 +164,25 @@ PARAMETERS = {
 def test_every_width_and_order_gives_the_answer(device, name, parameters, graph):
     """Also buckets so narrow that the last of 2**32 takes most vertices."""
     solve(device, name, GRAPHS[graph], 1, **parameters)
+
+
+@pytest.mark.parametrize("cut", ["ranges", "grow", "bisection"])
+@pytest.mark.parametrize(("delta", "leash"), [(1e-12, "none"), (3.0, 0.5)])
+def test_tiles_in_global_memory(device, monkeypatch, cut, delta, leash):
+    monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
+    graph = as_wide(sample_graphs()["grid"])
+    solver = solve(device, "tiled", graph, 4, cut=cut, tiles=5, delta=delta, leash=leash)
+    assert not solver.resolved["tiles_in_shared_memory"]
+
+
+def test_tiles_of_64_bits_need_twice_the_memory(host_device, monkeypatch):
+    graph = as_wide(sample_graphs()["grid"])
+    need = tiled._bytes_in_shared(graph.n_vertices, WIDE)
+    assert need == 2 * tiled._bytes_in_shared(graph.n_vertices, LENGTHS["uint32"])
+    for spare, in_shared in ((0, True), (-1, False)):
+        monkeypatch.setattr(_maps, "SHARED_BYTES", need + spare)
+        solver = solve(host_device, "tiled", graph, 4, tiles=1)
+        assert solver.resolved["tiles_in_shared_memory"] == in_shared
 
 
 @pytest.mark.parametrize("name", TAKES_WIDE)
@@ -189,7 +214,7 @@ def test_other_variants_are_skipped_with_a_reason(host_device):
 
 def test_auto_leaves_out_variants_that_do_not_take_them(host_device):
     resident = ResidentGraph.upload(host_device, GRAPHS["chain"])
-    assert set(auto.candidates(resident)) == {"near-far", "push-pull"}
+    assert set(auto.candidates(resident)) == {"near-far", "push-pull", "tiled"}
 
 
 def test_lengths_that_may_need_more_than_62_bits_are_skipped(host_device, monkeypatch):

@@ -81,3 +81,16 @@ __device__ __forceinline__ u64 extended_length(length_t length, u32 weight)
 }
 
 #endif
+
+// The least word of a warp; the instruction for it takes 32 bits. For whole warps.
+__device__ __forceinline__ length_t least_of_warp(length_t length)
+{
+    if constexpr (!WIDE) {
+        return __reduce_min_sync(ALL_LANES, static_cast<u32>(length));
+    } else {
+        for (u32 step = WARP / 2; step > 0; step /= 2) {
+            length = min(length, __shfl_xor_sync(ALL_LANES, length, step));
+        }
+        return length;
+    }
+}

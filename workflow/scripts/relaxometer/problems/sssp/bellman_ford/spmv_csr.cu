@@ -36,16 +36,6 @@ __global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32
     report_change(changed, phase, last_phase);
 }
 
-// The instruction for minima over a warp takes 32 bits.
-__device__ __forceinline__ length_t least_of_warp(length_t length)
-{
-    if (!WIDE) return __reduce_min_sync(ALL_LANES, static_cast<u32>(length));
-    for (u32 step = WARP / 2; step > 0; step /= 2) {
-        length = min(length, __shfl_xor_sync(ALL_LANES, length, step));
-    }
-    return length;
-}
-
 template <typename Index>
 __global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
                              const u32* __restrict__ weights, const length_t* __restrict__ x,
