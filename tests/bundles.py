@@ -44,6 +44,23 @@ FLOATS = {
 """A run on weights of type float32, which one variant does not take."""
 
 
+WIDE = {
+    "device": "host",
+    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
+    "sssp": {"graphs": ["far", "narrow"], "variants": {"near-far": {}, "dijkstra-cpu": {}, "dijkstra": {}}},
+    "datasets": {
+        name: {
+            "format": "chain",
+            "seed": 1,
+            "parameters": {"vertices": 40, "weights": {"range": [2**32 - 9, 2**32 - 2]}},
+            **wider,
+        }
+        for name, wider in (("narrow", {}), ("far", {"distances": "uint64"}))
+    },
+}
+"""A run on paths longer than 32 bits hold, with distances that hold them and with others."""
+
+
 def plan(config: dict = CONFIG) -> Plan:
     return Plan(config, ROOT / "resources/datasets.yaml", "test", gpu=False)
 

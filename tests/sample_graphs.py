@@ -146,6 +146,22 @@ def reference_distances(graph: Graph, source: int) -> np.ndarray:
     return distance
 
 
+def exact_distances(graph: Graph, source: int) -> list[int]:
+    """Shortest distances in Python's integers, by a plain heap; 2**64 - 1 where unreached."""
+    distance = {source: 0}
+    heap = [(0, source)]
+    while heap:
+        length, v = heapq.heappop(heap)
+        if length > distance[v]:
+            continue
+        for i in range(graph.offsets[v], graph.offsets[v + 1]):
+            head, through = int(graph.targets[i]), length + int(graph.weights[i])
+            if through < distance.get(head, 2**64):
+                distance[head] = through
+                heapq.heappush(heap, (through, head))
+    return [distance.get(v, 2**64 - 1) for v in range(graph.n_vertices)]
+
+
 def reference_phases(graph: Graph, source: int) -> list[int]:
     """Vertices updated in each phase of a phase-synchronous Bellman-Ford search from `source`."""
     distance = np.full(graph.n_vertices, 2**32 - 1, dtype=np.uint64)
@@ -175,6 +191,21 @@ def as_floats(graph):
         keep_self_loops=True,
         keep_parallel=True,
         weight_type="float32",
+    )
+
+
+def as_wide(graph):
+    """The same graph with distances of 64 bits, and weights of the same order up to 2**32 - 2."""
+    factor = MAX_WEIGHT // max(1, int(graph.weights.max(initial=0)))
+    return Graph.from_arcs(
+        graph.name,
+        graph.n_vertices,
+        graph.tails,
+        graph.targets,
+        graph.weights.astype(np.int64) * factor,
+        keep_self_loops=True,
+        keep_parallel=True,
+        weight_type="uint32/uint64",
     )
 
 

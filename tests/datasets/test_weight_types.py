@@ -28,7 +28,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 def test_bounds_are_those_of_the_types():
-    assert {name: (kind.smallest, kind.largest) for name, kind in LENGTHS.items()} == BOUNDS
+    assert {kind.dtype.name: (kind.smallest, kind.largest) for kind in LENGTHS.values()} == BOUNDS
 
 
 def build(tmp_path, form, content, **parameters):
@@ -342,6 +342,64 @@ def test_copies_of_a_map_keep_its_type():
     negative = reweighted("negative", TestReweighted.MAP, ReweightedParameters(type="int32", potentials=99))
     with pytest.raises(UserError, match=r"^graph sewn: the map has negative weights"):
         sew("sewn", negative, SewnParameters(rows=1, columns=2))
+
+
+class TestWideDistances:
+    """`distances: uint64` of an entry, whatever the format, for weights of type uint32."""
+
+    ARCS = "1 2 4294967294\n2 3 4294967294\n"
+
+    def built(self, tmp_path, weights="values", **keys):
+        path = tmp_path / "small"
+        path.write_text(self.ARCS, encoding="utf-8")
+        parameters = {"directed": True, "weights": {"distribution": weights}}
+        dataset = Dataset(format="edge-list", path=str(path), parameters=parameters, **keys)
+        return build_graph("small", dataset, files=[path])
+
+    def test_they_are_chosen_by_the_entry(self, tmp_path):
+        assert self.built(tmp_path).lengths.name == "uint32"
+        assert self.built(tmp_path, distances="uint64").lengths.name == "uint32/uint64"
+
+    def test_copies_keep_them_and_new_weights_do_not(self, tmp_path):
+        base = self.built(tmp_path, distances="uint64")
+        sewn = sew("sewn", base, SewnParameters(rows=1, columns=2))
+        assert sewn.lengths is base.lengths
+        for kind in ("uint32", "float32"):
+            scaled = reweighted("other", base, ReweightedParameters(type=kind, scale=0.5))
+            assert scaled.lengths.name == kind
+
+    def test_reweighted_maps(self):
+        dataset = Dataset(
+            format="reweighted",
+            extracted_from="map",
+            distances="uint64",
+            parameters={"type": "uint32", "scale": 1e8},
+        )
+        found = build_graph("far", dataset, files=[], base=TestReweighted.MAP)
+        assert found.lengths.name == "uint32/uint64"
+        assert found.weights.max() == 31 * 10**8
+
+    def test_other_weights_have_none(self):
+        dataset = Dataset(
+            format="reweighted", extracted_from="map", distances="uint64", parameters={"type": "float32"}
+        )
+        with pytest.raises(
+            UserError, match=r"^graph far: distances of type uint64 need weights of type uint32, not float32$"
+        ):
+            build_graph("far", dataset, files=[], base=TestReweighted.MAP)
+
+    @pytest.mark.parametrize(
+        ("entry", "message"),
+        [
+            ({"format": "python-cfgs", "distances": "uint64"}, "takes no `distances`"),
+            ({"format": "chain", "distances": "uint128"}, "distances"),
+        ],
+    )
+    def test_a_mistake_is_one_line(self, tmp_path, entry, message):
+        (tmp_path / "datasets.yaml").write_text("", encoding="utf-8")
+        with pytest.raises(UserError, match=message) as caught:
+            load_registry(tmp_path / "datasets.yaml", {"mine": entry})
+        assert "\n" not in str(caught.value)
 
 
 def test_unit_weights_have_their_type():

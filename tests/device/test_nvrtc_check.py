@@ -11,6 +11,7 @@ import pytest
 from relaxometer.core.errors import UserError
 from relaxometer.device import KernelError, nvrtc_check
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import LENGTHS
 
 KERNELS = Path(__file__).parent / "kernels"
 PACKAGE_ROOT = nvrtc_check.PACKAGE.parent
@@ -29,6 +30,26 @@ needs_nvrtc = pytest.mark.skipif(MISSING is not None, reason="NVRTC is not insta
 def test_kernels_of_the_package(path, capsys):
     assert nvrtc_check.check([path], nvrtc_check.ARCHITECTURES) == []
     assert path.name in capsys.readouterr().out
+
+
+SSSP = nvrtc_check.PACKAGE / "problems/sssp"
+WIDE = [
+    *(SSSP / f"{name}.cu" for name in ("certify", "_distance_proof", "_tight_tree", "push_pull/push_pull")),
+    *(SSSP / f"bellman_ford/{name}.cu" for name in ("_edge_list", "edge_bf_atomic", "spmv_csr", "spmv_ell")),
+    *(SSSP / "phase_synchronous").glob("*.cu"),
+    *(SSSP / "label_correcting").glob("*.cu"),
+    *(SSSP / "near_far").glob("*.cu"),
+    *(SSSP / "tiled").glob("*.cu"),
+]
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("path", sorted(WIDE), ids=lambda path: path.name)
+def test_kernels_for_distances_of_64_bits(path):
+    options = LENGTHS["uint32/uint64"].options
+    usages = nvrtc_check.compile_source(read_source(path, options=options), "90", options)
+    assert usages
+    assert not [usage for usage in usages if usage.spilled_bytes]
 
 
 @needs_nvrtc

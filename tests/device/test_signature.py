@@ -97,6 +97,24 @@ def test_templates(tmp_path):
     assert n.dtype == np.int32
 
 
+def test_options_replace_types_that_are_macros(tmp_path):
+    path = tmp_path / "kernels.cu"
+    path.write_text("""
+        #ifndef LENGTH
+        #define LENGTH unsigned
+        #endif
+        typedef LENGTH length_t;
+        typedef unsigned long long u64;
+        struct Entry { length_t length; unsigned vertex; };
+        extern "C" __global__ void k(const length_t* lengths, Entry entry) {}
+    """)
+    for options, dtype, size in (((), np.uint32, 8), (("-O2", "-DLENGTH=u64", "-DLENGTH_2"), np.uint64, 16)):
+        source = read_source(path, options=options)
+        lengths, entry = source.parameters("k")
+        assert lengths.dtype == dtype
+        assert entry.layout.size == size
+
+
 def test_plain_structs(tmp_path):
     (tmp_path / "types.cuh").write_text("struct Pair { unsigned a, b; };\nconst int N = 2;\n")
     path = tmp_path / "kernels.cu"

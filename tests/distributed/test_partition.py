@@ -101,6 +101,12 @@ def test_ranks_refuse_weights_of_another_type(tmp_path):
     assert read_slice(tmp_path / "arcs.parquet", ["target"], 0, 1)["target"].tolist() == [1]
 
 
+def test_ranks_refuse_distances_of_64_bits(tmp_path):
+    write_graph(Graph.from_arcs("far", 2, [0], [1], [5], weight_type="uint32/uint64"), tmp_path)
+    with pytest.raises(UserError, match=r"^graph far: distances are of type 'uint64'; .* take uint32$"):
+        stored_block(OneRank(), "1x1", tmp_path, weighted=True)
+
+
 class OneRank:
     """Stands for the only rank, whose arrays stay on the host."""
 

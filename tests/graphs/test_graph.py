@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph, content_hash, describe, read_graph, write_graph
+from relaxometer.graphs.lengths import lengths_for
 
 
 @st.composite
@@ -234,9 +236,55 @@ def test_a_wrong_type_of_weights_in_the_description_is_one_line(tmp_path, wrong)
     path.write_text(json.dumps({**description, "weight_type": wrong}), encoding="utf-8")
     with pytest.raises(UserError) as caught:
         read_graph(tmp_path)
-    expected = "column 'weight'" if wrong == "uint32" else f"graph.json: weight_type is '{wrong}'; expected"
+    of_weights = f"graph.json: weight_type is '{wrong}'; expected"
+    of_distances = "graph.json: distance_type is 'float32'; expected uint32 or uint64"
+    expected = of_distances if wrong == "uint32" else of_weights
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def wide_graph(weight=MAX_WEIGHT):
+    return Graph.from_arcs("wide", 3, [0, 1], [1, 2], [weight, weight], weight_type="uint32/uint64")
+
+
+class TestDistanceType:
+    """Files say whether distances have 64 bits, twice, and the hash of the content covers it."""
+
+    def test_it_is_read_back(self, tmp_path):
+        write_graph(wide_graph(), tmp_path)
+        graph = read_graph(tmp_path)
+        assert graph.lengths.name == "uint32/uint64"
+        assert (graph.metadata["weight_type"], graph.metadata["distance_type"]) == ("uint32", "uint64")
+        assert pq.read_schema(tmp_path / "arcs.parquet").metadata[b"distances"] == b"uint64"
+        assert graph.largest_component().lengths is graph.lengths
+        assert content_hash(graph) != content_hash(replace(graph, distance_type=None))
+
+    @pytest.mark.parametrize("wrong", ["uint32", "float32", 7, [1], None])
+    def test_another_one_in_the_description_is_one_line(self, tmp_path, wrong):
+        write_graph(wide_graph(), tmp_path)
+        path = tmp_path / "graph.json"
+        description = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**description, "distance_type": wrong}), encoding="utf-8")
+        with pytest.raises(UserError) as caught:
+            read_graph(tmp_path)
+        if wrong == "uint32":
+            assert "arcs.parquet: the type of distances is 'uint64', expected that of" in str(caught.value)
+        else:
+            assert f"graph.json: distance_type is '{wrong}'; expected uint32 or uint64" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_another_one_in_the_arcs_is_one_line(self, tmp_path):
+        write_graph(wide_graph(), tmp_path)
+        path = tmp_path / "arcs.parquet"
+        pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+        with pytest.raises(
+            UserError, match=r"arcs.parquet: the type .* 'that of the weights', expected uint64"
+        ):
+            read_graph(tmp_path)
+
+    def test_only_uint32_has_wide_distances(self):
+        with pytest.raises(UserError, match="uint64 need weights of type uint32, not float32"):
+            lengths_for("float32", "uint64")
 
 
 @given(arc_lists())

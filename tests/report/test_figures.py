@@ -201,6 +201,9 @@ def test_table_1_has_four_digits_of_weights_that_are_floats():
     floats = {"weight_type": "float32", "weight_unit": "s", "mean_weight": 31.2345, "sd_weight": 0.004}
     table = graphs.table_1([metadata() | floats])
     assert table["town"].tolist() == ["1000", "3200", "3.2", "31.23", "0.004", "s", "float32"]
+    assert graphs.types_of({"weight_type": "uint32", "distance_type": "uint64"}) == "uint32, distances uint64"
+    assert graphs.types_of({"weight_type": "int32", "distance_type": "int32"}) == "int32"
+    assert graphs.types_of({}) == ""
 
 
 def test_one_source_gives_no_interval():

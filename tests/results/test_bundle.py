@@ -13,6 +13,7 @@ import pytest
 
 import bundles
 from relaxometer.core.errors import UserError
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle import pack, verify
 from relaxometer.results.recorded import read_recorded
@@ -53,6 +54,30 @@ def test_answers_on_floats_are_proven_anew(tmp_path, monkeypatch):
     assert "graph floats: generated, with the content that was measured" in said.lines
     answer = pq.read_table("results/runs/sssp/floats/conventional/answer.parquet")
     assert answer["distance"].type == pa.float32()
+
+
+def test_answers_of_64_bits_are_proven_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = bundles.plan(bundles.WIDE)
+    bundles.make_run(plan)
+    summary = pd.read_csv("results/summary.csv").set_index(["graph", "variant"]).sort_index()
+    assert summary.loc["far", "status"].to_dict() == {
+        "dijkstra-cpu": "ok",
+        "near-far": "ok",
+        "dijkstra": "skipped",
+    }
+    refused = "takes weights of type float32 or uint32, not uint32 with distances of type uint64"
+    assert summary.loc[("far", "dijkstra"), "reason"] == refused
+    for variant in ("dijkstra-cpu", "near-far"):
+        assert summary.loc[("narrow", variant), "status"] == "error"
+        assert summary.loc[("narrow", variant), "reason"] == LENGTHS["uint32"].too_long
+    assert "`distances: uint64`" in LENGTHS["uint32"].too_long
+    pack(plan, Path("results"), tmp_path / "run.zip", "run")
+    said = verify(tmp_path / "run.zip", tmp_path / "elsewhere", "host")
+    assert said.wrong == []
+    assert "answers: 2 of 2 proven" in said.lines
+    answer = pq.read_table("results/runs/sssp/far/near-far/answer.parquet")
+    assert answer["distance"].type == pa.uint64()
 
 
 def test_graphs_of_the_results_folder_are_used(packed):

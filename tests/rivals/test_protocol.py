@@ -11,9 +11,10 @@ import pytest
 from faults import largest_file
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.measure import measurement
 from relaxometer.measure.measurement import write_measurement
-from relaxometer.problems.records import OVERFLOW, TOO_LONG
+from relaxometer.problems.records import TOO_LONG
 from relaxometer.results.gather import gather, summarise
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation, state_of_files
@@ -308,7 +309,7 @@ VALUES = {
     "a fraction": ("2.5", "invalid", "distance is 2.5 at vertex 5"),
     "minus a fraction": ("-0.5", "invalid", "rule "),
     "negative": ("-3", "invalid", "rule "),
-    "beyond 32 bits": ("2**32", "error", OVERFLOW),
+    "beyond 32 bits": ("2**32", "error", LENGTHS["uint32"].too_long),
     "beyond 53 bits": (
         "2.0**60",
         "skipped",
@@ -353,7 +354,7 @@ def test_lengths_beyond_32_bits_are_an_overflow(tmp_path):
     """As for a variant, which cannot hold them either."""
     graph = Graph.from_arcs("long", 3, [0, 1], [1, 2], [MAX_WEIGHT, 9])
     result = race(tmp_path, "serve(Honest)", graph=graph, sources=(0, 1))
-    assert outcomes(result) == [("error", OVERFLOW), ("ok", "")]
+    assert outcomes(result) == [("error", LENGTHS["uint32"].too_long), ("ok", "")]
 
 
 @pytest.mark.parametrize("problem", ["sssp", "bfs"])

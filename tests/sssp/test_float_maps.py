@@ -102,7 +102,7 @@ def test_windows_of_every_size_are_exact(device, delta, beta):
 @pytest.mark.parametrize("graph", GRIDS, ids=lambda graph: graph.name)
 def test_tiles_are_exact_however_far_they_run_ahead(device, monkeypatch, graph, delta, leash, in_shared):
     if not in_shared:
-        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda largest: _maps.SHARED_BYTES + 1)
+        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
     resident = ResidentGraph.upload(device, graph)
     solver = tiled.Solver(resident, tiled.Parameters(tiles=8, delta=delta, leash=leash))
     assert solver.resolved["tiles_in_shared_memory"] == in_shared

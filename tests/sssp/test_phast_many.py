@@ -108,7 +108,7 @@ def test_a_path_too_long_is_an_error(host_device):
     graph = Graph.from_arcs("too-far", 4, [0, 1, 2, 3], [1, 2, 3, 3], [MAX_WEIGHT, 1, 1, 1])
     _, solver = solver_for(host_device, graph)
     for find in (solver.solve_many, solver.find_distances):
-        with pytest.raises(OverflowError, match=r"2\*\*32 - 2"):
+        with pytest.raises(OverflowError, match="of type uint32"):
             find([1, 0])
     distance = solver.find_distances([1, 3])
     np.testing.assert_array_equal([distance[0], distance[1]], expected(graph, [1, 3]))

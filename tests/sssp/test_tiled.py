@@ -5,6 +5,7 @@ import pytest
 
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
 from relaxometer.problems.sssp.certify import SsspCertifier
@@ -95,7 +96,7 @@ def widening():
 @pytest.mark.parametrize("graph", [wide(), widening()], ids=lambda graph: graph.name)
 def test_a_queue_that_overflows_loses_nothing(device, monkeypatch, graph, in_shared):
     if not in_shared:
-        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda largest: _maps.SHARED_BYTES + 1)
+        monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
     resident = ResidentGraph.upload(device, graph)
     solver = tiled.Solver(resident, tiled.Parameters(tiles=1, delta=1e6))
     assert solver.resolved["tiles_in_shared_memory"] == in_shared
@@ -107,7 +108,7 @@ def test_arcs_stay_in_global_memory_where_shared_memory_is_short(device, monkeyp
     graph = sample_graphs()["grid"]
     resident = ResidentGraph.upload(device, graph)
     largest = -(-graph.n_vertices // 4)
-    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled._bytes_in_shared(largest) + 100)
+    monkeypatch.setattr(_maps, "SHARED_BYTES", tiled._bytes_in_shared(largest, LENGTHS["uint32"]) + 100)
     solver = tiled.Solver(resident, tiled.Parameters(tiles=4))
     assert not solver.resolved["arcs_in_shared_memory"]
     np.testing.assert_array_equal(device.asnumpy(solver.solve(0).distance), reference_distances(graph, 0))
@@ -138,7 +139,7 @@ def test_a_graph_with_a_hub_is_skipped(host_device):
 def test_tiles_that_shared_memory_does_not_hold_stay_in_global_memory(device, monkeypatch, graph, cut):
     resident = ResidentGraph.upload(device, graph)
     certifier = SsspCertifier(resident)
-    monkeypatch.setattr(tiled, "_bytes_in_shared", lambda largest: _maps.SHARED_BYTES + 1)
+    monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
     for parameters in ({"tiles": 3}, {"tiles": 5, "delta": 0.5, "leash": 0.5}, {}):
         solver = tiled.Solver(resident, tiled.Parameters(cut=cut, **parameters))
         assert not solver.resolved["tiles_in_shared_memory"]

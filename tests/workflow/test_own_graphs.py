@@ -85,6 +85,7 @@ GRAPHS = {
     "my-sewn": {
         "format": "sewn",
         "extracted_from": "my-dimacs",
+        "distances": "uint64",
         "vertices": 6 * 108,
         "arcs": 6 * 390 + 2 * 5 * 7,
         "parameters": {"rows": 2, "columns": 3, "roads": 5},
@@ -209,8 +210,14 @@ def test_the_answer_is_the_shortest_paths(finished_graphs, name):
     units = 2 if name in FLOATS else 1  # of the reference, which takes integers
     in_units = replace(graph, weights=(graph.weights * units).astype(np.uint32))
     distance = answer["distance"].to_numpy()
-    assert distance.dtype == graph.weights.dtype
+    assert distance.dtype == graph.lengths.distances
     np.testing.assert_array_equal(distance * units, reference_distances(in_units, source))
+
+
+def test_distances_of_64_bits_pass_through_the_workflow(finished_graphs):
+    assert read_graph(finished_graphs.path("results/graphs/my-sewn")).lengths.name == "uint32/uint64"
+    page = finished_graphs.path("results/pages/graphs/my-sewn.html").read_text(encoding="utf-8")
+    assert "<th>Type of weights</th><td>uint32, distances uint64</td>" in page
 
 
 def test_floats_pass_through_the_workflow(finished_graphs):

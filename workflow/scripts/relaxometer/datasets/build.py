@@ -15,6 +15,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.datasets.pins import advice_for_unpinned, pin_of, pinned
 from relaxometer.datasets.registry import DataFile, Dataset
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import lengths_for
 
 Reader = Callable[[str, Dataset, list[Path], Graph | None], Graph]
 """Makes a graph from its name, its entry, its data files, and the graph that it is extracted from."""
@@ -43,7 +44,8 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
     Raises
     ------
     UserError
-        If the entry is a batch, a file is missing or wrong, or the counts differ from the entry's.
+        If the entry is a batch, a file is missing or wrong, the counts differ from the entry's, or weights
+        have no distances of its type.
     """
     if dataset.is_batch:
         raise UserError(f"{name} is a batch of graphs, not a graph: it is built at results/batches/{name}/")
@@ -57,7 +59,12 @@ def build_graph(name: str, dataset: Dataset, *, files: list[Path], base: Graph |
         check_counts(f"graph {name}", graph.n_vertices, graph.n_arcs, dataset)
     directed = not is_symmetric(graph)
     metadata = {**identities, **graph.metadata, **origin_of(dataset), "directed": directed}
-    return replace(graph, name=name, metadata=metadata)
+    distance_type = dataset.distances or graph.distance_type
+    try:
+        lengths_for(graph.weights.dtype.name, distance_type)
+    except UserError as error:
+        raise UserError(f"graph {name}: {error}") from None
+    return replace(graph, name=name, metadata=metadata, distance_type=distance_type)
 
 
 def identities_of(files: list[Path], dataset: Dataset) -> dict[str, str]:

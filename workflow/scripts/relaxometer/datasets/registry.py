@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import (
@@ -143,6 +143,9 @@ class Dataset(DataFile, Generic[Parameters]):
         Paper and page to refer to.
     weight_unit : str, optional
         Unit of the weights.
+    distances : {"uint64"}, optional
+        Type of distances, for weights of type uint32 with sums beyond 2**32 - 2. Left out: that of the
+        weights.
     vertices, arcs : int, optional
         Expected counts of the finished graph, or of the whole batch; other counts are an error.
     seed : int, optional
@@ -162,6 +165,7 @@ class Dataset(DataFile, Generic[Parameters]):
     citation: str | None = None
     homepage: str | None = None
     weight_unit: str | None = None
+    distances: Literal["uint64"] | None = None
     vertices: NonNegativeInt | None = None
     arcs: NonNegativeInt | None = None
     seed: Seed | None = None
@@ -211,6 +215,8 @@ class Dataset(DataFile, Generic[Parameters]):
         for key in given:
             if given[key] and key != needed:
                 raise ValueError(f"format {self.format!r} takes no {words[key]}")
+        if self.distances and self.kind.batch:
+            raise ValueError(f"format {self.format!r} takes no `distances`: a batch has no weights")
         for key in _COMPANIONS:
             if getattr(self, key) and key != self.kind.companion:
                 raise ValueError(f"format {self.format!r} takes no `{key}`")

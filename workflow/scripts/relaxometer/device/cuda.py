@@ -174,7 +174,7 @@ class CudaModule:
         name_expressions: Sequence[str] = (),
     ) -> None:
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
-        self._source = read_source(path, include_folders)
+        self._source = read_source(path, include_folders, options)
         self.files = tuple(self._source.files)
         self._kernels: dict[str, CudaKernel] = {}
         self._device = device

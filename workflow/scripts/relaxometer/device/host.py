@@ -155,7 +155,7 @@ class HostModule:
             )
         )
         include_folders = [Path(option[2:]) for option in options if option.startswith("-I")] + [PACKAGE]
-        self._source = read_source(path, include_folders)
+        self._source = read_source(path, include_folders, options)
         self.files = tuple(self._source.files)
         self._kernels: dict[str, HostKernel] = {}
         self._expressions = [*name_expressions, *self._source.exported()]

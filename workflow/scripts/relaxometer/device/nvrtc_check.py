@@ -56,11 +56,11 @@ def load_nvrtc() -> Any:
     return nvrtc
 
 
-def compile_source(source: Source, architecture: str) -> list[Usage]:
-    """Compile a file for an architecture such as ``"90"``; KernelError if it does not compile."""
+def compile_source(source: Source, architecture: str, more: tuple[str, ...] = ()) -> list[Usage]:
+    """Compile a file for an architecture such as ``"90"``, with `more` options; KernelError if this fails."""
     nvrtc = load_nvrtc()
     assemble = importlib.import_module("cupy._core.core").assemble_cupy_compiler_options
-    options = assemble(compiler_options(source, ()))
+    options = assemble(compiler_options(source, more))
     options += (f"-arch=sm_{architecture}", "--ptxas-options=-v", *_CUPY_OPTIONS)
     program = nvrtc.createProgram(numbered_source(source), source.path.name, (), ())
     try:

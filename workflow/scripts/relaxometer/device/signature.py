@@ -1,7 +1,8 @@
 """Reads kernels' parameter lists, structs and constants out of CUDA C++ source.
 
 The reader understands comments, quoted includes, ``typedef``, ``using`` and object-like ``#define`` of scalar
-types, plain structs, integer constants, and templates over types and numbers. It does not evaluate ``#if``.
+types, plain structs, integer constants, and templates over types and numbers. It does not evaluate ``#if``;
+a type that depends on a compiler option is a macro, which ``-DNAME=TYPE`` replaces.
 The host build compares the size of every parameter list with the compiler's.
 """
 
@@ -50,6 +51,7 @@ _ALIASES = (
         r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+(?P<type>[A-Za-z_][\w: \t]*?)[ \t]*$", re.MULTILINE
     ),
 )
+_DEFINITION = re.compile(r"-D(?P<name>\w+)=(?P<type>[A-Za-z_]\w*)")
 _KERNEL = re.compile(
     r"(?:\btemplate\s*<(?P<template>[^<>]*)>\s*)?"
     r'(?:extern\s*"C"\s*)?(?:\bstatic\s+)?__global__\s+void\s+'
@@ -210,12 +212,15 @@ class Source:
         return layout
 
 
-def read_source(path: Path, include_folders: Sequence[Path] = (PACKAGE,)) -> Source:
-    """Read a ``.cu`` file and the files that it includes.
+def read_source(
+    path: Path, include_folders: Sequence[Path] = (PACKAGE,), options: Sequence[str] = ()
+) -> Source:
+    """Read a ``.cu`` file and the files that it includes, as compiled with `options`.
 
     Includes are searched for in the folder of the including file, then in `include_folders`; the rest belong
     to the compiler.
     """
+    defined = {found["name"]: found["type"] for found in map(_DEFINITION.fullmatch, options) if found}
     files: dict[Path, str] = {}
     _read_into(files, path.resolve(), include_folders)
     aliases: dict[str, str] = {}
@@ -226,6 +231,7 @@ def read_source(path: Path, include_folders: Sequence[Path] = (PACKAGE,)) -> Sou
         code = _COMMENT.sub(lambda found: found[1] or " ", text)
         for pattern in _ALIASES:
             aliases |= {found["name"]: found["type"] for found in pattern.finditer(code)}
+        aliases |= defined
         kernels |= {found["name"]: found for found in _KERNEL.finditer(code)}
         _read_constants(code, aliases, constants)
         for found in _STRUCT.finditer(code):

@@ -36,8 +36,9 @@ from relaxometer.distributed.partition import Block
 from relaxometer.distributed.process import ending_together, load_mpi, share_cores
 from relaxometer.distributed.stored import stored_block
 from relaxometer.graphs.files import read_sources
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems.problem import load_problem
-from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, certificates_schema
+from relaxometer.problems.records import PHASES, RUNS, certificates_schema
 
 TRAFFIC = (
     ("computing_ms", pa.float64()),
@@ -260,7 +261,7 @@ class Searches:
         totals = reached_totals(self._ranks, self._block, value, self._certifier)
         status, reason = "ok" if certificate.holds else "invalid", certificate.reason
         if getattr(answer, "overflowed", False) and certificate.violations.get("left_out"):
-            status, reason = "error", OVERFLOW
+            status, reason = "error", LENGTHS["uint32"].too_long
         edges = totals["input_edges"]
         if edges is None:
             directed = self._block.metadata.get("directed") is not False

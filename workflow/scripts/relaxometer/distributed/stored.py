@@ -38,7 +38,7 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
     Raises
     ------
     UserError
-        If a file is missing or damaged, or weights are wanted and are not of type uint32.
+        If a file is missing or damaged, or weights are wanted and they or distances are not of type uint32.
     """
     metadata = read_metadata(folder / "graph.json", ("name", "vertices", "arcs"))
     weight_type = metadata.get("weight_type", "uint32")
@@ -46,6 +46,11 @@ def stored_block(ranks: Ranks, scheme: str, folder: Path, *, weighted: bool, bat
         raise UserError(
             f"graph {metadata['name']}: weights are of type {quoted(weight_type)}; searches over several "
             "ranks take uint32"
+        )
+    if weighted and metadata.get("distance_type", "uint32") != "uint32":
+        raise UserError(
+            f"graph {metadata['name']}: distances are of type {quoted(metadata['distance_type'])}; searches "
+            "over several ranks take uint32"
         )
     n_vertices, n_arcs = int(metadata["vertices"]), int(metadata["arcs"])
     layout = Layout(scheme, ranks.size, n_vertices)

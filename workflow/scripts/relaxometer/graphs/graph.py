@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
-from relaxometer.graphs.files import REBUILD, read_columns, read_metadata
-from relaxometer.graphs.lengths import LENGTHS, Lengths
+from relaxometer.graphs.files import REBUILD, parquet, read_columns, read_metadata
+from relaxometer.graphs.lengths import LENGTHS, Lengths, lengths_for
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -100,6 +100,8 @@ class Graph(Csr):
     input_degrees : ndarray of shape (n_vertices,), uint32, optional
         How often each vertex occurs in the edge list that the graph was built from: parallel edges count
         individually, self-loops twice. Graph500's rates use them.
+    distance_type : {"uint64"}, optional
+        Type of distances, if not that of the weights.
     """
 
     name: str
@@ -110,11 +112,12 @@ class Graph(Csr):
     lat: npt.NDArray[np.float64] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     input_degrees: npt.NDArray[np.uint32] | None = None
+    distance_type: str | None = None
 
     @property
     def lengths(self) -> Lengths:
         """The type of its weights, and of lengths of paths."""
-        return LENGTHS[self.weights.dtype.name]
+        return lengths_for(self.weights.dtype.name, self.distance_type)
 
     def to_scipy(self) -> sp.csr_array:
         """Return the weights as a SciPy CSR array of float64; zero weights become explicit entries."""
@@ -157,8 +160,8 @@ class Graph(Csr):
         undirected : bool, default=False
             Add the reverse of every arc, and say in the metadata that the graph is not directed.
         keep_self_loops, keep_parallel : bool, default=False
-        weight_type : {"uint32", "float32", "int32"}
-            Numbers are rounded to float32; integer types take integers only.
+        weight_type : {"uint32", "uint32/uint64", "float32", "int32"}
+            Type of weights and distances. Numbers are rounded to float32; integer types take integers only.
         metadata : dict, optional
 
         Raises
@@ -182,7 +185,9 @@ class Graph(Csr):
             keep_parallel=keep_parallel,
         )
         facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
-        return cls(name, offsets, targets, lengths.from_sorted_words(loads), lon, lat, facts)
+        stored = lengths.from_sorted_words(loads)
+        wide = lengths.distances.name if lengths.is_wide else None
+        return cls(name, offsets, targets, stored, lon, lat, facts, distance_type=wide)
 
     def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
         """Return the subgraph on the marked vertices, renumbered in their old order.
@@ -249,6 +254,8 @@ def write_graph(graph: Graph, folder: Path) -> None:
         columns["input_degree"] = graph.input_degrees
     write_table(pa.table(columns), folder / "vertices.parquet")
     arcs = pa.table({"target": graph.targets, "weight": graph.weights})
+    if graph.distance_type is not None:
+        arcs = arcs.replace_schema_metadata({"distances": graph.distance_type})
     write_table(arcs, folder / "arcs.parquet", dictionaries=["weight"])
     write_json(describe(graph), folder / "graph.json")
 
@@ -265,8 +272,10 @@ def read_graph(folder: Path) -> Graph:
     metadata = read_metadata(description, ("name", "vertices", "arcs", "content_sha256"))
     n_vertices, n_arcs = metadata["vertices"], metadata["arcs"]
     vertices = read_columns(folder / "vertices.parquet", OFFSETS, description, n_vertices, EXTRAS)
-    of_arcs = {**ARCS, **weight_column(metadata, description)}
+    lengths = lengths_in(metadata, description)
+    of_arcs = {**ARCS, "weight": pa.from_numpy_dtype(lengths.dtype)}
     arcs = read_columns(folder / "arcs.parquet", of_arcs, description, n_arcs)
+    distance_type = _distance_type(folder / "arcs.parquet", lengths)
     graph = Graph(
         metadata["name"],
         np.append(vertices["offset"], np.int64(len(arcs["target"]))),
@@ -276,6 +285,7 @@ def read_graph(folder: Path) -> Graph:
         vertices.get("lat"),
         metadata,
         vertices.get("input_degree"),
+        distance_type,
     )
     if content_hash(graph) != metadata["content_sha256"] or not graph.is_sound:
         raise UserError(
@@ -284,22 +294,47 @@ def read_graph(folder: Path) -> Graph:
     return graph
 
 
-def weight_column(metadata: Mapping[str, Any], description: Path) -> dict[str, pa.DataType]:
-    """Return name and type of the column of weights in ``arcs.parquet``.
+def lengths_in(metadata: Mapping[str, Any], description: Path) -> Lengths:
+    """Return the type of weights and distances that a ``graph.json`` names.
 
     Parameters
     ----------
     metadata : mapping
-        Content of ``graph.json``; without ``weight_type`` it is of a version that had uint32 only.
+        Its content. Without ``weight_type`` it is of a version that had uint32 only; without
+        ``distance_type``, distances have the type of the weights.
     description : Path
         That file, for messages.
     """
     weight_type = metadata.get("weight_type", "uint32")
-    if not isinstance(weight_type, str) or weight_type not in LENGTHS:
+    known = dict.fromkeys(kind.dtype.name for kind in LENGTHS.values())
+    if not isinstance(weight_type, str) or weight_type not in known:
         raise UserError(
-            f"{description}: weight_type is {quoted(weight_type)}; expected {', '.join(LENGTHS)}; {REBUILD}"
+            f"{description}: weight_type is {quoted(weight_type)}; expected {', '.join(known)}; {REBUILD}"
         )
-    return {"weight": pa.from_numpy_dtype(LENGTHS[weight_type].dtype)}
+    distance_type = metadata.get("distance_type", weight_type)
+    fitting = [kind.distances.name for kind in LENGTHS.values() if kind.dtype.name == weight_type]
+    if distance_type not in fitting:
+        raise UserError(
+            f"{description}: distance_type is {quoted(distance_type)}; "
+            f"expected {' or '.join(fitting)} for weights of type {weight_type}; {REBUILD}"
+        )
+    return lengths_for(weight_type, distance_type)
+
+
+def weight_column(metadata: Mapping[str, Any], description: Path) -> dict[str, pa.DataType]:
+    """Return name and type of the column of weights in ``arcs.parquet``; parameters as :func:`lengths_in`."""
+    return {"weight": pa.from_numpy_dtype(lengths_in(metadata, description).dtype)}
+
+
+def _distance_type(path: Path, lengths: Lengths) -> str | None:
+    """Return the type of distances that ``arcs.parquet`` names; refuse another one than ``graph.json``'s."""
+    with parquet(path) as file:
+        found = (file.schema_arrow.metadata or {}).get(b"distances", b"").decode("utf-8", "replace")
+    expected = lengths.distances.name if lengths.is_wide else ""
+    if found != expected:
+        named, wanted = (one or "that of the weights" for one in (found, expected))
+        raise UserError(f"{path}: the type of distances is {quoted(named)}, expected {wanted}; {REBUILD}")
+    return found or None
 
 
 def read_degrees(folder: Path) -> npt.NDArray[np.int64]:
@@ -323,13 +358,16 @@ def content_hash(graph: Graph) -> str:
     """Return the SHA-256 of the columns as little-endian bytes.
 
     They are offsets, targets, weights, and the coordinates and input degrees if present. A column of more
-    than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute.
+    than 64 MiB is replaced by the SHA-256s of its pieces of 64 MiB, which several cores compute. The type of
+    distances follows if it is not that of the weights.
     """
     digest = hashlib.sha256()
     columns = graph.offsets, graph.targets, graph.weights, graph.lon, graph.lat, graph.input_degrees
     for array in columns:
         if array is not None:
             digest.update(_pieces_hashed(np.ascontiguousarray(array).view(np.uint8)))
+    if graph.distance_type is not None:
+        digest.update(f"distances {graph.distance_type}".encode())
     return digest.hexdigest()
 
 
@@ -359,7 +397,8 @@ def describe(graph: Graph) -> dict[str, Any]:
         "share_above_degree_512": float((degrees > 512).mean()) if len(degrees) else 0.0,
         "mean_weight": float(weights.mean(dtype=np.float64)) if len(weights) else 0.0,
         "sd_weight": float(weights.std(dtype=np.float64)) if len(weights) else 0.0,
-        "weight_type": graph.lengths.name,
+        "weight_type": graph.lengths.dtype.name,
+        "distance_type": graph.lengths.distances.name,
         "min_weight": weights.min().item() if len(weights) else 0,
         "max_weight": weights.max().item() if len(weights) else 0,
         "components": count,

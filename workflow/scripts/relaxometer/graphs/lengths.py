@@ -1,7 +1,8 @@
-"""Types of weights, and how kernels hold them: a weight or the length of a path is one word of 32 bits.
+"""Types of weights and of lengths of paths, and how kernels hold them.
 
-Words of lengths compare as the lengths do, so kernels find minima of words whatever the type. Only adding a
-weight to a length depends on it (``problems/sssp/_lengths.cuh``).
+A weight is one word of 32 bits, the length of a path one of 32 or 64. Words of lengths compare as the lengths
+do, so kernels find minima of words whatever the type. Only adding a weight to a length depends on it
+(``problems/sssp/_lengths.cuh``).
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ ON_CYCLE = np.int32(-(2**31))
 
 @dataclass(frozen=True)
 class Lengths:
-    """One type of weights; lengths of paths have the same type.
+    """One type of weights, with that of the lengths of paths.
 
     Parameters
     ----------
     dtype : dtype
-        Of weights and lengths, 32 bits wide.
+        Of weights, 32 bits wide.
+    distances : dtype
+        Of lengths: that of the weights, or a wider one.
     options : tuple of str
         Compiler options of kernels that add lengths.
-    zero : uint32
+    zero : uint32 or uint64
         The word of length 0.
-    unreached : uint32
+    unreached : uint32 or uint64
         The word of a vertex that no path leads to, larger than that of any length.
     is_offset : bool
         Whether the words of lengths are the numbers with the sign bit flipped. Otherwise they are the
@@ -42,17 +45,40 @@ class Lengths:
     """
 
     dtype: np.dtype[Any]
+    distances: np.dtype[Any]
     options: tuple[str, ...]
-    zero: np.uint32
-    unreached: np.uint32
+    zero: np.unsignedinteger[Any]
+    unreached: np.unsignedinteger[Any]
     is_offset: bool
     smallest: float
     largest: float
 
     @property
     def name(self) -> str:
-        """The name of the type in configurations and files."""
-        return self.dtype.name
+        """The type of the weights and, if they have another one, a slash and that of lengths."""
+        return "/".join(dict.fromkeys((self.dtype.name, self.distances.name)))
+
+    @property
+    def title(self) -> str:
+        """The type in words."""
+        wider = f" with distances of type {self.distances.name}" if self.is_wide else ""
+        return f"{self.dtype.name}{wider}"
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """The type of words of lengths."""
+        return self.unreached.dtype
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether lengths have more bits than weights."""
+        return self.distances.itemsize > self.dtype.itemsize
+
+    @property
+    def too_long(self) -> str:
+        """The reason why a search failed that met a length beyond the type's, and what would help."""
+        wider = "; `distances: uint64` in the graph's dataset holds it" if self.name == "uint32" else ""
+        return f"a shortest path is longer than the largest distance of type {self.distances.name}{wider}"
 
     @property
     def is_signed(self) -> bool:
@@ -69,16 +95,16 @@ class Lengths:
         return (words ^ _SIGN if self.is_offset else words).view(self.dtype)
 
     def words(self, distance: Any) -> Any:
-        """Return the words of lengths, NumPy or device array of uint32 with the shape of `distance`."""
-        words = distance.view(np.uint32)
+        """Return the words of lengths, NumPy or device array of `word` with the shape of `distance`."""
+        words = distance.view(self.word)
         return words ^ _SIGN if self.is_offset else words
 
     def distance(self, words: Any) -> Any:
-        """Return the lengths of words, NumPy or device array of `dtype` with the shape of `words`.
+        """Return the lengths of words, NumPy or device array of `distances` with the shape of `words`.
 
         Where `words` are `unreached`, the result is :func:`unreached` of the type.
         """
-        return (words ^ _SIGN if self.is_offset else words).view(self.dtype)
+        return (words ^ _SIGN if self.is_offset else words).view(self.distances)
 
     def checked(self, values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
         """Return weights as a contiguous array of `dtype`; floating-point numbers are rounded to nearest.
@@ -113,12 +139,26 @@ class Lengths:
         return converted + np.float32(0) if is_float else converted  # -0.0 becomes 0.0
 
 
+_UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
+_FLOAT32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
+
 LENGTHS = {
     "uint32": Lengths(
-        np.dtype(np.uint32), (), np.uint32(0), np.uint32(2**32 - 1), False, smallest=0, largest=2**32 - 2
+        _UINT32, _UINT32, (), np.uint32(0), np.uint32(2**32 - 1), False, smallest=0, largest=2**32 - 2
+    ),
+    "uint32/uint64": Lengths(
+        _UINT32,
+        _UINT64,
+        ("-DLENGTH_TYPE=u64",),
+        np.uint64(0),
+        np.uint64(2**64 - 1),
+        False,
+        smallest=0,
+        largest=2**32 - 2,
     ),
     "float32": Lengths(
-        np.dtype(np.float32),
+        _FLOAT32,
+        _FLOAT32,
         ("-DFLOAT32_LENGTHS",),
         np.uint32(0),
         np.float32(np.inf).view(np.uint32),
@@ -127,7 +167,8 @@ LENGTHS = {
         largest=float(np.finfo(np.float32).max),
     ),
     "int32": Lengths(
-        np.dtype(np.int32),
+        _INT32,
+        _INT32,
         ("-DINT32_LENGTHS",),
         _SIGN,
         np.uint32(2**32 - 1),
@@ -136,18 +177,31 @@ LENGTHS = {
         largest=2**31 - 1,
     ),
 }
-"""The types of weights by name."""
+"""The types by name."""
+
+_BY_DTYPES = {(kind.dtype.name, kind.distances.name): kind for kind in LENGTHS.values()}
+_BY_DISTANCES = {kind.distances.name: kind for kind in LENGTHS.values()}
 
 
-def lengths_of(array: Any) -> Lengths:
-    """Return the type of an array of weights or distances."""
-    return LENGTHS[array.dtype.name]
+def lengths_for(weight_type: str, distance_type: str | None = None) -> Lengths:
+    """Return the type of these weights and distances, which have the weights' type if none is given.
+
+    Raises
+    ------
+    UserError
+        If weights of this type have no distances of that type.
+    """
+    given = weight_type, distance_type or weight_type
+    if given not in _BY_DTYPES:
+        needed = _BY_DISTANCES[given[1]].dtype
+        raise UserError(f"distances of type {given[1]} need weights of type {needed}, not {weight_type}")
+    return _BY_DTYPES[given]
 
 
 def unreached(dtype: npt.DTypeLike) -> Any:
-    """Return the distance of a vertex that is not reached, a scalar of `dtype`.
+    """Return the distance of a vertex that is not reached, a scalar of `dtype`, a type of distances.
 
-    It is 2**32 - 1, infinity, or 2**31 - 1.
+    It is 2**32 - 1, 2**64 - 1, infinity, or 2**31 - 1.
     """
-    kind = LENGTHS[np.dtype(dtype).name]
+    kind = _BY_DISTANCES[np.dtype(dtype).name]
     return kind.distance(np.array([kind.unreached]))[0]

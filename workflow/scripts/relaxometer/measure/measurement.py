@@ -36,7 +36,7 @@ from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.certificate import Certificate
 from relaxometer.problems.problem import Problem, load_problem
 from relaxometer.problems.queries import QuerySets
-from relaxometer.problems.records import OVERFLOW, PHASES, RUNS, TOO_LONG, certificates_schema
+from relaxometer.problems.records import PHASES, RUNS, TOO_LONG, certificates_schema
 
 MAX_UNPROVEN_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
 """Limit on the answers kept; beyond it the contestant waits while they are proven."""
@@ -446,7 +446,9 @@ class _Job:
         key = self._key(search.row["source"], search.row["repetition"])
         violations = {f"rule_{rule}": count for rule, count in certificate.violations.items()}
         self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
-        status, reason = _status(search.overflowed, certificate, is_rival=isinstance(self._run, RivalRun))
+        too_long = self._graph.lengths.too_long if isinstance(self._graph, Graph) else ""
+        is_rival = isinstance(self._run, RivalRun)
+        status, reason = _status(search.overflowed, certificate, too_long, is_rival=is_rival)
         if changed:
             status, reason = "invalid", f"changed the graph: {changed}"
         search.row |= proof
@@ -516,8 +518,8 @@ class _Job:
                     self._result.runs.append(row)
 
 
-def _status(overflowed: bool, certificate: Certificate, *, is_rival: bool) -> tuple[str, str]:
-    """Return the status of an answer's row, and the reason where it is not ok.
+def _status(overflowed: bool, certificate: Certificate, too_long: str, *, is_rival: bool) -> tuple[str, str]:
+    """Return the status of an answer's row, and the reason where it is not ok: `too_long` if it overflowed.
 
     A variant overflows on detours, too, and the answer is right. The answer of a rival has a length that is
     none, and the proof saw "not reached" there.
@@ -525,5 +527,5 @@ def _status(overflowed: bool, certificate: Certificate, *, is_rival: bool) -> tu
     if certificate.holds:
         return ("invalid", TOO_LONG) if overflowed and is_rival else ("ok", "")
     if overflowed and certificate.violations.get("left_out"):
-        return "error", OVERFLOW
+        return "error", too_long
     return "invalid", certificate.reason

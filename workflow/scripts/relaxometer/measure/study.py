@@ -10,7 +10,6 @@ import pyarrow as pa
 from relaxometer.core.progress import Progress
 from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.graphs.graph import Graph
-from relaxometer.problems.records import OVERFLOW
 from relaxometer.problems.variants import Skipped
 
 Row = dict[str, Any]
@@ -68,8 +67,8 @@ def completed(results: Iterator[Row], count: int) -> Iterator[Row]:
         failure = {"status": "skipped", "reason": str(error)}
     except DeviceOutOfMemory as error:
         failure = {"status": "oom", "reason": str(error)}
-    except OverflowError:
-        failure = {"status": "error", "reason": OVERFLOW}
+    except OverflowError as error:
+        failure = {"status": "error", "reason": str(error)}
     for _ in range(count):
         yield dict(failure)
 

@@ -153,7 +153,7 @@ def _search(
         with stopwatch() if on_cpu else device.timer() as timer:
             answer = solver.solve(source)
         if answer.overflowed:
-            raise OverflowError
+            raise OverflowError(changed.lengths.too_long)
         # A program on the CPU answers in the host's memory.
         columns = (device.asarray(column) for column in (answer.distance, answer.predecessor))
         certificate = certifier.check(source, *columns)

@@ -58,7 +58,7 @@ class Problem:
     takes_batches : bool, default=False
         Whether the problem can be solved for all graphs of a batch at once.
     lengths : tuple of str
-        Columns that have the type of the graph's weights, which solvers then read.
+        Columns that have the graph's type of distances; solvers then read its weights.
     proof_reads_arcs : bool, default=True
         Whether the certifier of a graph needs its arcs in the device's memory.
     reached : callable
@@ -88,7 +88,7 @@ class Problem:
         """Return the columns of an answer on a graph or batch, with their types."""
         types = {name: np.dtype(dtype) for name, dtype in self.columns.items()}
         return {
-            name: graph.lengths.dtype if name in self.lengths and isinstance(graph, Graph) else dtype
+            name: graph.lengths.distances if name in self.lengths and isinstance(graph, Graph) else dtype
             for name, dtype in types.items()
         }
 

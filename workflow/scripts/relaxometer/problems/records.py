@@ -6,8 +6,6 @@ import pyarrow as pa
 
 from relaxometer.problems.problem import Problem
 
-OVERFLOW = "a shortest path is longer than the largest distance that 32 bits hold"
-
 TOO_LONG = "a value beyond 2**32 - 2 for a vertex that cannot be reached"
 
 RUNS = pa.schema(

@@ -50,8 +50,9 @@ def _weight_types(solver: Any) -> Collection[str]:
 def refuse_weights(problem: Problem, solver: Any, graph: Graph | Batch) -> None:
     """Raise `Skipped` if a solver reads weights of a type that it does not take."""
     if problem.lengths and isinstance(graph, Graph) and not takes_weights(solver, graph.lengths):
-        types = " or ".join(sorted(_weight_types(solver)))
-        raise Skipped(f"takes weights of type {types}, not {graph.lengths.name}")
+        *others, last = sorted(_weight_types(solver))
+        types = f"{', '.join(others)} or {last}" if others else last
+        raise Skipped(f"takes weights of type {types}, not {graph.lengths.title}")
 
 
 class Skipped(Exception):  # noqa: N818  (a status, not an error)

@@ -9,7 +9,7 @@ from typing import Any
 
 from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.degrees import BLOCK_OF_128, WARP
-from relaxometer.report.figures.graphs import TABLE_1, percent
+from relaxometer.report.figures.graphs import TABLE_1, percent, types_of
 from relaxometer.report.pages import image, page, table
 
 Row = tuple[str, ...]
@@ -30,6 +30,7 @@ SHOWN_ABOVE = {
     "max_weight",
     "weight_unit",
     "weight_type",
+    "distance_type",
     "components",
     "largest_component",
     "isolated",
@@ -111,7 +112,7 @@ def _outline(description: Mapping[str, Any]) -> list[Row]:
         *rows,
         ("Lightest, median, heaviest arc", ", ".join(weights), "10, not given, 1,000,000"),
         ("Unit of weights", description.get("weight_unit", "not given"), "not given"),
-        ("Type of weights", description.get("weight_type", "uint32"), "not given"),
+        ("Type of weights", types_of(description) or "uint32", "not given"),
         ("Symmetric", "no" if description.get("directed", True) else "yes", "not given"),
     ]
 

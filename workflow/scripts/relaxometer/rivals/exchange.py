@@ -71,8 +71,8 @@ def obstacle(graph: Graph | Batch, ending: str) -> str:
     """Return why a graph cannot be written in one of the `FORMATS`; empty if it can."""
     if isinstance(graph, Batch):
         return f".{ending} holds one graph, not a batch"
-    if ending in WEIGHTED and graph.lengths.name != "uint32":
-        return f".{ending} holds weights of type uint32, not {graph.lengths.name}"
+    if ending in WEIGHTED and graph.weights.dtype != np.uint32:
+        return f".{ending} holds weights of type uint32, not {graph.weights.dtype}"
     largest = int(graph.weights.max(initial=0)) if ending == "wsg" else 0
     if ending in ("sg", "wsg") and max(graph.n_vertices, largest) > MAX_GAP:
         return f".{ending} holds vertices and weights up to {MAX_GAP:,}"

@@ -51,4 +51,5 @@ def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Grap
         weights += potential[base.tails] - potential[base.targets]
     dropped = {"directed"} | ({"weight_unit"} if p.scale != 1 else set())
     facts = {key: value for key, value in base.metadata.items() if key not in dropped}
-    return replace(base, name=name, weights=LENGTHS[p.type].checked(weights, name), metadata=facts)
+    checked = LENGTHS[p.type].checked(weights, name)
+    return replace(base, name=name, weights=checked, metadata=facts, distance_type=None)

@@ -67,7 +67,7 @@ def sew(name: str, base: Graph, parameters: SewnParameters) -> Graph:
     facts: dict[str, Any] = {"generator": __name__, "roads_added": len(tails)}
     if base.metadata.get("directed") is False:
         facts["directed"] = False
-    return Graph(name, offsets, targets, loads, metadata=facts)
+    return Graph(name, offsets, targets, loads, metadata=facts, distance_type=base.distance_type)
 
 
 def _roads(base: Graph, p: SewnParameters) -> tuple[Ints, Ints]:

@@ -189,7 +189,7 @@ def draw_queries(graph: Graph, specs: Mapping[str, Spec], draws: int, seed: int)
     """
     if graph.lengths.name != "uint32":
         raise UserError(
-            f"graph {graph.name}: routes takes weights of type uint32, not {graph.lengths.name}; "
+            f"graph {graph.name}: routes takes weights of type uint32, not {graph.lengths.title}; "
             "leave it out of routes.graphs"
         )
     rows: list[dict[str, Any]] = []

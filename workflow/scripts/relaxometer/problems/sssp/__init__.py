@@ -44,8 +44,8 @@ class Answer:
     Parameters
     ----------
     distance : array of shape (n_vertices,)
-        In the type and unit of the graph's weights; :func:`relaxometer.graphs.lengths.unreached` where no
-        path leads.
+        In the graph's type of distances and the unit of its weights;
+        :func:`relaxometer.graphs.lengths.unreached` where no path leads.
     predecessor : array of shape (n_vertices,), uint32
         The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
     rounds : int, None or device array of shape (1,), uint32

@@ -25,14 +25,14 @@ def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
 def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict[str, Any]]:
     """Return the arrays for answers: `distance`, `predecessor`, and `words` of one element each.
 
-    Distances have the type of the graph's weights.
+    Distances have the graph's type of distances.
     """
     n, empty, lengths = graph.n_vertices, graph.device.xp.empty, graph.lengths
     sizes = {"predecessor": n} | dict.fromkeys(words, 1)
 
     def allocate() -> dict[str, Any]:
         of_words = {name: empty(size, dtype=np.uint32) for name, size in sizes.items()}
-        return {"distance": empty(n, dtype=lengths.dtype)} | of_words
+        return {"distance": empty(n, dtype=lengths.distances)} | of_words
 
     def use(arrays: dict[str, Any]) -> None:
         launch.set(**arrays | {"distance": lengths.words(arrays["distance"])})

@@ -18,7 +18,7 @@
 // mark the places of sources with a violation. Distances of k sources are side by side; a warp takes 32 of
 // them.
 
-#include "device/constants.cuh"
+#include "problems/sssp/_lengths.cuh"
 
 enum Rule { SOURCE, OVERSTRETCHED, TIGHT };
 
@@ -36,7 +36,7 @@ struct Incoming {
 struct Distances {
     u32 k;
     const u32* sources;
-    const u32* of;
+    const length_t* of;
 };
 
 struct Findings {
@@ -44,7 +44,7 @@ struct Findings {
     u32* wrong;    // by place: whether a rule is broken
     u32* entered;  // by component and place: whether a tight arc enters, or the source lies in it
     u32* reached;  // by place: vertices reached, their greatest distance, the sum of the distances
-    u32* farthest;
+    length_t* farthest;
     u64* total;
 };
 
@@ -64,25 +64,25 @@ __device__ size_t component_at(const Incoming& graph, const Distances& distances
 const u32 TOGETHER = 4;  // arcs whose tails are loaded together; after the last one, it repeats
 
 // Checks one vertex, with the arcs from `begin` to `end`, for one source; returns the vertex's distance.
-__device__ __forceinline__ u32 check_vertex(const Incoming& graph, const Distances& distances,
-                                            const Findings& findings, u32 v, i64 begin, i64 end, u32 place,
-                                            u32 source)
+__device__ __forceinline__ length_t check_vertex(const Incoming& graph, const Distances& distances,
+                                                 const Findings& findings, u32 v, i64 begin, i64 end,
+                                                 u32 place, u32 source)
 {
     u32 k = distances.k, batch = place / k, in_batch = place % k;
-    const u32* row = distances.of + static_cast<size_t>(batch) * graph.n * k + in_batch;
-    u32 own = row[static_cast<size_t>(v) * k];
+    const length_t* row = distances.of + static_cast<size_t>(batch) * graph.n * k + in_batch;
+    length_t own = row[static_cast<size_t>(v) * k];
     u32 component = graph.component == nullptr ? UNREACHED : read_only(&graph.component[v]);
     bool is_tight = false, is_overstretched = false;
     for (i64 i = begin; i < end; i += TOGETHER) {
         uint2 arc[TOGETHER];
-        u32 before[TOGETHER];
+        length_t before[TOGETHER];
         for (u32 j = 0; j < TOGETHER; ++j) arc[j] = read_only(&graph.arcs[min(i + j, end - 1)]);
         for (u32 j = 0; j < TOGETHER; ++j) before[j] = row[static_cast<size_t>(arc[j].x) * k];
         for (u32 j = 0; j < TOGETHER; ++j) {
-            u64 length = static_cast<u64>(before[j]) + arc[j].y;
-            bool is_reached = before[j] != UNREACHED, is_outside = arc[j].x != v;
+            u64 length = extended_length(before[j], arc[j].y);
+            bool is_reached = before[j] != NO_PATH, is_outside = arc[j].x != v;
             if (component != UNREACHED) is_outside = read_only(&graph.component[arc[j].x]) != component;
-            is_overstretched |= is_reached && (own > length || own == UNREACHED);
+            is_overstretched |= is_reached && (own > length || own == NO_PATH);
             is_tight |= is_reached && is_outside && own == length;
         }
     }
@@ -93,7 +93,7 @@ __device__ __forceinline__ u32 check_vertex(const Incoming& graph, const Distanc
         if (is_tight) {
             store_relaxed(&findings.entered[component_at(graph, distances, batch, component, in_batch)], 1u);
         }
-    } else if (own != UNREACHED && !is_tight) {
+    } else if (own != NO_PATH && !is_tight) {
         broken(findings, TIGHT, v, place);
     }
     return own;
@@ -106,16 +106,18 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
 {
     u32 place = blockIdx.y * WARP + threadIdx.x % WARP;
     u32 source = read_only(&distances.sources[place]);
-    u32 reached = 0, farthest = 0;
+    u32 reached = 0;
+    length_t farthest = 0;
     u64 total = 0, n = graph.n, first = static_cast<u64>(thread_id() / WARP) * rows;
     u64 last = min(first + rows, n);
     i64 begin = read_only(&graph.offsets[min(first, n)]), end = read_only(&graph.offsets[min(first + 1, n)]);
     for (u64 v = first; v < last; ++v) {
         i64 next_end = read_only(&graph.offsets[min(v + 2, n)]);
-        u32 own = check_vertex(graph, distances, findings, static_cast<u32>(v), begin, end, place, source);
+        length_t own =
+            check_vertex(graph, distances, findings, static_cast<u32>(v), begin, end, place, source);
         begin = end;
         end = next_end;
-        if (own == UNREACHED) continue;
+        if (own == NO_PATH) continue;
         ++reached;
         farthest = max(farthest, own);
         total += own;
@@ -135,8 +137,8 @@ extern "C" __global__ void check_components(const __grid_constant__ Incoming gra
     u32 component = blockIdx.y, place = thread_id();
     if (place >= places) return;
     u32 k = distances.k, batch = place / k, in_batch = place % k, v = members[component];
-    u32 own = distances.of[(static_cast<size_t>(batch) * graph.n + v) * k + in_batch];
-    if (own == UNREACHED) return;
+    length_t own = distances.of[(static_cast<size_t>(batch) * graph.n + v) * k + in_batch];
+    if (own == NO_PATH) return;
     if (findings.entered[component_at(graph, distances, batch, component, in_batch)] == 0) {
         broken(findings, TIGHT, v, place);
     }

@@ -47,10 +47,12 @@ class Proof:
         Violations of all sources together.
     wrong : ndarray of shape (n_places,), bool
         Whether some rule is broken for the source at this place.
-    reached, farthest : device array of shape (n_places,), uint32
-        Vertices reached from each source, and the greatest of the distances.
+    reached : device array of shape (n_places,), uint32
+        Vertices reached from each source.
+    farthest : device array of shape (n_places,), uint32 or uint64
+        The greatest of the distances.
     total : device array of shape (n_places,), uint64
-        The sum of the distances.
+        The sum of the distances, modulo 2**64.
     """
 
     certificate: Certificate
@@ -71,8 +73,8 @@ class DistanceProver:
     Raises
     ------
     Skipped
-        If the weights are not of type uint32. Where sums are rounded, arcs of positive weight may form a
-        cycle of length zero too.
+        If the weights are not of type uint32; distances may have 64 bits. Where sums are rounded, arcs of
+        positive weight may form a cycle of length zero too.
 
     References
     ----------
@@ -80,13 +82,14 @@ class DistanceProver:
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
-        if graph.lengths.name != "uint32":
+        if graph.lengths.dtype != np.uint32:
             raise Skipped(f"distances of type {graph.lengths.name} are not proven without predecessors")
         self._device, self._n = graph.device, graph.n_vertices
+        self._word, options = graph.lengths.word, graph.lengths.options
         component, members = zero_components(graph.host)
         self._n_components = len(members)
         self._members = graph.device.asarray(members)
-        self._module = graph.device.module(Path(__file__).with_name("_distance_proof.cu"))
+        self._module = graph.device.module(Path(__file__).with_name("_distance_proof.cu"), options=options)
         self._check_distances = self._module.get_function("check_distances")
         self._check_components = self._module.get_function("check_components")
         self._graph = self._module.struct(
@@ -103,14 +106,15 @@ class DistanceProver:
         ----------
         sources : device array of shape (n_batches * k,), uint32
             The source of each place; `UNREACHED` where there is none. There no vertex may be reached.
-        labels : device array of shape (n_batches, n_vertices, k), uint32
-            Distances by vertex and place; k is a multiple of 32.
+        labels : device array of shape (n_batches, n_vertices, k), uint32 or uint64
+            Distances, in the graph's type, by vertex and place; k is a multiple of 32.
         """
         device, xp = self._device, self._device.xp
         k, places = labels.shape[2], len(sources)
         report = np.array([[0, self._n]] * len(RULES), dtype=np.uint64)
         on_device = device.asarray(report)
-        wrong, reached, farthest = (xp.zeros(places, dtype=xp.uint32) for _ in range(3))
+        wrong, reached = (xp.zeros(places, dtype=xp.uint32) for _ in range(2))
+        farthest = xp.zeros(places, dtype=self._word)
         total = xp.zeros(places, dtype=xp.uint64)
         entered = xp.zeros(max(1, self._n_components * places), dtype=xp.uint32)
         findings = {"report": on_device, "wrong": wrong, "entered": entered}

@@ -1,8 +1,7 @@
-// Lengths of paths in the type of the graph's weights, as words of 32 bits that compare as the lengths do
-// (see graphs/lengths.py). Kernels compare words and find minima of them whatever the type; what depends on
-// it is here.
+// Lengths of paths as words that compare as the lengths do (see graphs/lengths.py). Kernels compare words and
+// find minima of them whatever the type; what depends on it is here. Weights are words of 32 bits.
 //
-//   uint32    the number itself.
+//   uint32    the number itself. Lengths have 64 bits if LENGTH_TYPE is u64.
 //   float32   the bits of the number, which is not negative. Sums are rounded to nearest. Rounding keeps the
 //             order, so label-correcting searches end with the least rounded sum over all paths, whatever
 //             the order of their relaxations.
@@ -11,6 +10,14 @@
 #pragma once
 
 #include "device/constants.cuh"
+
+#ifndef LENGTH_TYPE
+#define LENGTH_TYPE u32
+#endif
+typedef LENGTH_TYPE length_t;
+
+// Whether a length fills a word of 64 bits, so that no predecessor can be packed beside it.
+__device__ const bool WIDE = sizeof(length_t) == sizeof(u64);
 
 #if defined(FLOAT32_LENGTHS)
 
@@ -62,12 +69,28 @@ __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
 
 #else
 
-__device__ const u32 ZERO_LENGTH = 0;
-__device__ const u32 NO_PATH = 0xffffffffu;
+__device__ const length_t ZERO_LENGTH = 0;
+__device__ const length_t NO_PATH = ~static_cast<length_t>(0);
 
-__device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
+// No path of fewer than 2^32 arcs is too long for 64 bits, but an answer that is to be proven may have any
+// lengths.
+__device__ __forceinline__ u64 extended_length(length_t length, u32 weight)
 {
-    return static_cast<u64>(length) + weight;
+    u64 sum = static_cast<u64>(length) + weight;
+    return WIDE && sum < weight ? NO_PATH : sum;
 }
 
 #endif
+
+// The least word of a warp; the instruction for it takes 32 bits. For whole warps.
+__device__ __forceinline__ length_t least_of_warp(length_t length)
+{
+    if constexpr (!WIDE) {
+        return __reduce_min_sync(ALL_LANES, static_cast<u32>(length));
+    } else {
+        for (u32 step = WARP / 2; step > 0; step /= 2) {
+            length = min(length, __shfl_xor_sync(ALL_LANES, length, step));
+        }
+        return length;
+    }
+}

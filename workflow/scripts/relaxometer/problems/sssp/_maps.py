@@ -91,7 +91,7 @@ def parts_for(n_vertices: int, blocks: int) -> int:
 class AnswerArrays(NamedTuple):
     """Device arrays of an answer, and the board on which the blocks of its search communicate.
 
-    Distances have the type of the graph's weights; all others are uint32.
+    Distances have the graph's type of distances; all others are uint32.
     """
 
     distance: Any
@@ -112,7 +112,7 @@ def answers_ahead(graph: ResidentGraph, launch: Launch, state: Struct, board: La
 
     def allocate() -> AnswerArrays:
         predecessor, words = (empty(size, dtype=np.uint32) for size in (n, board.size // 4))
-        return AnswerArrays(empty(n, dtype=lengths.dtype), predecessor, words, words[place : place + 1])
+        return AnswerArrays(empty(n, dtype=lengths.distances), predecessor, words, words[place : place + 1])
 
     def use(arrays: AnswerArrays) -> None:
         launch.set(distance=lengths.words(arrays.distance), predecessor=arrays.predecessor)
@@ -143,7 +143,7 @@ def graph_members(graph: ResidentGraph, zero_arcs: tuple[int, Any] | None = None
 def _zero_arcs(graph: ResidentGraph) -> tuple[int, Any]:
     """Find the arcs of weight zero on the host."""
     host = graph.host
-    zero = np.flatnonzero(host.weights == 0) if graph.lengths.name == "uint32" else ()
+    zero = np.flatnonzero(host.weights == 0) if graph.lengths.dtype == np.uint32 else ()
     if not len(zero):
         return 0, None
     ends = np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32)

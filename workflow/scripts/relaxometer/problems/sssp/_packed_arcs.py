@@ -77,7 +77,7 @@ class PackedArcs:
         n_arcs = len(self.arcs)
         if n_arcs == 0:
             return 0.0, 0.0
-        if self._lengths.name != "uint32":
+        if self._lengths.dtype != np.uint32:
             weights = _as_doubles(self._device.xp, self.arcs[:, 1])
             return float(weights.mean()), float(weights.std())
         total, low, high = self._device.asnumpy(self._sums).tolist()

@@ -21,19 +21,19 @@ struct Graph {
 
 // A vertex whose arcs are to be followed.
 struct Tail {
-    u32 distance;
+    length_t distance;
     i64 begin;
     i64 end;
 };
 
-__device__ inline Tail load_tail(const Graph& graph, const u32* distance, u32 u)
+__device__ inline Tail load_tail(const Graph& graph, const length_t* distance, u32 u)
 {
     if (u >= graph.n) return Tail{NO_PATH, 0, 0};
     return Tail{distance[u], read_only(&graph.offsets[u]), read_only(&graph.offsets[u + 1])};
 }
 
 // Whether the head of a tight arc is farther than its tail. Weights tell it where sums are not rounded.
-__device__ __forceinline__ bool rises(u32 tail_distance, u32 weight, u32 head_distance)
+__device__ __forceinline__ bool rises(length_t tail_distance, u32 weight, length_t head_distance)
 {
 #if defined(FLOAT32_LENGTHS)
     return head_distance > tail_distance;
@@ -44,11 +44,12 @@ __device__ __forceinline__ bool rises(u32 tail_distance, u32 weight, u32 head_di
 
 // Follows up to four arcs of vertex u, from arc `begin` on: all are loaded before any is needed. Where sums
 // are rounded, sets `flat` if one of them is.
-__device__ inline void follow_four(const Graph& graph, const u32* distance, u32* predecessor, u32* overflowed,
-                                   u32* flat, u32 u, const Tail& tail, i64 begin)
+__device__ inline void follow_four(const Graph& graph, const length_t* distance, u32* predecessor,
+                                   u32* overflowed, u32* flat, u32 u, const Tail& tail, i64 begin)
 {
     const u32 FOUR = 4;
-    u32 head[FOUR], weight[FOUR], length[FOUR];
+    u32 head[FOUR], weight[FOUR];
+    length_t length[FOUR];
     for (u32 k = 0; k < FOUR; ++k) {
         bool is_arc = begin + k < tail.end;
         head[k] = is_arc ? read_only(&graph.targets[begin + k]) : u;
@@ -69,7 +70,7 @@ __device__ inline void follow_four(const Graph& graph, const u32* distance, u32*
 }
 
 // Sets `overflowed` if the type does not hold the length of a path.
-__device__ inline void follow_rising_arcs(const Graph& graph, const u32* distance, u32* predecessor,
+__device__ inline void follow_rising_arcs(const Graph& graph, const length_t* distance, u32* predecessor,
                                           u32* overflowed, u32* flat)
 {
     Tail next = load_tail(graph, distance, thread_id());
@@ -87,7 +88,8 @@ __device__ inline void follow_rising_arcs(const Graph& graph, const u32* distanc
 
 // Gives predecessors to heads of flat arcs of vertex u, which has one, and continues from the last of them,
 // so that a chain takes one round. Returns whether there was any.
-__device__ inline bool follow_flat_arcs_of(const Graph& graph, const u32* distance, u32* predecessor, u32 u)
+__device__ inline bool follow_flat_arcs_of(const Graph& graph, const length_t* distance, u32* predecessor,
+                                           u32 u)
 {
     bool any = false;
     while (u != NO_PREDECESSOR) {
@@ -108,7 +110,7 @@ __device__ inline bool follow_flat_arcs_of(const Graph& graph, const u32* distan
 
 // `changed` holds three words, the second of them zero; for the whole grid.
 __device__ inline void follow_flat_arcs(const cooperative_groups::grid_group& grid, const Graph& graph,
-                                        const u32* distance, u32* predecessor, u32* changed)
+                                        const length_t* distance, u32* predecessor, u32* changed)
 {
     for (u32 round = 1;; ++round) {
         if (thread_id() == 0) changed[(round + 1) % 3] = 0;
@@ -127,7 +129,7 @@ __device__ inline void follow_flat_arcs(const cooperative_groups::grid_group& gr
 
 // `changed` holds three words, the first of them zero; for the whole grid.
 __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& grid, const Graph& graph,
-                                        const u32* distance, u32* predecessor, u32* changed)
+                                        const length_t* distance, u32* predecessor, u32* changed)
 {
     for (u32 round = 0;; ++round) {
         if (thread_id() == 0) changed[(round + 1) % 3] = 0;
@@ -149,7 +151,8 @@ __device__ inline void follow_zero_arcs(const cooperative_groups::grid_group& gr
 // `predecessor` holds the source's own, and NO_PREDECESSOR for all other vertices. `changed` holds three
 // words, the first of them zero. For the whole grid.
 __device__ inline void find_predecessors(const cooperative_groups::grid_group& grid, const Graph& graph,
-                                         const u32* distance, u32* predecessor, u32* overflowed, u32* changed)
+                                         const length_t* distance, u32* predecessor, u32* overflowed,
+                                         u32* changed)
 {
 #if defined(FLOAT32_LENGTHS)
     if (thread_id() == 0) changed[1] = 0;

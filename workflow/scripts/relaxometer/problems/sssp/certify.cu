@@ -6,6 +6,9 @@
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
 // weight zero can, so pointer doubling follows chains of them.
 //
+// With lengths of 64 bits, a sum that would wrap counts as no path, so no length that is made up can be
+// tight.
+//
 // With weights of type float32, `+` is the rounded sum. It grows with each of its terms, so the same argument
 // shows that d[v] is the least sum over all paths, added arc by arc from the source. A small weight may leave
 // a length as it is; such arcs count as those of weight zero. How far the least rounded sum may be from the
@@ -25,7 +28,7 @@ enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
 // Rule OVERSTRETCHED: d[v] <= d[u] + w for every arc between reached vertices.
 // Rule LEFT_OUT: no arc leads from a reached vertex to an unreached one, or to a length below the type's.
 extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-                                      const u32* __restrict__ weights, const u32* __restrict__ distance,
+                                      const u32* __restrict__ weights, const length_t* __restrict__ distance,
                                       const u32* __restrict__ predecessor, u32 source, u64* report)
 {
     u32 u = thread_id();
@@ -73,7 +76,7 @@ __device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
 extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ offsets,
                                               const u32* __restrict__ targets,
                                               const u32* __restrict__ weights,
-                                              const u32* __restrict__ distance,
+                                              const length_t* __restrict__ distance,
                                               const u32* __restrict__ predecessor, u32 source, u32* pointer,
                                               u64* report)
 {
@@ -116,7 +119,7 @@ extern "C" __global__ void double_pointers(u32 n, const u32* __restrict__ pointe
 }
 
 // Rule TREE: every chain ends, so that none is a cycle.
-extern "C" __global__ void check_tree(u32 n, const u32* __restrict__ distance,
+extern "C" __global__ void check_tree(u32 n, const length_t* __restrict__ distance,
                                       const u32* __restrict__ predecessor, u32 source,
                                       const u32* __restrict__ pointer, u64* report)
 {

@@ -65,9 +65,22 @@ def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
         if graph.get("weight_type") == "float32":
             forms |= dict.fromkeys(("mean_weight", "sd_weight"), "{:.4g}")
         table[graph["name"]] = [form.format(graph[key]) for key, form in forms.items()]
-    for label, key in (("Unit of weights", "weight_unit"), ("Type of weights", "weight_type")):
-        table.loc[len(table)] = [label, "", *(graph.get(key, "") for graph in graphs)]
+    table.loc[len(table)] = ["Unit of weights", "", *(graph.get("weight_unit", "") for graph in graphs)]
+    table.loc[len(table)] = ["Type of weights", "", *map(types_of, graphs)]
     return table
+
+
+def types_of(graph: Mapping[str, Any]) -> str:
+    """Return the type of a graph's weights, and that of distances if it is another.
+
+    Parameters
+    ----------
+    graph : mapping
+        Content of ``graph.json``, perhaps of a version without types; then the result is empty.
+    """
+    weights = graph.get("weight_type", "")
+    distances = graph.get("distance_type", weights)
+    return str(weights) if distances == weights else f"{weights}, distances {distances}"
 
 
 def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:

@@ -21,25 +21,26 @@ __device__ __forceinline__ u32 word_of(double weight)
 
 #if defined(INT32_LENGTHS)
 
-__device__ __forceinline__ bool is_tight_and_longer(u32, u64, u32)
+__device__ __forceinline__ bool is_tight_and_longer(length_t, u64, length_t)
 {
     return false;
 }
 
-__device__ __forceinline__ bool is_tight(u32 tail_distance, u32 weight, u32 head_distance)
+__device__ __forceinline__ bool is_tight(length_t tail_distance, u32 weight, length_t head_distance)
 {
     return extended_length(tail_distance, weight) == head_distance;
 }
 
 #elif defined(FLOAT32_LENGTHS)
 
-__device__ __forceinline__ bool is_tight_and_longer(u32 tail_distance, u64 weight, u32 head_distance)
+__device__ __forceinline__ bool is_tight_and_longer(length_t tail_distance, u64 weight,
+                                                    length_t head_distance)
 {
     return tail_distance < head_distance &&
            extended_length(tail_distance, static_cast<u32>(weight)) == head_distance;
 }
 
-__device__ __forceinline__ bool is_tight(u32 tail_distance, u32 weight, u32 head_distance)
+__device__ __forceinline__ bool is_tight(length_t tail_distance, u32 weight, length_t head_distance)
 {
     return tail_distance == head_distance && extended_length(tail_distance, weight) == head_distance;
 }
@@ -47,8 +48,8 @@ __device__ __forceinline__ bool is_tight(u32 tail_distance, u32 weight, u32 head
 #endif
 
 // Among several tight edges the smallest tail wins, whatever the order of threads.
-__device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_distance, u32 head_distance,
-                                       u32* predecessor, u32* overflow)
+__device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, length_t tail_distance,
+                                       length_t head_distance, u32* predecessor, u32* overflow)
 {
     if (tail_distance == NO_PATH) return;
     if (head_distance == NO_PATH) {
@@ -68,8 +69,8 @@ __device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, u32 tail_
 // that the type does not hold a length.
 template <typename W>
 __global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
-                             const W* __restrict__ weights, bool both_ways, const u32* __restrict__ distance,
-                             u32* predecessor, u32* overflow)
+                             const W* __restrict__ weights, bool both_ways,
+                             const length_t* __restrict__ distance, u32* predecessor, u32* overflow)
 {
     u32 group = thread_id();
     if (group >= groups) return;
@@ -79,8 +80,8 @@ __global__ void attach_tight(u32 groups, const u32* __restrict__ starts, const u
     stream(ends, group, end);
     stream(weights, group, weight);
     for (int e = 0; e < 4; ++e) {
-        u32 from = distance[start[e]];
-        u32 to = distance[end[e]];
+        length_t from = distance[start[e]];
+        length_t to = distance[end[e]];
 #if defined(INT32_LENGTHS)
         u64 length = word_of(weight[e]);
 #else
@@ -102,7 +103,7 @@ __device__ __forceinline__ bool join(u32 tail, u32 head, u32* predecessor)
 template <typename W>
 __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
                                const W* __restrict__ weights, bool both_ways,
-                               const u32* __restrict__ distance, u32* predecessor, u32* joined)
+                               const length_t* __restrict__ distance, u32* predecessor, u32* joined)
 {
     u32 group = thread_id();
     if (group >= groups) return;
@@ -113,8 +114,8 @@ __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const
     stream(weights, group, weight);
     for (int e = 0; e < 4; ++e) {
 #if defined(INT32_LENGTHS) || defined(FLOAT32_LENGTHS)
-        u32 from = distance[start[e]];
-        u32 to = distance[end[e]];
+        length_t from = distance[start[e]];
+        length_t to = distance[end[e]];
         u32 word = word_of(weight[e]);
         bool found = is_tight(from, word, to) && join(start[e], end[e], predecessor);
         if (both_ways && !found) found = is_tight(to, word, from) && join(end[e], start[e], predecessor);
@@ -127,11 +128,11 @@ __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const
     }
 }
 
-template __global__ void attach_tight<u32>(u32, const u32*, const u32*, const u32*, bool, const u32*, u32*,
-                                           u32*);
-template __global__ void attach_tight<double>(u32, const u32*, const u32*, const double*, bool, const u32*,
-                                              u32*, u32*);
-template __global__ void attach_by_zero<u32>(u32, const u32*, const u32*, const u32*, bool, const u32*, u32*,
-                                             u32*);
-template __global__ void attach_by_zero<double>(u32, const u32*, const u32*, const double*, bool, const u32*,
-                                                u32*, u32*);
+template __global__ void attach_tight<u32>(u32, const u32*, const u32*, const u32*, bool, const length_t*,
+                                           u32*, u32*);
+template __global__ void attach_tight<double>(u32, const u32*, const u32*, const double*, bool,
+                                              const length_t*, u32*, u32*);
+template __global__ void attach_by_zero<u32>(u32, const u32*, const u32*, const u32*, bool, const length_t*,
+                                             u32*, u32*);
+template __global__ void attach_by_zero<double>(u32, const u32*, const u32*, const double*, bool,
+                                                const length_t*, u32*, u32*);

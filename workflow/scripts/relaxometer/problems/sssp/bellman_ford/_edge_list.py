@@ -37,8 +37,8 @@ class EdgeList:
     starts, ends : device array of shape (n_padded,), uint32
         Ends of each edge; the smaller one is the start if edges are relaxed both ways. Padded to a multiple
         of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
-    weights : device array of shape (n_padded,), `weight_type`
-        As uint32, the words of the weights.
+    weights : device array of shape (n_padded,), float64 or uint32
+        Words of the weights unless `weight_type` is float64.
     n_edges : int
         Without the padding.
     both_ways : bool
@@ -57,13 +57,13 @@ class EdgeList:
         del tails, chosen
         self.n_edges = len(starts)
         # Whether some tight edge may be part of a cycle of tight edges.
-        self._has_zero = graph.lengths.name != "uint32" or bool((weights == 0).any())
+        self._has_zero = graph.lengths.dtype != np.uint32 or bool((weights == 0).any())
         if block is not None:
             order = xp.argsort(_tiles(starts, ends, block, graph.n_vertices), kind="stable")
             starts, ends, weights = starts[order], ends[order], weights[order]
         self.starts, self.ends = _padded(xp, starts), _padded(xp, ends)
-        is_word = np.dtype(weight_type) == np.uint32
-        self.weights = _padded(xp, weights.view(np.uint32) if is_word else weights.astype(weight_type))
+        is_double = np.dtype(weight_type) == np.float64
+        self.weights = _padded(xp, weights.astype(np.float64) if is_double else weights.view(np.uint32))
         name = "double" if self.weights.dtype == np.float64 else "u32"
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._joined = xp.zeros(1, dtype=np.uint32)
@@ -102,7 +102,7 @@ class EdgeList:
         Parameters
         ----------
         source : int
-        distance : device array of shape (n_vertices,), uint32
+        distance : device array of shape (n_vertices,)
             Words of lengths.
         """
         predecessor = self._graph.device.xp.full(self._graph.n_vertices, NO_PREDECESSOR, dtype=np.uint32)
@@ -140,7 +140,7 @@ class EdgeSolver:
     weight_types: ClassVar = {"uint32", "int32"}
 
     def __init__(
-        self, graph: ResidentGraph, parameters: Any, distance_type: str, file: str, kernel: str
+        self, graph: ResidentGraph, parameters: Any, distance_type: Any, file: str, kernel: str
     ) -> None:
         self._parameters = parameters
         self._xp, self._lengths = graph.device.xp, graph.lengths
@@ -180,7 +180,7 @@ class EdgeSolver:
         xp, distance = self._xp, self._distance
         if distance.dtype == np.float64 and self._lengths.is_offset:
             distance = xp.maximum(distance + int(self._lengths.zero), 0)
-        return xp.minimum(distance, self._lengths.unreached).astype(np.uint32, copy=False)
+        return xp.minimum(distance, self._lengths.unreached).astype(self._lengths.word, copy=False)
 
     def _relax(self, phase: np.uint32) -> None:
         arguments = (self._distance, phase, self._fixed_point.last_phase)

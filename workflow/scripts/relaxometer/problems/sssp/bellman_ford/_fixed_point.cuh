@@ -8,7 +8,7 @@
 // an unreached vertex, which improves nothing, so phases need no check for overflow. An overflow shows at the
 // end, as an arc from a reached vertex to an unreached one. A length of type int32 that is too short stays
 // so, whatever is added to it, and the search ends even if there is a negative cycle.
-__device__ __forceinline__ u32 extended(u32 distance, u32 weight)
+__device__ __forceinline__ length_t extended(length_t distance, u32 weight)
 {
 #if defined(INT32_LENGTHS)
     if (distance == NO_PATH || distance == TOO_SHORT) return distance;
@@ -17,7 +17,7 @@ __device__ __forceinline__ u32 extended(u32 distance, u32 weight)
 #elif defined(FLOAT32_LENGTHS)
     return static_cast<u32>(extended_length(distance, weight));
 #else
-    u32 length = distance + weight;
+    length_t length = distance + weight;
     return length < distance ? NO_PATH : length;
 #endif
 }

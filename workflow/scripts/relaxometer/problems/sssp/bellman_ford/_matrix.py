@@ -9,6 +9,7 @@ import numpy as np
 
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
+from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.bellman_ford._fixed_point import FixedPoint, drop_too_short
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import over
 
@@ -20,20 +21,21 @@ class MatrixSolver(ABC):
     """Multiplies the transposed adjacency matrix with the vector of distances until nothing changes.
 
     A subclass sets `_find_overflow`, a kernel, and `_pattern`, the kernel's arguments for the matrix, of
-    which a phase moves at least `matrix_bytes`.
+    which a phase moves at least `matrix_bytes`. If its kernels leave no predecessors, it sets `_tree`.
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32", "int32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "int32"}
     _find_overflow: Any
     _pattern: tuple[Any, ...]
+    _tree: TightTree | None = None
 
     def __init__(self, graph: ResidentGraph, parameters: Any, matrix_bytes: int) -> None:
         self._graph = graph
         self._parameters = parameters
         xp, n = graph.device.xp, graph.n_vertices
         # The distances that a product reads, and those that it writes.
-        self._x, self._y = xp.empty(n, dtype=np.uint32), xp.empty(n, dtype=np.uint32)
+        self._x, self._y = (xp.empty(n, dtype=graph.lengths.word) for _ in range(2))
         self._predecessor = xp.empty(n, dtype=np.uint32)
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._fixed_point = FixedPoint(graph, graph.n_arcs, parameters.check_every)
@@ -53,11 +55,12 @@ class MatrixSolver(ABC):
         self._x[source] = lengths.zero
         self._predecessor[source] = source
         count = self._fixed_point.run(self._relax_and_swap, lambda: self._x, phases)
-        return self._fixed_point.verdict(lambda: self._answer(count), count)
+        return self._fixed_point.verdict(lambda: self._answer(source, count), count)
 
-    def _answer(self, count: int) -> Answer:
+    def _answer(self, source: int, count: int) -> Answer:
         lengths, device = self._graph.lengths, self._graph.device
-        words, predecessor = self._x.copy(), self._predecessor.copy()
+        words = self._x.copy()
+        predecessor = self._tree.predecessors(source, words) if self._tree else self._predecessor.copy()
         is_any_too_short = drop_too_short(lengths, words)
         if is_any_too_short:
             predecessor[words == lengths.unreached] = NO_PREDECESSOR

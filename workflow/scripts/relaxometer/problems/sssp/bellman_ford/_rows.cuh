@@ -7,10 +7,10 @@
 
 // The shortest path to a row's vertex so far: its length and its last arc's tail.
 struct Nearest {
-    u32 distance = NO_PATH;
+    length_t distance = NO_PATH;
     u32 tail = 0;
 
-    __device__ __forceinline__ void offer(u32 length, u32 from)
+    __device__ __forceinline__ void offer(length_t length, u32 from)
     {
         if (length < distance) {
             distance = length;
@@ -21,9 +21,10 @@ struct Nearest {
 
 // Writes the result of row v. The predecessor changes only if the distance falls, and its own distance is
 // from the phase before. Predecessors therefore form a tree, even along arcs of weight zero.
-__device__ __forceinline__ bool settle(u32 v, Nearest nearest, const u32* x, u32* y, u32* predecessor)
+__device__ __forceinline__ bool settle(u32 v, Nearest nearest, const length_t* x, length_t* y,
+                                       u32* predecessor)
 {
-    u32 before = x[v];
+    length_t before = x[v];
     bool nearer = nearest.distance < before;
     y[v] = nearer ? nearest.distance : before;
     if (nearer) predecessor[v] = nearest.tail;

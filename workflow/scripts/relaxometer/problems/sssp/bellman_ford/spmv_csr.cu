@@ -18,8 +18,9 @@
 
 template <typename Index>
 __global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                             const u32* __restrict__ weights, const u32* __restrict__ x, u32* __restrict__ y,
-                             u32* __restrict__ predecessor, u32 phase, u32* last_phase)
+                             const u32* __restrict__ weights, const length_t* __restrict__ x,
+                             length_t* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
+                             u32* last_phase)
 {
     u32 v = thread_id();
     bool changed = false;
@@ -37,8 +38,9 @@ __global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32
 
 template <typename Index>
 __global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                             const u32* __restrict__ weights, const u32* __restrict__ x, u32* __restrict__ y,
-                             u32* __restrict__ predecessor, u32 phase, u32* last_phase)
+                             const u32* __restrict__ weights, const length_t* __restrict__ x,
+                             length_t* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
+                             u32* last_phase)
 {
     u32 lane = threadIdx.x % WARP;
     u32 v = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
@@ -51,7 +53,7 @@ __global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32
             u32 u = __ldcs(tails + i);
             nearest.offer(extended(x[u], __ldcs(weights + i)), u);
         }
-        u32 least = __reduce_min_sync(ALL_LANES, nearest.distance);
+        length_t least = least_of_warp(nearest.distance);
         u32 holders = __ballot_sync(ALL_LANES, nearest.distance == least);
         nearest.tail = __shfl_sync(ALL_LANES, nearest.tail, __ffs(holders) - 1);
         nearest.distance = least;
@@ -66,15 +68,17 @@ const u32 THREADS = 256;
 const u32 TILE = ITEMS * THREADS;
 const u64 NOTHING = ~0ull;
 
-__device__ __forceinline__ u64 packed(u32 length, u32 tail)
+// Lengths of 64 bits leave no bits for a tail; then the host finds predecessors at the end.
+__device__ __forceinline__ u64 packed(length_t length, u32 tail)
 {
+    if (WIDE) return length;
     return static_cast<u64>(length) << 32 | tail;
 }
 
 __device__ __forceinline__ Nearest unpacked(u64 pair)
 {
     Nearest nearest;
-    nearest.offer(static_cast<u32>(pair >> 32), static_cast<u32>(pair));
+    nearest.offer(static_cast<length_t>(pair >> (WIDE ? 0 : 32)), WIDE ? 0 : static_cast<u32>(pair));
     return nearest;
 }
 
@@ -101,9 +105,9 @@ __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
 template <typename Index>
 __global__ void __launch_bounds__(THREADS)
     relax_merge(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                const u32* __restrict__ weights, const u32* __restrict__ tile_rows, const u32* __restrict__ x,
-                u32* __restrict__ y, u32* __restrict__ predecessor, u64* __restrict__ carry, u32 phase,
-                u32* last_phase)
+                const u32* __restrict__ weights, const u32* __restrict__ tile_rows,
+                const length_t* __restrict__ x, length_t* __restrict__ y, u32* __restrict__ predecessor,
+                u64* __restrict__ carry, u32 phase, u32* last_phase)
 {
     __shared__ u64 pairs[TILE + 1];
     __shared__ u32 ends[TILE];
@@ -160,7 +164,7 @@ __global__ void __launch_bounds__(THREADS)
 // Combines the rows that several tiles share. The thread of the first tile after the row's begin takes the
 // carries of all tiles before the row's end; the tile of the end has settled the row with its own part.
 extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restrict__ tile_rows,
-                                          const u64* __restrict__ carry, u32* __restrict__ y,
+                                          const u64* __restrict__ carry, length_t* __restrict__ y,
                                           u32* __restrict__ predecessor, u32 phase, u32* last_phase)
 {
     u32 tile = thread_id() + 1;
@@ -185,7 +189,7 @@ extern "C" __global__ void settle_carries(u32 tiles, u32 n, const u32* __restric
 // length.
 template <typename Index>
 __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                              const u32* __restrict__ distance, u32* overflow)
+                              const length_t* __restrict__ distance, u32* overflow)
 {
     u32 v = thread_id();
     if (v >= n || distance[v] != NO_PATH) return;
@@ -198,17 +202,17 @@ __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u3
     }
 }
 
-template __global__ void relax_scalar<u32>(u32, const u32*, const u32*, const u32*, const u32*, u32*, u32*,
-                                           u32, u32*);
-template __global__ void relax_scalar<i64>(u32, const i64*, const u32*, const u32*, const u32*, u32*, u32*,
-                                           u32, u32*);
-template __global__ void relax_vector<u32>(u32, const u32*, const u32*, const u32*, const u32*, u32*, u32*,
-                                           u32, u32*);
-template __global__ void relax_vector<i64>(u32, const i64*, const u32*, const u32*, const u32*, u32*, u32*,
-                                           u32, u32*);
-template __global__ void relax_merge<u32>(u32, const u32*, const u32*, const u32*, const u32*, const u32*,
-                                          u32*, u32*, u64*, u32, u32*);
-template __global__ void relax_merge<i64>(u32, const i64*, const u32*, const u32*, const u32*, const u32*,
-                                          u32*, u32*, u64*, u32, u32*);
-template __global__ void find_overflow<u32>(u32, const u32*, const u32*, const u32*, u32*);
-template __global__ void find_overflow<i64>(u32, const i64*, const u32*, const u32*, u32*);
+template __global__ void relax_scalar<u32>(u32, const u32*, const u32*, const u32*, const length_t*,
+                                           length_t*, u32*, u32, u32*);
+template __global__ void relax_scalar<i64>(u32, const i64*, const u32*, const u32*, const length_t*,
+                                           length_t*, u32*, u32, u32*);
+template __global__ void relax_vector<u32>(u32, const u32*, const u32*, const u32*, const length_t*,
+                                           length_t*, u32*, u32, u32*);
+template __global__ void relax_vector<i64>(u32, const i64*, const u32*, const u32*, const length_t*,
+                                           length_t*, u32*, u32, u32*);
+template __global__ void relax_merge<u32>(u32, const u32*, const u32*, const u32*, const u32*,
+                                          const length_t*, length_t*, u32*, u64*, u32, u32*);
+template __global__ void relax_merge<i64>(u32, const i64*, const u32*, const u32*, const u32*,
+                                          const length_t*, length_t*, u32*, u64*, u32, u32*);
+template __global__ void find_overflow<u32>(u32, const u32*, const u32*, const length_t*, u32*);
+template __global__ void find_overflow<i64>(u32, const i64*, const u32*, const length_t*, u32*);

@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
+from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.bellman_ford._arcs import WARPS, IncomingArcs
 from relaxometer.problems.sssp.bellman_ford._matrix import MatrixSolver
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
@@ -64,6 +65,7 @@ class Solver(MatrixSolver):
         if parameters.rows == "merge":
             self._settle_carries = module.get_function("settle_carries")
             self._tile_rows = _tile_rows(graph.device.xp, arcs.offsets)
+            self._tree = TightTree(graph) if graph.lengths.is_wide else None
             self._carry = graph.device.xp.empty(len(self._tile_rows) - 1, dtype=np.uint64)
 
     def _relax(self, *flag: Any) -> None:

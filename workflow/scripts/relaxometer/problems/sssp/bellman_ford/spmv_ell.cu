@@ -29,8 +29,8 @@ extern "C" __global__ void fill_columns(u32 n, u32 stride, u32 width, const i64*
 }
 
 extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
-                                      const u32* __restrict__ weights, const u32* __restrict__ x,
-                                      u32* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
+                                      const u32* __restrict__ weights, const length_t* __restrict__ x,
+                                      length_t* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
                                       u32* last_phase)
 {
     u32 v = thread_id();
@@ -51,7 +51,7 @@ extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* _
 // Sets `overflow` if an arc leads from a reached vertex to an unreached one: the type does not hold its
 // length.
 extern "C" __global__ void find_overflow(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
-                                         const u32* __restrict__ distance, u32* overflow)
+                                         const length_t* __restrict__ distance, u32* overflow)
 {
     u32 v = thread_id();
     if (v >= n || distance[v] != NO_PATH) return;

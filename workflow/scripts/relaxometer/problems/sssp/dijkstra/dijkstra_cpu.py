@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,7 +23,8 @@ class Solver:
     """SSSP that settles one vertex after another, compiled with Numba.
 
     The heap holds words of 64 bits, the bits of a distance << 32 | vertex. When a vertex comes nearer,
-    another entry is pushed; the stale one is dropped when it is popped.
+    another entry is pushed; the stale one is dropped when it is popped. If distances have 64 bits, the heap
+    is two arrays.
 
     References
     ----------
@@ -30,17 +32,19 @@ class Solver:
     """
 
     runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        from relaxometer.problems.sssp.dijkstra import _heap  # loads Numba
+        from relaxometer.problems.sssp.dijkstra import _heap, _wide_heap  # load Numba
 
         host, self._lengths = graph.host, graph.lengths
         self._csr = (host.offsets, host.targets, host.weights)
-        self._search = _heap.search
-        self._rounded = np.zeros(1, dtype=np.float32) if self._lengths.name == "float32" else None
-        nothing = np.zeros(0, dtype=np.uint32)
-        self._search(np.zeros(2, dtype=np.int64), nothing, host.weights[:0], 0, self._rounded)
+        if self._lengths.is_wide:
+            self._search: Any = _wide_heap.search
+        else:
+            rounded = np.zeros(1, dtype=np.float32) if self._lengths.name == "float32" else None
+            self._search = partial(_heap.search, rounded=rounded)
+        self._search(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), host.weights[:0], 0)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -52,7 +56,7 @@ class Solver:
 
         There are no phases; an instrumented run records the search as one.
         """
-        distance, predecessor, relaxed, overflowed = self._search(*self._csr, source, self._rounded)
+        distance, predecessor, relaxed, overflowed = self._search(*self._csr, source)
         if phases is not None:
             phases.append(Phase("heap", int((predecessor != source).sum()), int(relaxed), 0.0))
         return Answer(self._lengths.distance(distance), predecessor, None, bool(overflowed))

@@ -2,12 +2,13 @@
 
 #include "_labels.cuh"
 
-extern "C" __global__ void split_labels(u32 n, const u64* __restrict__ labels, u32* __restrict__ distances,
-                                        u32* __restrict__ predecessors)
+extern "C" __global__ void split_labels(u32 n, const u64* __restrict__ labels,
+                                        length_t* __restrict__ distances, u32* __restrict__ predecessors)
 {
     u32 v = thread_id();
     if (v >= n) return;
-    u32 distance = distance_of(labels[v]);
+    length_t distance = distance_of(labels[v]);
     distances[v] = distance;
+    if (WIDE) return;
     predecessors[v] = distance == NO_PATH ? NO_PREDECESSOR : static_cast<u32>(labels[v]);
 }

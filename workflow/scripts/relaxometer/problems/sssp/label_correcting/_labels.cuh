@@ -12,20 +12,28 @@
 // A vertex that does not wait wins every tie, so only a strictly shorter path makes it wait again.
 // Predecessors therefore form a tree, even along arcs that add nothing to a length: a vertex offers its
 // distance only after it was taken, and keeps the predecessor that it had then.
+//
+// Lengths of 64 bits leave no bits for a predecessor; they have at most 62, and predecessors are found at the
+// end (_tight_arcs.cuh):
+//
+//     label = distance << 1 | waits
 
 #pragma once
 
 #include "problems/sssp/_lengths.cuh"
 
-__device__ const u64 WAITS = 0x80000000ull;
+const u32 DISTANCE_SHIFT = WIDE ? 1 : 32;
+__device__ const u64 WAITS = WIDE ? 1 : 0x80000000ull;
 
-__device__ __forceinline__ u32 distance_of(u64 label)
+// The shift of 64 bits keeps the sign, so that NO_PATH comes back.
+__device__ __forceinline__ length_t distance_of(u64 label)
 {
-    return static_cast<u32>(label >> 32);
+    if (WIDE) return static_cast<length_t>(static_cast<i64>(label) >> DISTANCE_SHIFT);
+    return static_cast<length_t>(label >> DISTANCE_SHIFT);
 }
 
 // Marks the vertex of this label as taken out of its queue; returns its distance.
-__device__ __forceinline__ u32 take(u64* label)
+__device__ __forceinline__ length_t take(u64* label)
 {
     return distance_of(atomicAnd(label, ~WAITS));
 }
@@ -34,7 +42,7 @@ enum Outcome { NOT_SHORTER, WAITED_ALREADY, MUST_WAIT };
 
 // Offers a vertex the path along an arc from u. A length that the type does not hold raises `overflow`
 // instead. `length` gets the new distance.
-__device__ __forceinline__ Outcome offer(u64* label, u32 u, u32 distance, u32 weight, u32* length,
+__device__ __forceinline__ Outcome offer(u64* label, u32 u, length_t distance, u32 weight, length_t* length,
                                          u32* overflow)
 {
     u64 sum = extended_length(distance, weight);
@@ -42,8 +50,8 @@ __device__ __forceinline__ Outcome offer(u64* label, u32 u, u32 distance, u32 we
         store_relaxed(overflow, 1u);
         return NOT_SHORTER;
     }
-    *length = static_cast<u32>(sum);
-    u64 proposal = sum << 32 | WAITS | u;
+    *length = static_cast<length_t>(sum);
+    u64 proposal = sum << DISTANCE_SHIFT | WAITS | (WIDE ? 0 : u);
     // Labels only fall, so an outdated one may cost an atomic operation, but no improvement.
     if (proposal >= load_relaxed(label)) return NOT_SHORTER;
     u64 before = atomicMin(label, proposal);

@@ -39,8 +39,14 @@ const u32 SMALL_LABEL_FIRST = 1, LARGE_LABEL_LAST = 2;
 
 struct Entry {
     u32 vertex;
-    u32 distance;  // when it was queued
+    length_t distance;  // when it was queued
 };
+
+// What is added up over a queue; of 64 bits all but the last ones, so that no sum wraps.
+__device__ __forceinline__ u64 summed(length_t distance)
+{
+    return static_cast<u64>(distance) >> (WIDE ? 16 : 0);
+}
 
 // The queue of a block.
 struct Queue {
@@ -48,7 +54,7 @@ struct Queue {
     u32 capacity;  // a power of two
     u32 head;
     u32 size;
-    u64 sum;  // of the distances
+    u64 sum;  // of the distances, see `summed`
 
     __device__ Entry& at(u32 place)
     {
@@ -161,13 +167,13 @@ __device__ u32 batch_from_queue(Queue& queue, u32 options, u32* batch)
     u32 window = size < BLOCK ? size : BLOCK;
     bool has_entry = threadIdx.x < window;
     Entry entry = has_entry ? queue.at(threadIdx.x) : Entry{EMPTY, 0};
-    bool late = (options & LARGE_LABEL_LAST) && static_cast<u64>(entry.distance) * size > queue.sum;
+    bool late = (options & LARGE_LABEL_LAST) && summed(entry.distance) * size > queue.sum;
     __syncthreads();  // the back of a full ring is where its front was
     if (has_entry && late) {
         queue.at(size + atomicAdd(&rotated, 1u)) = entry;
     } else if (has_entry) {
         batch[atomicAdd(&taken, 1u)] = entry.vertex;
-        atomicAdd(&taken_sum, static_cast<u64>(entry.distance));
+        atomicAdd(&taken_sum, summed(entry.distance));
     }
     __syncthreads();
     u32 count = taken;
@@ -196,7 +202,7 @@ __device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const 
         if (staged > kept) ticket = pool.reserve(staged - kept);
     }
     bool compares = (options & SMALL_LABEL_FIRST) && queue.size > 0;
-    u32 front = compares ? queue.at(0).distance : 0;
+    length_t front = compares ? queue.at(0).distance : 0;
     __syncthreads();
     if (staged > kept) __threadfence();
     for (u32 i = threadIdx.x; i < staged; i += BLOCK) {
@@ -208,7 +214,7 @@ __device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const 
         bool first = entry.distance < front;
         u32 place = first ? 0 - 1 - atomicAdd(&in_front, 1u) : queue.size + atomicAdd(&behind, 1u);
         queue.at(place) = entry;
-        atomicAdd(&sum, static_cast<u64>(entry.distance));
+        atomicAdd(&sum, summed(entry.distance));
     }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -224,7 +230,7 @@ __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u3
                            const i64* __restrict__ Va, const u32* __restrict__ Ea, const u32* __restrict__ Wa,
                            u64* labels, u32* overflow)
 {
-    __shared__ u32 distances[BLOCK];
+    __shared__ length_t distances[BLOCK];
     __shared__ i64 first_arc[BLOCK];
     __shared__ u64 arcs_before[BLOCK];
     __shared__ Entry stage[STAGE];
@@ -246,7 +252,7 @@ __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u3
         for (u64 arc = start + threadIdx.x; arc < end; arc += BLOCK) {
             u32 k = last_not_above(arcs_before, count, arc);
             i64 i = first_arc[k] + static_cast<i64>(arc - arcs_before[k]);
-            u32 length = 0;
+            length_t length = 0;
             u32 v = Ea[i];
             if (offer(&labels[v], batch[k], distances[k], Wa[i], &length, overflow) == MUST_WAIT) {
                 stage[atomicAdd(&staged, 1u)] = {v, length};
@@ -277,7 +283,7 @@ __device__ void share_surplus(Queue& queue, const Pool& pool, u32 keep)
     for (u32 i = threadIdx.x; i < shared; i += BLOCK) {
         Entry entry = queue.at(keep + i);
         pool.publish(ticket + i, entry.vertex);
-        atomicAdd(&sum, static_cast<u64>(entry.distance));
+        atomicAdd(&sum, summed(entry.distance));
     }
     __syncthreads();
     if (threadIdx.x == 0) {

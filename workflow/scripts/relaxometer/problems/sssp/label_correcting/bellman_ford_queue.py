@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("bellman_ford_queue.cu"))
+_WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)
 
 _CONSTANTS = SOURCE.constants
 EMPTY, HEAD, TAIL, WORK, TAKEN, RELAXED, BUDGET = (
@@ -76,7 +78,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32", "int32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "int32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
@@ -85,7 +87,8 @@ class Solver:
         module = device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
         self._labels = Labels(graph)
         search = module.get_function("search")
-        shared_bytes = parameters.capacity * SOURCE.layout("Entry").dtype.itemsize
+        source = _WIDE_SOURCE if graph.lengths.is_wide else SOURCE
+        shared_bytes = parameters.capacity * source.layout("Entry").size
         most = device.max_cooperative_blocks(search, BLOCK, shared_bytes)
         self._blocks = most if parameters.blocks == "auto" else min(parameters.blocks, most)
         slots = 1 << max(graph.n_vertices - 1, 1).bit_length()

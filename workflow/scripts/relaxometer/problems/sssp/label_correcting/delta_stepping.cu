@@ -46,11 +46,11 @@ __device__ const u64 ARCS = ONE_VERTEX - 1;
 // Vertices whose arcs are to be relaxed.
 struct List {
     u32* vertices;
-    u64* arcs_before;  // in the list
-    u32* distances;    // when they were listed; null if they do not change meanwhile
+    u64* arcs_before;     // in the list
+    length_t* distances;  // when they were listed; null if they do not change meanwhile
 
     // Appends those vertices of a block that have arcs. For whole blocks.
-    __device__ void append(u64* sizes, u32 v, u64 arcs, u32 distance) const
+    __device__ void append(u64* sizes, u32 v, u64 arcs, length_t distance) const
     {
         __shared__ u64 first;
         u64 own = arcs == 0 ? 0 : ONE_VERTEX | arcs;
@@ -69,7 +69,7 @@ struct List {
 
 struct Problem {
     u32 n;
-    u32 delta;  // a length
+    u32 delta;  // a weight
     u64* labels;
     u32* buckets;
     u32* last_bucket;  // that each vertex was taken from
@@ -90,12 +90,14 @@ __device__ void find_bucket(const Problem& p)
     if (threadIdx.x % WARP == 0 && lowest != NONE) atomicMin(&p.control[NEXT], static_cast<u64>(lowest));
 }
 
-__device__ u32 bucket_of(u32 distance, u32 delta)
+// The last bucket takes all that is farther.
+__device__ u32 bucket_of(length_t distance, u32 delta)
 {
 #if defined(FLOAT32_LENGTHS)
     return whole_buckets(__uint_as_float(distance) / __uint_as_float(delta));
 #else
-    return distance / delta;
+    length_t buckets = distance / delta;
+    return static_cast<u32>(WIDE ? min(buckets, static_cast<length_t>(NONE - 1)) : buckets);
 #endif
 }
 
@@ -108,7 +110,7 @@ __device__ void empty_bucket(const Problem& p, const i64* Va, const i64* light_e
         u32 v = start + threadIdx.x;
         bool here = v < p.n && p.buckets[v] == bucket;
         if (!__syncthreads_or(here)) continue;
-        u32 distance = 0;
+        length_t distance = 0;
         u64 light_arcs = 0;
         u64 heavy_arcs = 0;
         if (here) {
@@ -142,12 +144,14 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
         u32 u = list.vertices[k];
 #if defined(FLOAT32_LENGTHS)
         if (list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
+#else
+        if (WIDE && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
 #endif
-        u32 distance =
+        length_t distance =
             list.distances == nullptr ? distance_of(load_relaxed(&p.labels[u])) : list.distances[k];
         i64 i = first_arc[u] + static_cast<i64>(request - arcs_before[k]);
         u32 v = Ea[i];
-        u32 length = 0;
+        length_t length = 0;
         if (offer(&p.labels[v], u, distance, Wa[i], &length, p.overflow) != NOT_SHORTER) {
             atomicMin(&p.buckets[v], bucket_of(length, p.delta));
         }

@@ -68,7 +68,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         if graph.n_arcs >> ARC_BITS:
@@ -97,7 +97,7 @@ class Solver:
             labels=self._labels.words,
             buckets=self._buckets,
             last_bucket=self._last_bucket,
-            light=light | {"distances": xp.empty(n, dtype=xp.uint32)},
+            light=light | {"distances": xp.empty(n, dtype=graph.lengths.word)},
             heavy=heavy | {"distances": None},
             control=self._control,
             overflow=self._labels.overflow,
@@ -133,7 +133,7 @@ class Solver:
         device = self._graph.device
         control = device.asnumpy(self._control)
         while not control[FINISHED]:
-            distances = self._labels.words >> np.uint64(32)
+            distances = self._labels.distances
             device.synchronize()
             start = time.perf_counter()
             self._delta_stepping(phases=np.uint32(1))
@@ -141,7 +141,7 @@ class Solver:
             elapsed_ms = (time.perf_counter() - start) * 1e3
             before, control = control, device.asnumpy(self._control)
             if control[PHASES] > before[PHASES]:
-                updated = int((self._labels.words >> np.uint64(32) != distances).sum())
+                updated = int((self._labels.distances != distances).sum())
                 relaxed = int(control[RELAXED] - before[RELAXED])
                 mode = "heavy" if control[CURRENT] == NONE else "light"
                 phases.append(Phase(mode, updated, relaxed, elapsed_ms))
@@ -170,7 +170,7 @@ def _by_rule(graph: ResidentGraph, rule: str) -> float:
     """Return the width by one of the survey's rules."""
     if graph.n_arcs == 0:
         return 1
-    weights, middle = graph.lengths.distance(graph.weights), graph.n_arcs // 2
+    weights, middle = graph.weights.view(graph.lengths.dtype), graph.n_arcs // 2
     if rule == "median":
         return float(graph.device.xp.partition(weights, middle)[middle])
     if rule == "mean":

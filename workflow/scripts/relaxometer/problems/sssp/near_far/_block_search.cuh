@@ -65,7 +65,7 @@ struct BlockSearch : Search<BlockSearch> {
     __device__ void relax(const Entry& from, u32 i)
     {
         uint2 arc = read_only(&graph.arcs[i]);
-        u32 length = path_length(from, arc.x, arc.y);
+        length_t length = path_length(from, arc.x, arc.y);
         ++relaxed;
         if (length == NO_PATH) return;
         if (length < atomicMin(&tree.distance[arc.x], length)) push({length, arc.x, from.vertex, 0});
@@ -74,10 +74,10 @@ struct BlockSearch : Search<BlockSearch> {
     // Relaxes two arcs. Both atomics are issued before either result is used.
     __device__ void relax_both(const Entry& from, const uint4& pair)
     {
-        u32 one = path_length(from, pair.x, pair.y);
-        u32 other = path_length(from, pair.z, pair.w);
-        u32 before_one = 0;
-        u32 before_other = 0;
+        length_t one = path_length(from, pair.x, pair.y);
+        length_t other = path_length(from, pair.z, pair.w);
+        length_t before_one = 0;
+        length_t before_other = 0;
         if (one != NO_PATH) before_one = atomicMin(&tree.distance[pair.x], one);
         if (other != NO_PATH) before_other = atomicMin(&tree.distance[pair.z], other);
         if (one < before_one) push({one, pair.x, from.vertex, 0});
@@ -125,7 +125,7 @@ struct BlockSearch : Search<BlockSearch> {
                 entry = taken_entry(piles, taken, i - near_count);
             if (i >= total) continue;
             if (i < near_count) entry = near_entry(i);
-            u32 distance = load_relaxed(&tree.distance[entry.vertex]);
+            length_t distance = load_relaxed(&tree.distance[entry.vertex]);
             uint4 pair = read_only(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
             if (distance != entry.distance) continue;
             if (entry.piece != 0) {

@@ -8,14 +8,14 @@
 
 #include "_piles.cuh"
 
-const u32 ROUND = 4;          // arcs that a lane has in flight
-const u32 STAGE = 2 * QUEUE;  // entries that a block collects, in the memory of its queue
+const u32 ROUND = WIDE ? 2 : 4;  // arcs that a lane has in flight; 4 of 64 bits would spill registers
+const u32 STAGE = 2 * QUEUE;     // entries that a block collects, in the memory of its queue
 
 struct Stage {
     u32 count;
     u32 places[COUNTERS];  // taken in each pile
     u32 begin[COUNTERS];
-    u32 least;
+    length_t least;
     u32 expanded;  // vertices, for the log
     u32 relaxed;   // arcs
 };
@@ -149,7 +149,7 @@ struct GridPhase : Search<GridPhase> {
         while (cut != 0) {
             u32 owner = __ffs(static_cast<int>(cut)) - 1;
             cut &= cut - 1;
-            u32 distance = __shfl_sync(ALL_LANES, entry.distance, owner);
+            length_t distance = __shfl_sync(ALL_LANES, entry.distance, owner);
             u32 vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
             u32 predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
             u32 pieces = (__shfl_sync(ALL_LANES, degree, owner) + PIECE - 1) / PIECE;
@@ -191,8 +191,8 @@ struct GridPhase : Search<GridPhase> {
     // more than a useless atomic.
     __device__ void relax_round(const Entry* from, const uint2* to)
     {
-        u32 length[ROUND];
-        u32 before[ROUND];
+        length_t length[ROUND];
+        length_t before[ROUND];
         for (u32 r = 0; r < ROUND; ++r) {
             length[r] = path_length(from[r], to[r].x, to[r].y);
             before[r] = length[r] != NO_PATH ? load_relaxed(&tree.distance[to[r].x]) : 0;

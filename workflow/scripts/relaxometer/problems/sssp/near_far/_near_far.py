@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import LENGTHS, Lengths
 from relaxometer.problems.sssp._packed_arcs import PackedArcs
 
 if TYPE_CHECKING:
     from relaxometer.device import Struct
+    from relaxometer.device.signature import Layout
     from relaxometer.graphs.resident import ResidentGraph
 
 SOURCE = read_source(Path(__file__).with_name("near_far.cu"))
 
 QUEUE: int = SOURCE.constants["QUEUE"]
-QUEUE_BYTES: int = SOURCE.constants["QUEUE_BYTES"]
 PILES: int = SOURCE.constants["PILES"]
 
 MODES = ("block", "grid")
@@ -27,6 +28,8 @@ MODES = ("block", "grid")
 SHIFTS = {"uint32": (0, 31), "float32": (-126, 126)}
 """Least and greatest shift by type of weights; 2**-shift is a normal number too."""
 
+_WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)
+
 SPARSE = 8
 """Greatest mean degree of a sparse graph."""
 
@@ -34,6 +37,21 @@ SPARSE = 8
 def packed_arcs(graph: ResidentGraph) -> PackedArcs:
     """Have the device lay out the arcs for the kernels."""
     return PackedArcs(graph.device, graph.offsets, graph.targets, graph.weights, graph.lengths)
+
+
+def layout_of(struct: str, lengths: Lengths) -> Layout:
+    """Return the layout of a struct of the kernels for these lengths."""
+    return (_WIDE_SOURCE if lengths.is_wide else SOURCE).layout(struct)
+
+
+def entry_bytes(lengths: Lengths) -> int:
+    """Return the bytes of an entry of a pile."""
+    return SOURCE.constants["WIDE_ENTRY_BYTES" if lengths.is_wide else "ENTRY_BYTES"]
+
+
+def queue_bytes(lengths: Lengths) -> int:
+    """Return the bytes of shared memory for the near entries of two phases."""
+    return 2 * QUEUE * entry_bytes(lengths)
 
 
 def graph_members(packed: PackedArcs, *, first: bool) -> dict[str, Any]:
@@ -61,7 +79,8 @@ def allocate_piles(problem: Struct, graph: ResidentGraph, searches: int, capacit
     """Give a kernel's `Problem` piles for this many searches at once; the old ones are freed first."""
     sizes = {"capacity": np.uint32(capacity), "shift": np.uint32(shift % 2**32)}
     problem.set(piles=sizes | {"entries": None})
-    entries = graph.device.xp.empty((searches * PILES * capacity, 4), dtype=np.uint32)
+    words = entry_bytes(graph.lengths) // 4
+    entries = graph.device.xp.empty((searches * PILES * capacity, words), dtype=np.uint32)
     problem.set(piles=sizes | {"entries": entries})
 
 
@@ -79,7 +98,7 @@ def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | None) 
     if delta is None:
         delta = 32 / (6 if is_sparse(graph) else 24) / (graph.n_arcs / graph.n_vertices)
         delta /= max(1.0, spread / mean) if mean else 1
-    least, greatest = SHIFTS[graph.lengths.name]
+    least, greatest = SHIFTS[graph.lengths.dtype.name]
     return min(greatest, max(least, math.floor(math.log2(max(2.0**least, delta * mean)))))
 
 

@@ -24,17 +24,17 @@
 #include "problems/sssp/_lengths.cuh"
 #include "problems/sssp/_packed_arcs.cuh"
 
-struct __align__(16) Entry {
-    u32 distance;
+struct __align__(WIDE ? 8 : 16) Entry {
+    length_t distance;
     u32 vertex;
     u32 predecessor;
     u32 piece;  // of the vertex's arcs, if the grid has cut them up
 };
+const u32 ENTRY_BYTES = 16, WIDE_ENTRY_BYTES = 24;
+static_assert(sizeof(Entry) == (WIDE ? WIDE_ENTRY_BYTES : ENTRY_BYTES), "the host allocates them");
 const u32 PIECE = 256;  // arcs
 
-// Near entries of a phase that a block keeps in shared memory, and the bytes of those of two phases.
-const u32 QUEUE = 2048;
-const u32 QUEUE_BYTES = 2 * QUEUE * 16;
+const u32 QUEUE = 2048;  // near entries of a phase that a block keeps in shared memory
 
 struct Graph {
     u32 n;
@@ -44,7 +44,7 @@ struct Graph {
 };
 
 struct Tree {
-    u32* distance;
+    length_t* distance;
     u32* predecessor;
 };
 
@@ -59,11 +59,12 @@ const u32 PILES = 4 + SLOTS;
 
 struct Counters {
     u32 count[COUNTERS];
-    u32 least;       // lower bound of the distances in the pile beyond
+    length_t least;  // lower bound of the distances in the pile beyond
     u32 overflowed;  // the type does not hold some path's length
     u32 full;        // some pile was too small: the answer is void
 };
 
+const u32 LAST_BUCKET = 0xfffffffe;
 const u32 NO_EPOCH = 0xffffffffu;  // the slots are out of use
 
 struct Position {
@@ -83,13 +84,15 @@ struct Piles {
     u32 capacity;  // of each pile
     u32 shift;     // a bucket is 2^shift wide; for floats, shift is an int from -126 to 126
 
-    __device__ u32 bucket_of(u32 distance) const
+    // The last bucket takes all that is farther.
+    __device__ u32 bucket_of(length_t distance) const
     {
 #if defined(FLOAT32_LENGTHS)
         float scale = __uint_as_float((127 - shift) << 23);  // 2^-shift
         return whole_buckets(__uint_as_float(distance) * scale);
 #else
-        return distance >> shift;
+        length_t bucket = distance >> shift;
+        return static_cast<u32>(WIDE ? min(bucket, static_cast<length_t>(LAST_BUCKET)) : bucket);
 #endif
     }
 
@@ -174,7 +177,7 @@ struct Search {
 
     // The length of the path to `target` along an expanded entry; NO_PATH if it cannot help: the arc is
     // missing or leads back, or the type does not hold the length.
-    __device__ u32 path_length(const Entry& from, u32 target, u32 weight) const
+    __device__ length_t path_length(const Entry& from, u32 target, u32 weight) const
     {
         if (target >= MORE_ARCS || target == from.predecessor) return NO_PATH;
         u64 length = extended_length(from.distance, weight);
@@ -182,7 +185,7 @@ struct Search {
             store_relaxed(&gain.overflowed, 1u);
             return NO_PATH;
         }
-        return static_cast<u32>(length);
+        return static_cast<length_t>(length);
     }
 
     // The pile for an entry that is made in this phase.
@@ -203,7 +206,7 @@ struct Search {
         }
     }
 
-    __device__ void note_distance(const Entry& entry, u32 pile, u32* least) const
+    __device__ void note_distance(const Entry& entry, u32 pile, length_t* least) const
     {
         if (pile == BEYOND + position().beyond) atomicMin(least, entry.distance);
     }
@@ -310,10 +313,12 @@ __device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 so
 // Labels all vertices unreached. Both arrays are aligned to 16 bytes.
 __device__ inline void clear_tree(const Tree& tree, u32 n, u32 thread, u32 threads)
 {
-    const uint4 unreached = make_uint4(NO_PATH, NO_PATH, NO_PATH, NO_PATH);
+    const u32 word = static_cast<u32>(NO_PATH);  // or half of it
+    const uint4 unreached = make_uint4(word, word, word, word);
     const uint4 none = make_uint4(NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR);
     for (u32 i = thread; i < n / 4; i += threads) {
-        reinterpret_cast<uint4*>(tree.distance)[i] = unreached;
+        reinterpret_cast<uint4*>(tree.distance)[WIDE ? 2 * i : i] = unreached;
+        if (WIDE) reinterpret_cast<uint4*>(tree.distance)[2 * i + 1] = unreached;
         reinterpret_cast<uint4*>(tree.predecessor)[i] = none;
     }
     for (u32 v = n / 4 * 4 + thread; v < n; v += threads) {

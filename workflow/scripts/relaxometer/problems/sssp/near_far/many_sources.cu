@@ -9,8 +9,8 @@
 // sources taken. `results` gets full << 1 | overflowed of all searches, and the sum of their phases.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     many_sources(const __grid_constant__ Problem problem, u32 target, const u32* __restrict__ sources,
-                 u32 n_sources, u32* distances, u32* predecessors, u32 stride, u32* next, LogRecord* records,
-                 u32 log_capacity, u64* results)
+                 u32 n_sources, length_t* distances, u32* predecessors, u32 stride, u32* next,
+                 LogRecord* records, u32 log_capacity, u64* results)
 {
     extern __shared__ uint4 memory[];
     __shared__ State state;

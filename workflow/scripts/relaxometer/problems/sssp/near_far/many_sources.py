@@ -16,12 +16,12 @@ from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, thre
 from relaxometer.problems.sssp.near_far._near_far import (
     MODES,
     QUEUE,
-    QUEUE_BYTES,
     allocate_piles,
     bucket_shift,
     bucket_width,
     graph_members,
     packed_arcs,
+    queue_bytes,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
@@ -66,8 +66,8 @@ class Solver:
         module = device.module(Path(__file__).with_name("many_sources.cu"), options=graph.lengths.options)
         self._problem = module.struct("Problem", graph=graph_members(packed, first=True))
         self._kernel = module.get_function("many_sources")
-        self._threads = threads_per_block(device)
-        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, QUEUE_BYTES)
+        self._threads, self._queue_bytes = threads_per_block(device), queue_bytes(graph.lengths)
+        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, self._queue_bytes)
         self._stride = -(-graph.n_vertices // 4) * 4
         self._next = xp.zeros(1, dtype=xp.uint32)
         self._results = xp.zeros(2, dtype=xp.uint64)
@@ -115,8 +115,7 @@ class Solver:
             raise ValueError(f"{len(array)} sources; expected 1 to {self._sources} (parameter sources)")
         distance, predecessor, _, overflowed = self._launch(array, None)
         if overflowed:
-            largest = self._graph.lengths.largest
-            raise OverflowError(f"a path is longer than {largest}, the largest distance that 32 bits hold")
+            raise OverflowError(self._graph.lengths.too_long)
         return distance, predecessor
 
     def _allocate(self, searches: int, capacity: int) -> None:
@@ -131,7 +130,8 @@ class Solver:
         device, n = self._graph.device, self._graph.n_vertices
         xp = device.xp
         shape = len(sources), self._stride
-        distance, predecessor = (xp.empty(shape, dtype=xp.uint32) for _ in range(2))
+        lengths = self._graph.lengths
+        distance, predecessor = (xp.empty(shape, dtype=dtype) for dtype in (lengths.word, np.uint32))
         blocks = min(self._blocks, len(sources))
         on_device = device.asarray(sources.astype(np.uint32))
         if blocks > self._searches:
@@ -152,9 +152,9 @@ class Solver:
                 np.uint32(LOG_ROWS),
                 self._results,
             )
-            self._kernel(blocks, self._threads, arguments, shared_mem=QUEUE_BYTES)
+            self._kernel(blocks, self._threads, arguments, shared_mem=self._queue_bytes)
             flags, phases = device.asnumpy(self._results).tolist()
             if not flags & 2:
-                distance = self._graph.lengths.distance(distance)
+                distance = lengths.distance(distance)
                 return distance[:, :n], predecessor[:, :n], phases, bool(flags & 1)
             self._allocate(blocks, 2 * self._capacity)

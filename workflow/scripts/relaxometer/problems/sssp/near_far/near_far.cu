@@ -135,7 +135,7 @@ __device__ void end_phase(State& known)
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     near_far(const __grid_constant__ Problem problem, const __grid_constant__ Widths widths, u32 source,
-             u32* distance, u32* predecessor, Shared* shared, LogRecord* records, u32 log_capacity,
+             length_t* distance, u32* predecessor, Shared* shared, LogRecord* records, u32 log_capacity,
              u64* result)
 {
     extern __shared__ uint4 memory[];

@@ -15,7 +15,6 @@ from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, thre
 from relaxometer.problems.sssp.near_far._near_far import (
     MODES,
     QUEUE,
-    QUEUE_BYTES,
     SOURCE,
     allocate_piles,
     bucket_shift,
@@ -23,7 +22,9 @@ from relaxometer.problems.sssp.near_far._near_far import (
     graph_members,
     initial_capacity,
     is_sparse,
+    layout_of,
     packed_arcs,
+    queue_bytes,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
@@ -92,16 +93,17 @@ class Solver:
         )
         widths = {name: np.uint32(width) for name, width in self._widths.items()}
         packed_widths = module.struct("Widths", **widths)
-        shared = xp.zeros(SOURCE.layout("Shared").dtype.itemsize, dtype=xp.uint8)
+        shared = xp.zeros(layout_of("Shared", graph.lengths).size, dtype=xp.uint8)
         self._result = xp.zeros(1, dtype=xp.uint64)
         kernel, threads = module.get_function("near_far"), threads_per_block(device)
-        blocks = device.max_cooperative_blocks(kernel, threads, QUEUE_BYTES)
+        queue = queue_bytes(graph.lengths)
+        blocks = device.max_cooperative_blocks(kernel, threads, queue)
         # Last, since it waits for the weights to be summed up.
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._allocate_first(initial_capacity(graph))
         answer, log = (np.uint32(0), None, None), (None, np.uint32(LOG_ROWS))
         arguments = (self._problem, packed_widths, *answer, shared, *log, self._result)
-        self._launch = kernel.bind(blocks, threads, arguments, shared_mem=QUEUE_BYTES)
+        self._launch = kernel.bind(blocks, threads, arguments, shared_mem=queue)
         self._arrays = trees_ahead(graph, self._launch)
 
     @property

@@ -11,19 +11,29 @@
 // strictly shorter path can replace it. Among equal proposals of one phase the smallest predecessor wins,
 // whatever the order of threads. Hence distances, predecessors and phases are the same on every device, and
 // predecessors form a tree even along arcs of weight zero.
+//
+// Lengths of 64 bits leave one bit, which tells proposals from settled distances:
+//
+//     proposal = distance << 1 | 1                            settled = distance << 1
+//
+// Then lengths have at most 62 bits, and predecessors are found at the end (_tight_arcs.cuh).
 
 #pragma once
 
 #include "problems/sssp/_lengths.cuh"
 
-__device__ __forceinline__ u64 settled(u32 distance)
+const u32 DISTANCE_SHIFT = WIDE ? 1 : 32;
+
+__device__ __forceinline__ u64 settled(length_t distance)
 {
-    return static_cast<u64>(distance) << 32;
+    return static_cast<u64>(distance) << DISTANCE_SHIFT;
 }
 
-__device__ __forceinline__ u32 distance_of(u64 entry)
+// The shift of 64 bits keeps the sign, so that NO_PATH comes back.
+__device__ __forceinline__ length_t distance_of(u64 entry)
 {
-    return static_cast<u32>(entry >> 32);
+    if (WIDE) return static_cast<length_t>(static_cast<i64>(entry) >> DISTANCE_SHIFT);
+    return static_cast<length_t>(entry >> DISTANCE_SHIFT);
 }
 
 __device__ __forceinline__ u32 predecessor_of(u64 entry)
@@ -33,17 +43,17 @@ __device__ __forceinline__ u32 predecessor_of(u64 entry)
 
 __device__ __forceinline__ bool is_settled(u64 entry)
 {
-    return static_cast<u32>(entry) == 0;
+    return WIDE ? (entry & 1) == 0 : static_cast<u32>(entry) == 0;
 }
 
 // The proposal for the head of an arc of this weight from v. A length that the type does not hold is not
 // proposed but sets the flag.
-__device__ __forceinline__ u64 propose(u32 v, u32 distance, u32 weight, u32* overflow)
+__device__ __forceinline__ u64 propose(u32 v, length_t distance, u32 weight, u32* overflow)
 {
     u64 length = extended_length(distance, weight);
     if (length >= NO_PATH) {
         store_relaxed(overflow, 1u);
         return settled(NO_PATH);
     }
-    return length << 32 | (v + 1);
+    return length << DISTANCE_SHIFT | (WIDE ? 1 : v + 1);
 }

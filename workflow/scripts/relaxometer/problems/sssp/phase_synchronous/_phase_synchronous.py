@@ -10,6 +10,7 @@ import numpy as np
 
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import NO_PREDECESSOR, Answer
+from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
@@ -28,21 +29,32 @@ class Arrays:
 
     Attributes
     ----------
-    Ca : device array of shape (n_vertices,), uint32
+    Ca : device array of shape (n_vertices,), uint32 or uint64
         Distances settled so far, as words of the graph's `Lengths`.
     Ua : device array of shape (n_vertices,), uint64
-        Distances proposed, each packed with its predecessor (see ``_phase_synchronous.cuh``).
+        Distances proposed, each packed with its predecessor or a flag (see ``_phase_synchronous.cuh``).
     Pa : device array of shape (n_vertices,), uint32
         Predecessors.
     Ma : device array of shape (n_vertices,), uint8
         1 where the distance changed in the phase before.
+
+    Raises
+    ------
+    Skipped
+        If distances have 64 bits, and paths may need more than 62.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
         self.graph, self.device = graph, graph.device
         xp, n = self.device.xp, graph.n_vertices
         self.n = np.uint32(n)
-        self.Ca = xp.empty(n, dtype=xp.uint32)
+        lengths = graph.lengths
+        self._tree = None
+        if lengths.is_wide:
+            leave_two_bits(graph)
+            self._tree = TightTree(graph)
+        self._settled = np.uint64(1 if lengths.is_wide else 32)
+        self.Ca = xp.empty(n, dtype=lengths.word)
         self.Ua = xp.empty(n, dtype=xp.uint64)
         self.Pa = xp.empty(n, dtype=xp.uint32)
         self.Ma = xp.empty(n, dtype=xp.uint8)
@@ -60,9 +72,9 @@ class Arrays:
         The paper leaves Ua of the source infinite; here it is zero, so that an arc back to it is no
         improvement.
         """
-        lengths = self.graph.lengths
+        lengths, self._source = self.graph.lengths, source
         self.Ca.fill(lengths.unreached)
-        self.Ua.fill(np.uint64(lengths.unreached) << np.uint64(32))
+        self.Ua.fill(np.uint64(lengths.unreached) << self._settled)
         self.Pa.fill(NO_PREDECESSOR)
         self.Ma.fill(0)
         self.overflow.fill(0)
@@ -74,7 +86,9 @@ class Arrays:
     def answer(self, phases: int) -> Answer:
         """Return copies of distances and predecessors, which the next search does not overwrite."""
         overflowed = bool(self.device.item(self.overflow))
-        return Answer(self.graph.lengths.distance(self.Ca.copy()), self.Pa.copy(), phases, overflowed)
+        words = self.Ca.copy()
+        predecessor = self.Pa.copy() if self._tree is None else self._tree.predecessors(self._source, words)
+        return Answer(self.graph.lengths.distance(words), predecessor, phases, overflowed)
 
     def tally(self) -> tuple[int, int]:
         """Count the vertices set in the mask and their arcs."""
@@ -112,7 +126,7 @@ class OneMode:
     """Base of the solvers whose phases all run in one mode, `AllVertices` or `SelectedVertices`."""
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(self, graph: ResidentGraph, mode: Any, file: str) -> None:
         self._arrays = Arrays(graph)

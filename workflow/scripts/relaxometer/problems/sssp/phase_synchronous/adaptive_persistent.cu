@@ -42,7 +42,7 @@ struct Search {
     u8* Ma;
     u32* NRa;
     u32* NWa;
-    u32* Ca;
+    length_t* Ca;
     u32* Pa;
     u64* Ua;
     State* state;
@@ -59,7 +59,7 @@ __device__ __forceinline__ u32 relax_vertex(Search& s, u32 v, bool listing)
 {
     if (!s.Ma[v]) return 0;
     s.Ma[v] = 0;
-    u32 distance = s.Ca[v];
+    length_t distance = s.Ca[v];
     i64 begin = s.Va[v], end = s.Va[v + 1];
     for (i64 i = begin; i < end; ++i) {
         u32 head = s.Ea[i];
@@ -76,10 +76,11 @@ __device__ __forceinline__ u32 relax_vertex(Search& s, u32 v, bool listing)
 __device__ __forceinline__ u32 update_vertex(Search& s, u32 v)
 {
     u64 proposal = s.Ua[v];
-    u32 distance = distance_of(proposal), updated = 0;
+    length_t distance = distance_of(proposal);
+    u32 updated = 0;
     if (s.Ca[v] > distance) {
         s.Ca[v] = distance;
-        s.Pa[v] = predecessor_of(proposal);
+        if (!WIDE) s.Pa[v] = predecessor_of(proposal);
         s.Ma[v] = 1;
         updated = 1;
     }
@@ -140,8 +141,8 @@ __device__ __forceinline__ u32 list_from_mask(Search& s)
 // 2^20 takes 20% longer on an H200.
 extern "C" __global__ void search(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                   const u32* __restrict__ Wa, u32 source, u32 first_mode, float to_all_us,
-                                  float to_selected_us, u8* Ma, u32* list, u32* other_list, u32* Ca, u32* Pa,
-                                  u64* Ua, u8* state, u64* log, u32 log_rows)
+                                  float to_selected_us, u8* Ma, u32* list, u32* other_list, length_t* Ca,
+                                  u32* Pa, u64* Ua, u8* state, u64* log, u32 log_rows)
 {
     cg::grid_group grid = cg::this_grid();
     Search s = {n, Va, Ea, Wa, Ma, list, other_list, Ca, Pa, Ua, reinterpret_cast<State*>(state), 0};

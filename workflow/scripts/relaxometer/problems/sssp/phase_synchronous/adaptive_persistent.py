@@ -12,6 +12,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
+from relaxometer.problems.sssp._tight_tree import TightTree, leave_two_bits
 from relaxometer.problems.sssp.phase_synchronous import adaptive
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ class Solver(adaptive.Adaptive):
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, xp, n = graph, graph.device.xp, graph.n_vertices
+        self._tree = None
+        if graph.lengths.is_wide:
+            leave_two_bits(graph)
+            self._tree = TightTree(graph)
         self._state = xp.zeros(SOURCE.layout("State").size, dtype=xp.uint8)
         self._log = xp.zeros((LOG_ROWS, 4), dtype=xp.uint64)
         module = graph.device.module(SOURCE.path, cooperative=True, options=graph.lengths.options)
@@ -53,7 +58,7 @@ class Solver(adaptive.Adaptive):
     def solve(self, source: int, phases: list[Phase] | None = None) -> Answer:
         """Find the shortest paths from `source`; see :class:`relaxometer.problems.sssp.Solver`."""
         device, n = self._graph.device, self._graph.n_vertices
-        Ca, Pa = device.xp.empty(n, dtype=device.xp.uint32), device.xp.empty(n, dtype=device.xp.uint32)
+        Ca, Pa = (device.xp.empty(n, dtype=dtype) for dtype in (self._graph.lengths.word, np.uint32))
         self._search(
             source=np.uint32(source),
             first_mode=np.uint32(self._first_mode),
@@ -68,7 +73,8 @@ class Solver(adaptive.Adaptive):
             rows = device.asnumpy(self._log[:count])
             # The first phase has no start and so no time.
             phases += logged_phases(np.concatenate([rows[:1], rows]), ("all", "selected"))
-        return Answer(self._graph.lengths.distance(Ca), Pa, count, bool(overflow))
+        predecessor = Pa if self._tree is None else self._tree.predecessors(source, Ca)
+        return Answer(self._graph.lengths.distance(Ca), predecessor, count, bool(overflow))
 
     def _tune(self) -> tuple[float, float]:
         thresholds = super()._tune()

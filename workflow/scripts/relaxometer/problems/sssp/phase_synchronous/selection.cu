@@ -18,15 +18,15 @@
 extern "C" __global__ void select_relax(const i64* __restrict__ Va, const u32* __restrict__ Ea,
                                         const u32* __restrict__ Wa, u8* __restrict__ Ma,
                                         u32* __restrict__ NWa, u32* written, u32 written_before,
-                                        const u32* __restrict__ NRa, u32 selected, const u32* __restrict__ Ca,
-                                        u64* Ua, u32* overflow)
+                                        const u32* __restrict__ NRa, u32 selected,
+                                        const length_t* __restrict__ Ca, u64* Ua, u32* overflow)
 {
     u32 x = thread_id();
     if (x >= selected) return;
     u32 v = NRa[x];
     if (!Ma[v]) return;
     Ma[v] = 0;
-    u32 distance = Ca[v];
+    length_t distance = Ca[v];
     i64 end = Va[v + 1];
     for (i64 i = Va[v]; i < end; ++i) {
         u32 n = Ea[i];
@@ -40,16 +40,17 @@ extern "C" __global__ void select_relax(const i64* __restrict__ Va, const u32* _
 
 // Algorithm 6, SELECT_UPDATE_KERNEL.
 extern "C" __global__ void select_update(u8* __restrict__ Ma, const u32* __restrict__ NRa, u32 selected,
-                                         u32* __restrict__ Ca, u32* __restrict__ Pa, u64* __restrict__ Ua)
+                                         length_t* __restrict__ Ca, u32* __restrict__ Pa,
+                                         u64* __restrict__ Ua)
 {
     u32 x = thread_id();
     if (x >= selected) return;
     u32 v = NRa[x];
     u64 proposal = Ua[v];
-    u32 distance = distance_of(proposal);
+    length_t distance = distance_of(proposal);
     if (Ca[v] > distance) {
         Ca[v] = distance;
-        Pa[v] = predecessor_of(proposal);
+        if (!WIDE) Pa[v] = predecessor_of(proposal);
         Ma[v] = 1;
     }
     Ua[v] = settled(distance);

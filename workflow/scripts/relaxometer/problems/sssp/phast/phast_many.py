@@ -240,7 +240,7 @@ class Solver:
         sweeps = self.sweep(array)
         found, overflowed = self._finish(sweeps, len(array), predecessors=predecessors)
         if overflowed:
-            raise OverflowError("a path is longer than 2**32 - 2, the largest distance that 32 bits hold")
+            raise OverflowError(self._graph.lengths.too_long)
         return Rows(sweeps.labels, len(array), self.device.xp), found
 
     def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:

@@ -93,7 +93,7 @@ __device__ __forceinline__ void pull_frontier(AnySearch& s, u32 size, u64 bound,
         bool leads = has_vertex && lane() % GROUP == 0;
         bool nearer = leads && found.length < distance_of(label);
         if (nearer) {
-            store_relaxed(&s.vertices.best[v], found.length << 32 | found.parent);
+            store_relaxed(&s.vertices.best[v], label_of(found.length, found.parent));
             ++improved;
         }
         announce(s, nearer, v, found.length);

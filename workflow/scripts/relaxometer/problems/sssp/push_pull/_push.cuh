@@ -67,7 +67,7 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const u64 
             u64 length = extended(tail.distance, weight_of(arcs[k])), before = old[k];
             bool improved = false;
             while (!improved && length < distance_of(before)) {
-                u64 seen = atomicCAS(&best[head], before, length << 32 | tail.id);
+                u64 seen = atomicCAS(&best[head], before, label_of(length, tail.id));
                 improved = seen == before;
                 if (!improved) before = seen;
             }
@@ -105,7 +105,7 @@ __device__ __forceinline__ void set_cursor(Search& s, const Tail& tail, i64 begi
     u64 length = stop < end ? extended(tail.distance, weight_of(s.out.arcs[stop])) : INFINITE;
     if (stop < end && length >= INFINITE) store_relaxed(&s.state->overflow, 1u);
     length = min(length, INFINITE);
-    s.vertices.due[tail.vertex] = static_cast<u32>(length);
+    s.vertices.due[tail.vertex] = static_cast<length_t>(length);
     s.tally.nearest = min(s.tally.nearest, length);
 }
 
@@ -203,7 +203,7 @@ __device__ __forceinline__ void collect_due(Search& s)
 {
     for (u32 base = thread_id() - lane(); base < s.vertices.n; base += thread_count()) {
         u32 v = base + lane();
-        u32 due = v < s.vertices.n ? s.vertices.due[v] : static_cast<u32>(INFINITE);
+        length_t due = v < s.vertices.n ? s.vertices.due[v] : NO_PATH;
         bool chosen = due < s.at.limit;
         if (!chosen) s.tally.nearest = min(s.tally.nearest, static_cast<u64>(due));
         if (__any_sync(ALL_LANES, chosen)) enqueue(s, chosen, v);

@@ -12,8 +12,11 @@ namespace cg = cooperative_groups;
 __device__ const u32 GROUP = 4;  // lanes that share a vertex of few arcs
 __device__ const u32 GROUPS_PER_WARP = 32 / GROUP;
 
-__device__ const u64 INFINITE = NO_PATH;                          // a length
-__device__ const u64 NO_LABEL = INFINITE << 32 | NO_PREDECESSOR;  // a label is distance << 32 | predecessor
+__device__ const u64 INFINITE = NO_PATH;  // a length
+
+// A label is distance << 32 | predecessor, or a distance of 64 bits; then the host finds predecessors at the
+// end.
+__device__ const u64 NO_LABEL = WIDE ? INFINITE : INFINITE << 32 | NO_PREDECESSOR;
 
 // The arcs of each vertex, weight << 32 | other end, lightest first.
 struct Graph {
@@ -26,7 +29,7 @@ struct Vertices {
     u32 n_many;      // the first of them, which have many
     const u32* ids;  // in the graph as it was given
     u64* best;       // label
-    u32* due;        // least length of a path along the next arc to push
+    length_t* due;   // least length of a path along the next arc to push
     u32* cursor;     // arcs pushed
     u32* stamp;      // last phase that queued the vertex
 };
@@ -113,7 +116,12 @@ __device__ __forceinline__ u32 weight_of(u64 arc)
 
 __device__ __forceinline__ u64 distance_of(u64 label)
 {
-    return label >> 32;
+    return WIDE ? label : label >> 32;
+}
+
+__device__ __forceinline__ u64 label_of(u64 distance, u32 predecessor)
+{
+    return WIDE ? distance : distance << 32 | predecessor;
 }
 
 // The length of a path and one more arc; at least INFINITE if the type does not hold it.
@@ -122,7 +130,7 @@ __device__ __forceinline__ u64 extended(u64 length, u64 weight)
 #ifdef FLOAT32_LENGTHS
     return extended_length(static_cast<u32>(length), static_cast<u32>(weight));
 #else
-    return length + weight;
+    return WIDE ? extended_length(static_cast<length_t>(length), static_cast<u32>(weight)) : length + weight;
 #endif
 }
 

@@ -47,8 +47,8 @@ __device__ __forceinline__ void start(Search& s, u32 source)
     Vertices& all = s.vertices;
     for (u32 v = thread_id(); v < all.n; v += thread_count()) {
         bool is_source = v == source;
-        all.best[v] = is_source ? static_cast<u64>(all.ids[v]) : NO_LABEL;
-        all.due[v] = is_source ? 0 : static_cast<u32>(INFINITE);
+        all.best[v] = is_source ? label_of(0, all.ids[v]) : NO_LABEL;
+        all.due[v] = is_source ? 0 : NO_PATH;
         if (is_source) all.cursor[v] = 0;
     }
     if (thread_id() != 0) return;
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(512)
 // Writes the answer in the graph's own order. The log has an entry for the start.
 extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict__ rank,
                                   const u64* __restrict__ best, const State* __restrict__ state, u32 source,
-                                  u32* __restrict__ distance, u32* __restrict__ predecessor, u32* rounds,
+                                  length_t* __restrict__ distance, u32* __restrict__ predecessor, u32* rounds,
                                   u32* overflow)
 {
     if (thread_id() == 0) {
@@ -101,8 +101,8 @@ extern "C" __global__ void unpack(u32 n, u32 n_with_arcs, const u32* __restrict_
     }
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         u64 label = rank[v] < n_with_arcs ? best[rank[v]] : NO_LABEL;
-        if (v == source) label = v;
-        distance[v] = static_cast<u32>(distance_of(label));
-        predecessor[v] = static_cast<u32>(label);
+        if (v == source) label = WIDE ? 0 : v;
+        distance[v] = static_cast<length_t>(distance_of(label));
+        if (!WIDE) predecessor[v] = static_cast<u32>(label);
     }
 }

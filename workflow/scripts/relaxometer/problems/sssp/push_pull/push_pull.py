@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,6 +14,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block, trees_ahead
+from relaxometer.problems.sssp._tight_tree import TightTree
 from relaxometer.problems.sssp.push_pull._prepare import Prepared, prepare
 
 if TYPE_CHECKING:
@@ -57,10 +59,11 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
+        self._tree = TightTree(graph) if graph.lengths.is_wide else None
         prepared = prepare(graph, MANY_ARCS)
         self._n = len(prepared.ids)
         given = parameters.delta
@@ -90,7 +93,7 @@ class Solver:
             "n_many": np.uint32(prepared.n_many),
             "ids": prepared.ids,
             "best": self._best,
-            "due": xp.empty(n, dtype=xp.uint32),
+            "due": xp.empty(n, dtype=self._graph.lengths.word),
             "cursor": xp.empty(n, dtype=xp.uint32),
             "stamp": xp.zeros(n, dtype=xp.uint32),
         }
@@ -99,7 +102,7 @@ class Solver:
             "into": vars(prepared.into),
             "vertices": vertices,
             "n_arcs": np.uint64(n_arcs),
-            "delta": np.uint64(self._graph.lengths.words(self._delta)),
+            "delta": np.uint64(self._delta.view(np.uint32)),
             "beta": np.float32(self._beta),
             "frontiers": [xp.empty(n, dtype=xp.uint32) for _ in range(2)],
             # A window is cut only if it is longer than one task.
@@ -118,6 +121,9 @@ class Solver:
         self._search(source=from_source, log_size=np.uint32(LOG_ROWS if phases is not None else 0))
         answer = Answer(**self._arrays.take())
         self._unpack(source=from_source)
+        if self._tree is not None:
+            words = self._graph.lengths.words(answer.distance)
+            answer = replace(answer, predecessor=self._tree.predecessors(source, words))
         self._arrays.prepare()
         if phases is not None:
             rows = self._graph.device.asnumpy(self._log[: (answer.phases or 0) + 1])
@@ -131,6 +137,6 @@ def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> float:
 
 
 def bucket_width(delta: float, lengths: Lengths) -> Any:
-    """Return a width as a scalar of the type of lengths; at least 1 if they are integers."""
+    """Return a width as a scalar of the type of weights; at least 1 if they are integers."""
     width = delta if lengths.dtype.kind == "f" else max(1, round(delta))
     return lengths.dtype.type(min(width, lengths.largest))

@@ -26,12 +26,12 @@ const u32 CHUNK = 128;  // vertices that a warp scans; in global memory they sha
 struct Settings {
     u32 capacity;        // vertices of the largest tile
     u32 arcs_in_shared;  // whether it also holds their first arcs
-    u32 delta;           // a length
-    u32 leash;           // a length, or NO_PATH for none
+    length_t delta;
+    length_t leash;  // NO_PATH for none
 };
 
 // Sets the length of a path and one more arc; returns whether the type holds it.
-__device__ __forceinline__ bool extend(u32 before, u32 weight, u32& length)
+__device__ __forceinline__ bool extend(length_t before, u32 weight, length_t& length)
 {
 #ifdef FLOAT32_LENGTHS
     length = static_cast<u32>(extended_length(before, weight));
@@ -44,7 +44,7 @@ __device__ __forceinline__ bool extend(u32 before, u32 weight, u32& length)
 
 // A threshold at most this much above a length, at least the next number, at most NO_PATH. A small width may
 // vanish in a rounded sum.
-__device__ __forceinline__ u32 raised(u32 length, u32 width)
+__device__ __forceinline__ length_t raised(length_t length, length_t width)
 {
 #ifdef FLOAT32_LENGTHS
     return max(static_cast<u32>(extended_length(length, width)), length + 1);
@@ -53,9 +53,25 @@ __device__ __forceinline__ u32 raised(u32 length, u32 width)
 #endif
 }
 
+// A vertex and the distance at which it was pushed.
+template <bool IS_WIDE>
+struct EntryOf {
+    typedef uint2 type;
+};
+
+template <>
+struct EntryOf<true> {
+    struct type {
+        u32 x;
+        u64 y;
+    };
+};
+
+typedef EntryOf<WIDE>::type Entry;
+
 // Near vertices with the distances at which they were pushed. A full queue drops entries.
 struct NearQueue {
-    uint2* entries;  // for even and odd phases
+    Entry* entries;  // for even and odd phases
     u32* counts;     // three: in a phase one is read, one filled and one cleared
     u32 phase;
     u32 now;  // phase % 3
@@ -65,32 +81,32 @@ struct NearQueue {
         return now == 2 ? 0 : now + 1;
     }
 
-    __device__ uint2 entry(u32 i) const
+    __device__ Entry entry(u32 i) const
     {
         return entries[(phase & 1) * QUEUE + i];
     }
 
     // Functions that push return whether there was room.
-    __device__ bool put(u32 place, u32 vertex, u32 length, u32 for_phase)
+    __device__ bool put(u32 place, u32 vertex, length_t length, u32 for_phase)
     {
         if (place >= QUEUE) return false;
-        entries[(for_phase & 1) * QUEUE + place] = make_uint2(vertex, length);
+        entries[(for_phase & 1) * QUEUE + place] = Entry{vertex, length};
         return true;
     }
 
-    __device__ bool push(u32 vertex, u32 length)
+    __device__ bool push(u32 vertex, length_t length)
     {
         return put(atomicAdd(&counts[next()], 1u), vertex, length, phase + 1);
     }
 
     // Pushes for the phase that is about to start.
-    __device__ bool push_now(u32 vertex, u32 length)
+    __device__ bool push_now(u32 vertex, length_t length)
     {
         return put(atomicAdd(&counts[now], 1u), vertex, length, phase);
     }
 
     // Pushes the entries of those lanes of a warp that have one, with one atomic. For whole warps.
-    __device__ bool push_together(bool has_one, u32 vertex, u32 length)
+    __device__ bool push_together(bool has_one, u32 vertex, length_t length)
     {
         u32 lane = threadIdx.x % WARP;
         u32 having = __ballot_sync(ALL_LANES, has_one);
@@ -116,15 +132,15 @@ struct NearQueue {
 
 // The memory of a block: all of it shared, or the labels `distance` and `expanded_at` global.
 struct Memory {
-    uint2* queue;
-    u32* distance;
-    u32* expanded_at;
+    Entry* queue;
+    length_t* distance;
+    length_t* expanded_at;
     uint2* first_arcs;
-    u32* bounds;
+    length_t* bounds;
 
     __device__ Memory(uint4* shared, u32 capacity)
-        : queue(reinterpret_cast<uint2*>(shared)),
-          distance(reinterpret_cast<u32*>(queue + 2 * QUEUE)),
+        : queue(reinterpret_cast<Entry*>(shared)),
+          distance(reinterpret_cast<length_t*>(queue + 2 * QUEUE)),
           expanded_at(distance + capacity),
           first_arcs(reinterpret_cast<uint2*>(expanded_at + capacity)),
           bounds(nullptr)
@@ -132,12 +148,12 @@ struct Memory {
     }
 
     // `labels` are those of the first tile, which begins with vertex 0 of n.
-    __device__ Memory(uint4* shared, u32* labels, u32 begin, u32 n)
-        : queue(reinterpret_cast<uint2*>(shared)),
+    __device__ Memory(uint4* shared, length_t* labels, u32 begin, u32 n)
+        : queue(reinterpret_cast<Entry*>(shared)),
           distance(labels + begin),
           expanded_at(distance + n),
           first_arcs(nullptr),
-          bounds(reinterpret_cast<u32*>(queue + 2 * QUEUE))
+          bounds(reinterpret_cast<length_t*>(queue + 2 * QUEUE))
     {
     }
 };
@@ -151,9 +167,9 @@ struct Tile {
     u32 border;
     const uint2* rows;
     const uint2* first;
-    u32* distance;
-    u32* expanded_at;  // the distance at which a vertex was last expanded
-    u32* bounds;       // in shared memory; of the distances that wait in each chunk, if they are not queued
+    length_t* distance;
+    length_t* expanded_at;  // the distance at which a vertex was last expanded
+    length_t* bounds;  // in shared memory; of the distances that wait in each chunk, if they are not queued
     uint2* first_shared;  // a copy of `first` in shared memory, if `arcs_in_shared`
     bool arcs_in_shared;
 
@@ -199,35 +215,35 @@ struct Tile {
     }
 
     // The distance of a vertex, if it has become nearer since it was last expanded; else NO_PATH.
-    __device__ u32 waiting(u32 v) const
+    __device__ length_t waiting(u32 v) const
     {
-        u32 now = load_relaxed(&distance[v]);
+        length_t now = load_relaxed(&distance[v]);
         return now < expanded_at[v] ? now : NO_PATH;
     }
 
     // Whether a vertex of a chunk may wait nearer than this.
-    __device__ bool may_wait(u32 chunk, u32 distance) const
+    __device__ bool may_wait(u32 chunk, length_t distance) const
     {
         return !BOUNDED || bounds[chunk] < distance;
     }
 
     // Notes that a vertex waits and is not queued.
-    __device__ void note(u32 v, u32 length)
+    __device__ void note(u32 v, length_t length)
     {
         if (BOUNDED) atomicMin(&bounds[v / CHUNK], length);
     }
 
     // The thread's share of the least waiting distance; a lower bound of it if `BOUNDED`.
-    __device__ u32 least_waiting() const
+    __device__ length_t least_waiting() const
     {
-        u32 least = NO_PATH;
+        length_t least = NO_PATH;
         for (u32 c = threadIdx.x; BOUNDED && c < chunks(); c += blockDim.x) least = min(least, bounds[c]);
         for (u32 v = threadIdx.x; !BOUNDED && v < size; v += blockDim.x) least = min(least, waiting(v));
         return least;
     }
 
     // Lowers the distance of a vertex; returns whether that was news.
-    __device__ bool lower(u32 v, u32 length)
+    __device__ bool lower(u32 v, length_t length)
     {
         if (length >= load_relaxed(&distance[v])) return false;
         return length < atomicMin(&distance[v], length);

@@ -47,11 +47,11 @@ struct Board {
 };
 
 struct State {
-    u32* mail;
+    length_t* mail;
     Board* board;
-    u32* confirmed;  // by each block: wake-ups + 1
-    u32* waiting;    // the least waiting distance of each tile, or a lower bound, as last published
-    u32* labels;     // of all tiles, if they are in global memory: two words per vertex
+    u32* confirmed;     // by each block: wake-ups + 1
+    length_t* waiting;  // the least waiting distance of each tile, or a lower bound, as last published
+    length_t* labels;   // of all tiles, if they are in global memory: two words per vertex
 };
 
 // The work of a block, in instrumented runs.
@@ -69,9 +69,9 @@ struct TileLog {
 
 struct Shared {
     u32 counts[3];  // of near entries
-    u32 least;
-    u32 last;     // the least waiting distance of all tiles
-    u64 idle[2];  // found by successive looks at the board
+    length_t least;
+    length_t last;  // the least waiting distance of all tiles
+    u64 idle[2];    // found by successive looks at the board
 };
 
 enum Raise { RAISED, HELD_BACK, NOTHING_WAITS };
@@ -85,8 +85,8 @@ struct Search {
     Tile<BOUNDED> tile;
     NearQueue near;
     Shared& shared;
-    u32* own_mail;
-    u32 threshold = 0;
+    length_t* own_mail;
+    length_t threshold = 0;
     u32 expanded = 0, relaxed = 0;  // by this thread
     u32 raises = 0, wakes = 0, holds = 0;
 
@@ -143,7 +143,7 @@ struct Search {
     __device__ void run_near()
     {
         do {
-            u32 loaded[SLOTS_AHEAD];
+            length_t loaded[SLOTS_AHEAD];
             for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
                 u32 slot = k * blockDim.x + threadIdx.x;
                 loaded[k] = slot < tile.border ? load_relaxed(&own_mail[slot]) : NO_PATH;
@@ -169,14 +169,14 @@ struct Search {
         for (u32 begin = threadIdx.x / WARP * per_warp; begin < count;
              begin += blockDim.x / WARP * per_warp) {
             u32 i = begin + threadIdx.x % WARP / FIRST;
-            uint2 entry = near.entry(min(i, count - 1));
+            Entry entry = near.entry(min(i, count - 1));
             uint2 arc = tile.first_arc(entry.x, k);
             bool fresh = i < count && load_relaxed(&tile.distance[entry.x]) == entry.y;
             if (fresh && k == 0) {
                 tile.expanded_at[entry.x] = entry.y;
                 ++expanded;
             }
-            u32 length;
+            length_t length;
             bool nearer = relax(fresh, entry.y, arc, length);
             if (fresh && arc.x == MORE_ARCS) relax_rest(entry);
             if (!near.push_together(nearer, arc.x, length)) tile.note(arc.x, length);
@@ -184,12 +184,12 @@ struct Search {
     }
 
     // Relaxes the arcs of a vertex after the third; by one thread.
-    __device__ void relax_rest(uint2 entry)
+    __device__ void relax_rest(Entry entry)
     {
         uint2 row = read_only(&tile.rows[entry.x]);
         for (u32 i = row.x + FIRST - 1; i < row.y; ++i) {
             uint2 arc = read_only(&tiling.arcs[i]);
-            u32 length;
+            length_t length;
             if (relax(true, entry.y, arc, length)) push_or_note(arc.x, length);
         }
     }
@@ -197,7 +197,7 @@ struct Search {
     // Relaxes an arc if `any`, and sets the length of the path; by one thread. Returns whether the head
     // becomes a near vertex of this tile; notes a far one. Few branches: a phase takes as long as its chain
     // of instructions.
-    __device__ bool relax(bool any, u32 distance_before, uint2 arc, u32& length)
+    __device__ bool relax(bool any, length_t distance_before, uint2 arc, length_t& length)
     {
         bool fits = extend(distance_before, arc.y, length);
         any = any && arc.x < MORE_ARCS;
@@ -206,7 +206,7 @@ struct Search {
         any = any && fits;
         bool here = arc.x < REMOTE;
         if (any && !here) atomicMin(&state.mail[arc.x - REMOTE], length);
-        u32 before = 0;
+        length_t before = 0;
         if (any && here) before = atomicMin(&tile.distance[arc.x], length);
         bool nearer = length < before;
         if (nearer && length >= threshold) tile.note(arc.x, length);
@@ -214,7 +214,7 @@ struct Search {
     }
 
     // For a vertex that has become nearer.
-    __device__ void push_or_note(u32 v, u32 length)
+    __device__ void push_or_note(u32 v, length_t length)
     {
         if (length >= threshold || !near.push(v, length)) tile.note(v, length);
     }
@@ -226,9 +226,9 @@ struct Search {
     // nothing is pushed, but the bound is higher the next time.
     __device__ Raise raise_threshold()
     {
-        u32 least = tile.least_waiting();
+        length_t least = tile.least_waiting();
         lower_for_block(&shared.least, least);
-        u32 last = NO_PATH;
+        length_t last = NO_PATH;
         for (u32 i = threadIdx.x; settings.leash != NO_PATH && i < gridDim.x; i += blockDim.x) {
             if (i != blockIdx.x) last = min(last, load_relaxed(&state.waiting[i]));
         }
@@ -242,7 +242,7 @@ struct Search {
             store_relaxed(&state.waiting[blockIdx.x], least);
         }
         if (least == NO_PATH) return NOTHING_WAITS;
-        u32 limit = raised(last, settings.leash);
+        length_t limit = raised(last, settings.leash);
         if (limit <= least) return HELD_BACK;
         threshold = min(limit, raised(least, settings.delta));
         ++raises;
@@ -256,37 +256,37 @@ struct Search {
         u32 lane = threadIdx.x % WARP;
         for (u32 c = threadIdx.x / WARP; c < tile.chunks(); c += blockDim.x / WARP) {
             if (!tile.may_wait(c, threshold)) continue;
-            u32 least = NO_PATH;
+            length_t least = NO_PATH;
 #pragma unroll
             for (u32 k = 0; k < CHUNK / WARP; ++k) {
                 u32 v = c * CHUNK + k * WARP + lane;
-                u32 length = v < tile.size ? tile.waiting(v) : NO_PATH;
+                length_t length = v < tile.size ? tile.waiting(v) : NO_PATH;
                 if (length >= threshold || !near.push_now(v, length)) least = min(least, length);
             }
             if (!BOUNDED) continue;
-            least = __reduce_min_sync(ALL_LANES, least);
+            least = least_of_warp(least);
             if (lane == 0) tile.bounds[c] = least;
         }
         __syncthreads();
     }
 
-    __device__ void lower_for_block(u32* least_of_block, u32 least)
+    __device__ void lower_for_block(length_t* least_of_block, length_t least)
     {
-        least = __reduce_min_sync(ALL_LANES, least);
+        least = least_of_warp(least);
         if (threadIdx.x % WARP == 0 && least != NO_PATH) atomicMin(least_of_block, least);
     }
 
     // ----------------------------------------------------------------------------------------------- mail
 
     // Takes the mail after some phases; `loaded` holds the thread's first slots.
-    __device__ void take_mail(const u32* loaded)
+    __device__ void take_mail(const length_t* loaded)
     {
         for (u32 k = 0; k < SLOTS_AHEAD; ++k) {
             u32 slot = k * blockDim.x + threadIdx.x;
             if (slot < tile.border && tile.lower(slot, loaded[k])) push_or_note(slot, loaded[k]);
         }
         for (u32 slot = SLOTS_AHEAD * blockDim.x + threadIdx.x; slot < tile.border; slot += blockDim.x) {
-            u32 length = load_relaxed(&own_mail[slot]);
+            length_t length = load_relaxed(&own_mail[slot]);
             if (tile.lower(slot, length)) push_or_note(slot, length);
         }
     }
@@ -296,7 +296,7 @@ struct Search {
     {
         bool found = false;
         for (u32 slot = threadIdx.x; slot < tile.border; slot += blockDim.x) {
-            u32 length = load_relaxed(&own_mail[slot]);
+            length_t length = load_relaxed(&own_mail[slot]);
             if (!tile.lower(slot, length)) continue;
             if (length >= threshold || !near.push_now(slot, length)) tile.note(slot, length);
             found = true;
@@ -364,7 +364,7 @@ __device__ void write_log(TileLog* log, const Search<BOUNDED>& search, u64 idle_
 template <bool BOUNDED>
 __device__ __forceinline__ void search_tiles(const Graph& graph, const Tiling& tiling,
                                              const Settings& settings, const State& state,
-                                             const Memory& memory, u32 source, u32* distance,
+                                             const Memory& memory, u32 source, length_t* distance,
                                              u32* predecessor, TileLog* logs)
 {
     __shared__ Shared shared;
@@ -390,7 +390,7 @@ __device__ __forceinline__ void search_tiles(const Graph& graph, const Tiling& t
 extern "C" __global__ void __launch_bounds__(1024, 1)
     tiled(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
           const __grid_constant__ Settings settings, const __grid_constant__ State state, u32 source,
-          u32* distance, u32* predecessor, TileLog* logs)
+          length_t* distance, u32* predecessor, TileLog* logs)
 {
     extern __shared__ uint4 words[];
     Memory memory(words, settings.capacity);
@@ -401,7 +401,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 extern "C" __global__ void __launch_bounds__(1024, 1)
     tiled_in_global(const __grid_constant__ Graph graph, const __grid_constant__ Tiling tiling,
                     const __grid_constant__ Settings settings, const __grid_constant__ State state,
-                    u32 source, u32* distance, u32* predecessor, TileLog* logs)
+                    u32 source, length_t* distance, u32* predecessor, TileLog* logs)
 {
     extern __shared__ uint4 words[];
     Memory memory(words, state.labels, read_only(&tiling.begins[blockIdx.x]), graph.n);

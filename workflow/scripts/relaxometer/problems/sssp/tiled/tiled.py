@@ -38,7 +38,10 @@ QUEUE_BYTES = 2 * 8 * SOURCE.constants["QUEUE"]
 CHUNK = SOURCE.constants["CHUNK"]
 VERTEX_BYTES = 8
 ARC_BYTES = 8 * FIRST
-"""Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs."""
+"""Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs.
+
+Queue and words take twice that if distances have 64 bits.
+"""
 
 SMALL = 4096
 """Vertices of a tile whose phases are too narrow to keep 1024 threads busy."""
@@ -115,7 +118,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
 
     def __init__(
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
@@ -128,14 +131,15 @@ class Solver:
         # While the device is busy:
         packed = module.struct("Graph", **_maps.graph_members(graph, (0, None)))
         self._state = module.struct("State", **self._state_members(n_slots))
-        settings = module.struct("Settings", **self._settings(), delta=NONE, leash=NONE)
+        nothing = self._lengths.word.type(0)
+        settings = module.struct("Settings", **self._settings(), delta=nothing, leash=nothing)
         self._bind(packed, cutter.packed, settings)
         facts = cutter.facts()
         if look is not None:
             look(facts)
         if facts.max_degree > MAX_ARCS:
             raise Skipped(f"made for maps; a vertex has {facts.max_degree} arcs, more than {MAX_ARCS}")
-        if facts.zero_arcs > 0 and self._lengths.name == "uint32":
+        if facts.zero_arcs > 0 and self._lengths.dtype == np.uint32:
             packed.set(zero_arcs=cutter.zero_arcs(facts.zero_arcs), n_zero_arcs=np.uint32(facts.zero_arcs))
         self._way = self._cut(cutter, facts, parameters)
         if self._way == "bisection":
@@ -184,11 +188,12 @@ class Solver:
             return -(-n // self._tiles)
 
         self._threads_wanted = parameters.threads
+        lengths = self._lengths
         largest = choose(in_shared, _maps.max_blocks(device, in_shared, MAX_THREADS))
-        self._in_shared = _bytes_in_shared(largest) <= _maps.SHARED_BYTES
+        self._in_shared = _bytes_in_shared(largest, lengths) <= _maps.SHARED_BYTES
         if not self._in_shared:
             # More tiles than before, so none needs more memory than this.
-            shape = self._threads_for(THREADS_IN_GLOBAL), _bytes_in_global(largest)
+            shape = self._threads_for(THREADS_IN_GLOBAL), _bytes_in_global(largest, lengths)
             largest = choose(in_global, device.max_cooperative_blocks(in_global, *shape))
         self._allocate_shared(largest)
 
@@ -202,7 +207,7 @@ class Solver:
         self._capacity = capacity = _capacity(largest)
         few = THREADS_IN_GLOBAL if largest <= SMALL or not self._in_shared else MAX_THREADS
         self._threads = self._threads_for(few)
-        needed = (_bytes_in_shared if self._in_shared else _bytes_in_global)(largest)
+        needed = (_bytes_in_shared if self._in_shared else _bytes_in_global)(largest, self._lengths)
         with_arcs = needed + ARC_BYTES * capacity
         self._arcs_in_shared = self._in_shared and self._fits(with_arcs)
         self._shared_bytes = with_arcs if self._arcs_in_shared else needed
@@ -218,12 +223,15 @@ class Solver:
 
     def _state_members(self, n_slots: int) -> dict[str, Any]:
         """Return the members of the struct ``State`` in ``tiled.cu``; each search has its own board."""
-        sizes: tuple[int, ...] = max(1, n_slots), self._tiles, self._tiles
+        word = self._lengths.word
+        sizes: list[tuple[int, Any]] = [
+            (max(1, n_slots), word),
+            (self._tiles, np.uint32),
+            (self._tiles, word),
+        ]
         if not self._in_shared:
-            sizes += (2 * self._graph.n_vertices,)
-        mail, confirmed, waiting, *labels = self._graph.device.empty_arrays(
-            *((size, np.uint32) for size in sizes)
-        )
+            sizes.append((2 * self._graph.n_vertices, word))
+        mail, confirmed, waiting, *labels = self._graph.device.empty_arrays(*sizes)
         return {
             "mail": mail,
             "board": None,
@@ -246,7 +254,7 @@ class Solver:
             "tiles": self._tiles,
             "cut": self._way,
             "delta": self._delta.item(),
-            "leash": "none" if self._leash == unreached(self._lengths.dtype) else self._leash.item(),
+            "leash": "none" if self._leash == unreached(self._lengths.distances) else self._leash.item(),
             "threads": self._threads,
             "tiles_in_shared_memory": self._in_shared,
             "arcs_in_shared_memory": self._arcs_in_shared,
@@ -282,14 +290,14 @@ def _capacity(largest: int) -> int:
     return -(-largest // 4) * 4
 
 
-def _bytes_in_shared(largest: int) -> int:
+def _bytes_in_shared(largest: int, lengths: Lengths) -> int:
     """Return the shared memory for a tile of this many vertices, without its arcs."""
-    return QUEUE_BYTES + VERTEX_BYTES * _capacity(largest)
+    return (QUEUE_BYTES + VERTEX_BYTES * _capacity(largest)) * lengths.word.itemsize // 4
 
 
-def _bytes_in_global(largest: int) -> int:
+def _bytes_in_global(largest: int, lengths: Lengths) -> int:
     """Return the shared memory for the queue and the bounds of a tile in global memory."""
-    return QUEUE_BYTES + 4 * -(-largest // CHUNK)
+    return (QUEUE_BYTES + 4 * -(-largest // CHUNK)) * lengths.word.itemsize // 4
 
 
 def _widths(facts: Facts, parameters: Parameters, lengths: Lengths, *, in_shared: bool) -> tuple[Any, Any]:
@@ -301,11 +309,11 @@ def _widths(facts: Facts, parameters: Parameters, lengths: Lengths, *, in_shared
         delta = AHEAD / max(1.0, variation**2)
     if leash == "auto":
         leash = LEASH * delta if variation > 1 else "none" if in_shared else LEASH_IN_GLOBAL * delta
-    no_leash = unreached(lengths.dtype)
+    no_leash = unreached(lengths.distances)
     return _in_type(delta * mean, lengths), no_leash if leash == "none" else _in_type(leash * mean, lengths)
 
 
 def _in_type(length: float, lengths: Lengths) -> Any:
     """Return a length as a scalar of the type of lengths; at least 1 if they are integers."""
     least = 0 if lengths.dtype.kind == "f" else 1
-    return lengths.dtype.type(min(lengths.largest, max(least, length)))
+    return lengths.distances.type(min(lengths.largest, max(least, length)))

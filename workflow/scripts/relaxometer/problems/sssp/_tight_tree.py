@@ -1,0 +1,56 @@
+"""Predecessors for searches whose words hold distances only, since these have 64 bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relaxometer.problems.sssp import NO_PREDECESSOR
+from relaxometer.problems.sssp._cooperative import threads_per_block
+from relaxometer.problems.sssp._maps import graph_members
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
+
+MAX_VERTICES = 1 << 30
+"""A path through this many vertices is less than 2**62 long."""
+
+
+def leave_two_bits(graph: ResidentGraph) -> None:
+    """Raise `Skipped` if lengths of paths may need more than 62 bits; the others are a flag and a sign."""
+    if graph.n_vertices > MAX_VERTICES:
+        raise Skipped(f"{graph.n_vertices:,} vertices; lengths of paths may need more than 62 bits")
+
+
+class TightTree:
+    """Finds predecessors through the tight arcs, those that end shortest paths (``_tight_arcs.cuh``)."""
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._graph, device = graph, graph.device
+        file = Path(__file__).with_name("_tight_tree.cu")
+        module = device.module(file, cooperative=True, options=graph.lengths.options)
+        kernel, threads = module.get_function("find_tree"), threads_per_block(device, 256)
+        self._state = device.xp.zeros(4, dtype=np.uint32)
+        arrays = None, None, self._state[3:], self._state[:3]
+        members = module.struct("Graph", **graph_members(graph))
+        blocks = device.max_cooperative_blocks(kernel, threads)
+        self._launch = kernel.bind(blocks, threads, (members, *arrays))
+
+    def predecessors(self, source: int, distance: Any) -> Any:
+        """Return the predecessors that shortest distances imply, device array of shape (n_vertices,), uint32.
+
+        Parameters
+        ----------
+        source : int
+        distance : device array of shape (n_vertices,)
+            Words of lengths.
+        """
+        n, xp = self._graph.n_vertices, self._graph.device.xp
+        predecessor = xp.full(n, NO_PREDECESSOR, dtype=np.uint32)
+        predecessor[source] = source
+        self._state.fill(0)
+        self._launch(distance=distance, predecessor=predecessor)
+        return predecessor
