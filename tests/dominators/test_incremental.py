@@ -7,11 +7,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dominator_samples import graph_of, random_graph, reference_by_removal, rooted_graphs, semi_nca
+from dominator_samples import (
+    both_ways,
+    graph_of,
+    random_graph,
+    reference_by_removal,
+    rooted_graphs,
+    semi_nca,
+)
 from relaxometer.core.errors import UserError
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.problems.dominators import _changing_arcs, _doubts
 from relaxometer.problems.variants import load_solver
 
 
@@ -40,13 +48,67 @@ def histories(draw):
     return graph, draw(vertex), batches
 
 
-@given(history=histories(), share=st.sampled_from([0.0, 0.5, 1.0]))
+@st.composite
+def limits(draw):
+    """Capacities that are met by small graphs, and the usual ones."""
+    return {
+        (_doubts, "CAPACITIES"): draw(st.sampled_from([(16,), _doubts.CAPACITIES])),
+        (_doubts, "MAX_LOST"): draw(st.sampled_from([1, _doubts.MAX_LOST])),
+        (_changing_arcs, "LEAST_SPARE"): draw(st.sampled_from([1, 3, _changing_arcs.LEAST_SPARE])),
+    }
+
+
+def limited_solver(limits, graph, share):
+    with pytest.MonkeyPatch.context() as patch:
+        for (module, name), value in limits.items():
+            patch.setattr(module, name, value)
+        return solver_of(get_device("host"), graph, largest_share=share)
+
+
+@given(history=histories(), share=st.sampled_from([0.0, 0.5, 1.0]), limits=limits())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_every_update_equals_a_full_solve(history, share):
+def test_every_update_equals_a_full_solve(history, share, limits):
     graph, root, batches = history
-    solver = solver_of(get_device("host"), graph, largest_share=share)
+    solver = limited_solver(limits, graph, share)
     arcs = arcs_of(graph)
     np.testing.assert_array_equal(solver.solve(root).idom, reference_by_removal(graph, root))
+    for added, removed in batches:
+        arcs = (arcs - set(removed)) | set(added)
+        expected = reference_by_removal(graph_of("now", graph.n_vertices, sorted(arcs)), root)
+        np.testing.assert_array_equal(solver.apply(added, removed).idom, expected)
+
+
+def grid_arcs(side):
+    """The arcs of a square grid, both ways; vertex `side` * i + j is in row i and column j."""
+    rows = [(v, v + 1) for v in range(side * side) if (v + 1) % side]
+    return both_ways([*rows, *((v, v + side) for v in range(side * (side - 1)))])
+
+
+@st.composite
+def maps(draw):
+    """A grid with gaps, both ways but for a few arcs, with chains and dead ends; and batches of changes."""
+    side, rng = draw(st.integers(3, 12)), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, streets = side * side, grid_arcs(side)
+    open_streets = rng.random(len(streets) // 2) < rng.uniform(0.5, 1)
+    arcs = {arc for arc in streets if open_streets[streets.index(tuple(sorted(arc))) // 2]}
+    one_way = rng.random(len(arcs)) < 0.05
+    arcs = {arc for arc, gone in zip(sorted(arcs), one_way, strict=True) if not gone} or {(0, 1)}
+    graph, now, batches = graph_of("map", n, sorted(arcs)), set(arcs), []
+    for _ in range(draw(st.integers(1, 5))):
+        gone = rng.permutation(sorted(now))[: int(rng.integers(0, 7))].tolist()
+        back = rng.permutation(streets)[: int(rng.integers(0, 4))].tolist() if rng.random() < 0.5 else []
+        removed, added = {tuple(arc) for arc in gone}, {tuple(arc) for arc in back}
+        now = (now - removed) | added
+        batches.append((sorted(added), sorted(removed)))
+    return graph, int(rng.integers(n)), batches
+
+
+@given(history=maps(), limits=limits())
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_maps_equal_a_full_solve(history, limits):
+    graph, root, batches = history
+    solver, arcs = limited_solver(limits, graph, 1.0), arcs_of(graph)
+    solver.solve(root)
     for added, removed in batches:
         arcs = (arcs - set(removed)) | set(added)
         expected = reference_by_removal(graph_of("now", graph.n_vertices, sorted(arcs)), root)
@@ -96,6 +158,116 @@ def test_a_removal_keeps_all_if_the_dominator_keeps_an_arc(device):
     idom = device.asnumpy(solver.apply(removed=[(1, 2), (4, 2)]).idom)
     assert solver.kept == 5
     assert idom.tolist() == [0, 0, 0, 2, 3]
+
+
+def forbid_searches(solver, monkeypatch):
+    def searched(*arguments):
+        raise AssertionError("a search")
+
+    monkeypatch.setattr(solver._search, "go_on", searched)
+
+
+@pytest.mark.parametrize(
+    "arc",
+    [
+        pytest.param((13, 12), id="two detours without a common vertex"),
+        pytest.param((1, 0), id="into the root"),
+        pytest.param((7, 7), id="loop"),
+    ],
+)
+def test_a_removal_that_changes_nothing_searches_nothing(device, monkeypatch, arc):
+    """None of these arcs is in a breadth-first tree from the corner 0: they lead back to it."""
+    streets = sorted({*grid_arcs(5), (7, 7)})
+    solver = solver_of(device, graph_of("grid", 25, streets))
+    before = device.asnumpy(solver.solve(0).idom)
+    forbid_searches(solver, monkeypatch)
+    answer = solver.apply(removed=[arc])
+    assert (solver.kept, answer.phases) == (25, 0)
+    np.testing.assert_array_equal(device.asnumpy(answer.idom), before)
+    with pytest.raises(UserError, match=f"removed: {arc[0]} -> {arc[1]} is not an arc"):
+        solver.apply(removed=[arc])
+
+
+def test_an_arc_removed_and_added_at_once_changes_nothing(device, monkeypatch):
+    graph = graph_of("grid", 25, grid_arcs(5))
+    solver = solver_of(device, graph)
+    before = device.asnumpy(solver.solve(0).idom)
+    forbid_searches(solver, monkeypatch)
+    np.testing.assert_array_equal(device.asnumpy(solver.apply([(0, 1)], [(0, 1)]).idom), before)
+    assert solver.kept == 25
+
+
+def test_a_removal_on_a_map_is_local(device):
+    """Nearly all vertices of this grid of 400 are children of the root in the dominator tree."""
+    graph = graph_of("grid", 400, grid_arcs(20))
+    solver = solver_of(device, graph)
+    solver.solve(0)
+    arcs = arcs_of(graph)
+    for arc in [(399, 398), (398, 397), (379, 399), (210, 211)]:
+        arcs -= {arc}
+        idom = device.asnumpy(solver.apply(removed=[arc]).idom)
+        np.testing.assert_array_equal(idom, semi_nca(device, graph_of("now", 400, sorted(arcs)), 0))
+        assert solver.kept > 350
+
+
+def test_a_bridge_takes_what_is_behind_it(device):
+    """Two grids; behind the bridge nothing is reached, and the near grid stays as it was."""
+    far = [(u + 25, w + 25) for u, w in grid_arcs(5)]
+    graph = graph_of("two grids", 50, [*grid_arcs(5), *far, (24, 25), (25, 24)])
+    solver = solver_of(device, graph, largest_share=1.0)
+    near = device.asnumpy(solver.solve(0).idom)[:25]
+    idom = device.asnumpy(solver.apply(removed=[(24, 25)]).idom)
+    assert solver.kept == 25
+    np.testing.assert_array_equal(idom, [*near, *[2**32 - 1] * 25])
+    np.testing.assert_array_equal(device.asnumpy(solver.apply(added=[(24, 25)]).idom[:26]), [*near, 24])
+
+
+def test_a_root_without_arcs_reaches_only_itself(device):
+    solver = solver_of(device, graph_of("grid", 9, grid_arcs(3)), largest_share=1.0)
+    solver.solve(4)
+    idom = device.asnumpy(solver.apply(removed=[(4, 1), (4, 3), (4, 5), (4, 7)]).idom)
+    assert (idom != 2**32 - 1).nonzero()[0].tolist() == [4]
+
+
+def test_lost_arcs_count_as_removed(device):
+    """Vertex 3 keeps its arc from 2, but 1, which is no longer reached, was the other way to 4."""
+    arcs = [(0, 1), (0, 2), (2, 3), (3, 4), (1, 5), (5, 4)]
+    solver = solver_of(device, graph_of("lost", 6, arcs), largest_share=1.0)
+    assert device.asnumpy(solver.solve(0).idom)[4] == 0
+    assert device.asnumpy(solver.apply(removed=[(0, 1)]).idom).tolist() == [0, 2**32 - 1, 0, 2, 3, 2**32 - 1]
+
+
+def test_a_detour_may_come_back_by_an_unreached_vertex(device):
+    """A detour of the first pass passes 1, which the batch cuts off; the second pass must do without."""
+    arcs = [(0, 1), (0, 2), (1, 3), (1, 4), (4, 3), (2, 5), (5, 3), (3, 6)]
+    graph = graph_of("detour", 7, arcs)
+    solver = solver_of(device, graph, largest_share=1.0)
+    solver.solve(0)
+    removed = [(1, 3), (0, 1)]
+    left = sorted(set(arcs) - set(removed))
+    expected = reference_by_removal(graph_of("left", 7, left), 0)
+    np.testing.assert_array_equal(device.asnumpy(solver.apply(removed=removed).idom), expected)
+
+
+def test_new_arcs_take_spare_slots_until_they_are_full(device, monkeypatch):
+    monkeypatch.setattr(_changing_arcs, "LEAST_SPARE", 2)
+    graph = graph_of("chain", 8, [(v, v + 1) for v in range(4)])
+    solver = solver_of(device, graph, largest_share=1.0)
+    solver.solve(0)
+    arcs, spare = arcs_of(graph), []
+    for added, removed in [
+        ((4, 5), None),
+        ((5, 6), (4, 5)),
+        ((4, 5), (5, 6)),
+        ((5, 7), None),
+        ((0, 7), (5, 7)),
+    ]:
+        arcs = (arcs - {removed}) | {added}
+        idom = device.asnumpy(solver.apply([added], [removed] if removed else []).idom)
+        np.testing.assert_array_equal(idom, reference_by_removal(graph_of("now", 8, sorted(arcs)), 0))
+        spare.append(solver._arcs.n_spare)
+    assert spare == [1, 2, 2, 0, 1]
+    np.testing.assert_array_equal(device.asnumpy(solver.solve(0).idom), reference_by_removal(graph, 0))
 
 
 def test_an_unreached_vertex_loses_its_arcs(device):
