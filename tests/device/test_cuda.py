@@ -61,7 +61,7 @@ class FakeDriver:
         self.launched: list[tuple] = []
         self.fails = False
         self.xp = SimpleNamespace(ndarray=np.ndarray, cuda=SimpleNamespace(driver=self))
-        self.raw = SimpleNamespace(kernel=SimpleNamespace(ptr=1234))
+        self.raw = SimpleNamespace(kernel=SimpleNamespace(ptr=1234), shared_size_bytes=0)
 
     def current_stream(self):
         return SimpleNamespace(ptr=77)
@@ -160,3 +160,14 @@ def test_auto_prefers_cuda(cuda_device):
     assert get_device("auto", sanitize="undefined").kind == "host"
     with pytest.raises(UserError, match="sanitizer"):
         get_device("cuda", sanitize="undefined")
+
+
+@pytest.mark.parametrize(
+    ("static", "dynamic", "granted"), [(1024, 47 * 1024, None), (1024, 47 * 1024 + 4, 48132)]
+)
+def test_static_and_dynamic_shared_memory_share_the_default(fake, static, dynamic, granted):
+    device, kernel = fake
+    device.raw.shared_size_bytes = static
+    device.raw.max_dynamic_shared_size_bytes = None
+    kernel(cooperative=False).bind(1, 32, (np.uint32(7), np.float64(0.5), None), shared_mem=dynamic)()
+    assert device.raw.max_dynamic_shared_size_bytes == granted

@@ -29,7 +29,7 @@ from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launc
 from relaxometer.device.loaded import LoadedModules
 from relaxometer.device.signature import PACKAGE, Source, read_source
 
-# Dynamic shared memory that a block has by default.
+# Shared memory that a block has by default, static and dynamic together.
 DEFAULT_SHARED_BYTES = 48 * 1024
 
 PINNED_BYTES = 256
@@ -92,7 +92,7 @@ class CudaKernel:
         driver = device.xp.cuda.driver
         self._launch = driver.launchCooperativeKernel if cooperative else driver.launchKernel
         self._extra = () if cooperative else (0,)
-        self._shared_bytes_granted = DEFAULT_SHARED_BYTES
+        self._shared_bytes_granted = DEFAULT_SHARED_BYTES - raw_kernel.shared_size_bytes
         self.resident_blocks = functools.cache(self._resident_blocks)
 
     def __call__(
