@@ -269,6 +269,13 @@ def test_a_detour_may_be_new_and_avoid_the_old_dominator(device):
     assert idom.tolist() == [0, 0, none, 4, 0, 4]
 
 
+def test_a_head_may_be_reached_again_by_a_new_arc(device):
+    """Vertex 2 stays reached, but from 3, which therefore has no other way in than 4."""
+    solver = solver_of(device, graph_of("again", 5, [(0, 1), (1, 2), (2, 3), (0, 4), (4, 3)]))
+    assert device.asnumpy(solver.solve(0).idom).tolist() == [0, 0, 1, 0, 0]
+    assert device.asnumpy(solver.apply(added=[(3, 2)], removed=[(1, 2)]).idom).tolist() == [0, 0, 3, 4, 0]
+
+
 def test_new_arcs_take_spare_slots_until_they_are_full(device, monkeypatch):
     monkeypatch.setattr(_changing_arcs, "LEAST_SPARE", 2)
     graph = graph_of("chain", 8, [(v, v + 1) for v in range(4)])

@@ -93,8 +93,8 @@ __device__ void enter_goal(const Part& part, const Into& into, u32 v)
     if (entry != EMPTY) store_relaxed(&part.places[entry], IS_GOAL);
 }
 
-// Enters the goals: u, its nearest dominators, the immediate one of w, and the root. Returns false if w
-// dominates u; then no path to another vertex needs the arc.
+// Enters the goals: u, its nearest dominators, and the immediate one of w, which is on every path to w.
+// Returns false if w dominates u; then no path to another vertex needs the arc.
 __device__ bool enter_goals(const Part& part, const Into& into, const Known& known, u32 from, u32 to)
 {
     u32 top = known.idom[to];
@@ -105,7 +105,6 @@ __device__ bool enter_goals(const Part& part, const Into& into, const Known& kno
         v = known.idom[v];
     }
     enter_goal(part, into, known.order[top]);
-    enter_goal(part, into, known.order[0]);
     return true;
 }
 
