@@ -249,6 +249,33 @@ def test_a_detour_may_come_back_by_an_unreached_vertex(device):
     np.testing.assert_array_equal(device.asnumpy(solver.apply(removed=removed).idom), expected)
 
 
+def test_a_way_in_by_a_spare_slot_is_no_detour(device):
+    """When 2 -> 3 is gone, no laid out arc enters 3, but it is still reached by the new 1 -> 3."""
+    solver = solver_of(device, graph_of("spare", 4, [(0, 1), (0, 2), (2, 3)]), largest_share=1.0)
+    solver.solve(0)
+    solver.apply(added=[(1, 3)], removed=[(2, 3)])
+    assert device.asnumpy(solver.apply(added=[(2, 3)]).idom).tolist() == [0, 0, 0, 0]
+    assert device.asnumpy(solver.apply(removed=[(2, 3)]).idom).tolist() == [0, 0, 0, 1]
+
+
+def test_a_detour_may_be_new_and_avoid_the_old_dominator(device):
+    """Vertex 3 moves from behind 1 to behind 4, which becomes the only way to 5."""
+    arcs = [(0, 1), (1, 3), (0, 4), (4, 5), (3, 5), (4, 3)]
+    solver = solver_of(device, graph_of("moves", 6, arcs), largest_share=1.0)
+    solver.solve(0)
+    none = 2**32 - 1
+    assert device.asnumpy(solver.apply(removed=[(4, 3)]).idom).tolist() == [0, 0, none, 1, 0, 0]
+    idom = device.asnumpy(solver.apply(added=[(4, 3)], removed=[(1, 3)]).idom)
+    assert idom.tolist() == [0, 0, none, 4, 0, 4]
+
+
+def test_a_head_may_be_reached_again_by_a_new_arc(device):
+    """Vertex 2 stays reached, but from 3, which therefore has no other way in than 4."""
+    solver = solver_of(device, graph_of("again", 5, [(0, 1), (1, 2), (2, 3), (0, 4), (4, 3)]))
+    assert device.asnumpy(solver.solve(0).idom).tolist() == [0, 0, 1, 0, 0]
+    assert device.asnumpy(solver.apply(added=[(3, 2)], removed=[(1, 2)]).idom).tolist() == [0, 0, 3, 4, 0]
+
+
 def test_new_arcs_take_spare_slots_until_they_are_full(device, monkeypatch):
     monkeypatch.setattr(_changing_arcs, "LEAST_SPARE", 2)
     graph = graph_of("chain", 8, [(v, v + 1) for v in range(4)])

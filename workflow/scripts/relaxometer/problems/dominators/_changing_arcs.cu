@@ -12,14 +12,14 @@ struct Slots {
     u32* into_heads;
 };
 
-// `edits` are n slots, then n arcs as tail << 32 | head, then n words: 1 to hold the arc, 0 to remove it.
-extern "C" __global__ void set_arcs(u64 n, const u64* __restrict__ edits, Slots slots)
+// Writes arcs, as tail << 32 | head, into their slots, or removes them if `holds` is 0.
+extern "C" __global__ void set_arcs(u64 n, const u64* __restrict__ slot_of, const u64* __restrict__ arcs,
+                                    u32 holds, Slots slots)
 {
     for (u64 i = thread_id(); i < n; i += thread_count()) {
-        u64 slot = edits[i];
-        u32 tail = static_cast<u32>(edits[n + i] >> 32);
-        u32 head = static_cast<u32>(edits[n + i]);
-        bool holds = edits[2 * n + i] != 0;
+        u64 slot = slot_of[i];
+        u32 tail = static_cast<u32>(arcs[i] >> 32);
+        u32 head = static_cast<u32>(arcs[i]);
         bool is_spare = slot >= slots.n_by_tail;
         u64 place = is_spare ? slot : slots.place[slot];
         slots.into_tails[place] = holds ? tail : head;

@@ -91,53 +91,51 @@ class ChangingArcs:
         if self._changed:
             self._lay_out(self._original)
 
-    def change(self, added: Keys, removed: Keys) -> tuple[Any, int]:
-        """Remove arcs, then add arcs.
+    def difference(self, added: Keys, removed: Keys) -> tuple[Keys, Keys]:
+        """Return which arcs go, and which come, if these are removed and then added.
 
         Parameters
         ----------
         added, removed : array of uint64
             Sorted and unique.
 
-        Returns
-        -------
-        gone : device array of uint64
-            The arcs that are no longer there.
-        n_new : int
-            Number of arcs that were not there before.
-
         Raises
         ------
         UserError
-            If a removed arc does not exist; nothing is changed then.
+            If a removed arc does not exist.
         """
-        slots, holds = self._find(removed)
+        _, holds = self._find(removed)
         if not holds.all():
             tail, head = divmod(int(removed[~holds][0]), 2**32)
             raise UserError(f"removed: {tail} -> {head} is not an arc of the graph")
-        leaves = ~np.isin(removed, added, assume_unique=True)
-        gone, gone_slots = removed[leaves], slots[leaves]
-        slots, holds = self._find(added)
-        new, new_slots = added[~holds], slots[~holds]
-        self._changed |= len(gone) + len(new) > 0
-        if np.count_nonzero(new_slots < 0) > self.n_slots - self.n_by_head - self.n_spare:
-            self._held[gone_slots] = False
-            self._lay_out(np.union1d(self._present(), new))
-            self._changed = True
-            return self._device.asarray(gone), len(new)
-        self._take_spare(new, new_slots)
-        return self._edit(np.concatenate([gone_slots, new_slots]), np.concatenate([gone, new]), len(gone))
+        _, holds = self._find(added)
+        return removed[~np.isin(removed, added, assume_unique=True)], added[~holds]
 
-    def _edit(self, slots: npt.NDArray[np.int64], keys: Keys, n_gone: int) -> tuple[Any, int]:
-        """Remove the first `n_gone` arcs and add the others; return what `change` returns."""
-        n_new = len(keys) - n_gone
-        stays = np.arange(len(keys)) >= n_gone
-        self._held[slots] = stays
-        edits = self._device.asarray(np.stack([slots.astype(np.uint64), keys, stays.astype(np.uint64)]))
-        if len(keys):
-            blocks = -(-len(keys) // THREADS)
-            self._set_arcs(blocks, THREADS, (np.uint64(len(keys)), edits, self._slots))
-        return edits[1, :n_gone], n_new
+    def remove(self, keys: Keys) -> Any:
+        """Remove arcs, which must be there; return their keys on the device."""
+        return self._edit(self._find(keys)[0], keys, False)
+
+    def add(self, keys: Keys) -> None:
+        """Add arcs, which must not be there."""
+        slots, _ = self._find(keys)
+        without = slots < 0
+        first = self.n_by_head + self.n_spare
+        if first + np.count_nonzero(without) > self.n_slots:
+            self._lay_out(np.union1d(self._present(), keys))
+            self._changed = True
+            return
+        slots[without] = np.arange(first, first + np.count_nonzero(without))
+        self._spare = np.concatenate([self._spare, keys[without]])
+        self._edit(slots, keys, True)
+
+    def _edit(self, slots: npt.NDArray[np.int64], keys: Keys, holds: bool) -> Any:
+        """Write or remove arcs in their slots; return their keys on the device."""
+        self._changed = True
+        self._held[slots] = holds
+        edits = self._device.asarray(np.stack([slots.astype(np.uint64), keys]))
+        arguments = (np.uint64(len(keys)), edits[0], edits[1], np.uint32(holds), self._slots)
+        self._set_arcs(-(-len(keys) // THREADS), THREADS, arguments)
+        return edits[1]
 
     def _find(self, keys: Keys) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return the slots of arcs, -1 where there is none, and whether each arc is there."""
@@ -150,13 +148,6 @@ class ChangingArcs:
                 place = order[at] if first else at
                 slots = np.where(known[at] == keys, first + place, slots)
         return slots, (slots >= 0) & self._held[slots]
-
-    def _take_spare(self, keys: Keys, slots: npt.NDArray[np.int64]) -> None:
-        """Give spare slots to the arcs that have none, in place."""
-        without = slots < 0
-        first = len(self._keys) + self.n_spare
-        slots[without] = np.arange(first, first + np.count_nonzero(without))
-        self._spare = np.concatenate([self._spare, keys[without]])
 
     def _present(self) -> Keys:
         n = len(self._keys)

@@ -1,20 +1,20 @@
 // Detours around removed arcs: they bound the dominators that a removal can give to any vertex.
 //
-// Let x dominate v after arcs were removed, but not before. Some path to v avoided x then; take its last
-// removed arc u -> w. Every dominator of u is on the path before u, and none is x. If a path that is still
-// there leads from one of them to w and avoids x, it replaces the arc, and fewer removed arcs are left. In
-// the end the path would still be there and avoid x. So for some removed arc x is on all such detours. These
-// vertices are the dominators of w in a flow graph whose root stands for u and dominators of u.
+// Let x dominate v after arcs were removed, but not before. Some path to v avoided x; take the last removed
+// arc u -> w on it. The path passes every dominator of u before the arc, and none of them is x. If a path
+// that is still there leads from one of them to w and avoids x, it replaces the path up to w, and fewer
+// removed arcs are left on the rest. So unless x is on all such detours of some removed arc, a path to v
+// avoids x still. The vertices on all detours of u -> w are the dominators of w in a flow graph whose root
+// stands for u and for dominators of u.
 //
 // A block takes one removed arc and looks at a part of this flow graph: it searches backwards from w,
-// breadth-first, until it has met u or a dominator of u and then as far again, so that it sees a second
-// detour if there is one. A vertex that is on all detours is so in the part, too. Read backwards, these are
-// the dominators of the goal from w; the block finds them as all dominators are found here (see _tree.cuh).
-// Two detours without a common vertex leave none, which is the rule on a map. This needs no witnesses that
-// must be kept: the detours of an arc are found when it is removed.
+// breadth-first, until it has met u or a dominator of u, and then about as far again, so that it sees a
+// second detour if there is one. What is on all detours is so in the part, too. Read backwards, these are the
+// dominators of the goal from w; the block finds them as all dominators are found here (see _tree.cuh). Two
+// detours without a common vertex leave none, as for most arcs of a map.
 //
-// If the search meets its limits before it meets a goal, only the old immediate dominator of w is known to
-// bound what changes. If it ends without meeting a goal, w is no longer reached.
+// If the search reaches its limits without meeting a goal, new dominators are bounded by the old immediate
+// dominator of w only: they concern vertices below it. If it ends without meeting a goal, w is not reached.
 
 #include "_tree.cuh"
 #include "device/constants.cuh"
@@ -93,8 +93,8 @@ __device__ void enter_goal(const Part& part, const Into& into, u32 v)
     if (entry != EMPTY) store_relaxed(&part.places[entry], IS_GOAL);
 }
 
-// Enters the goals: u, its nearest dominators, the immediate one of w, and the root. Returns false if w
-// dominates u; then no path to another vertex needs the arc.
+// Enters the goals: u, its nearest dominators, and the immediate one of w, which is on every path to w.
+// Returns false if w dominates u; then no path to another vertex needs the arc.
 __device__ bool enter_goals(const Part& part, const Into& into, const Known& known, u32 from, u32 to)
 {
     u32 top = known.idom[to];
@@ -105,7 +105,6 @@ __device__ bool enter_goals(const Part& part, const Into& into, const Known& kno
         v = known.idom[v];
     }
     enter_goal(part, into, known.order[top]);
-    enter_goal(part, into, known.order[0]);
     return true;
 }
 

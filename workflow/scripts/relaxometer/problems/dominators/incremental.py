@@ -48,7 +48,8 @@ class Solver:
       apply the arcs into them. Other vertices keep their dominators. With two detours that share no vertex,
       and outside the tree, a removed arc changes nothing.
     - If no detour is found nearby, all vertices below the old immediate dominator of the head are in doubt.
-    - A vertex that is no longer reached loses its arcs: they are treated as removed.
+    - A vertex that is no longer reached loses its arcs: they are treated as removed. New arcs may reach it
+      again, so they are added after that.
 
     Parallel arcs count once.
 
@@ -126,16 +127,18 @@ class Solver:
         UserError
             If an end is not a vertex of the graph or a removed arc does not exist; nothing is changed then.
         """
-        gone, n_new = self._arcs.change(self._checked(added, "added"), self._checked(removed, "removed"))
+        gone, new = self._arcs.difference(self._checked(added, "added"), self._checked(removed, "removed"))
         self.kept = self._reached
-        arcs = None
+        arcs: tuple[Any, Any] | None = self._doubts.no_arcs
         if len(gone):
-            arcs = self._search_again(gone)
-            if arcs is None:
-                return self._start_over(None)
-        if n_new:
-            if self.kept == self._reached:
-                self._grow(self._reached)
+            arcs = self._search_again(self._arcs.remove(gone))
+        if len(new):
+            self._arcs.add(new)
+        if arcs is None:
+            return self._start_over(None)
+        if len(new):
+            all_stayed = self.kept == self._reached
+            self._grow(self._reached if all_stayed else int(self._device.item(self._search.reached)))
             arcs = self._arcs.all
         return self._finish(arcs, None)
 
@@ -158,11 +161,11 @@ class Solver:
             search.go_on(int(self._device.item(search.reached)), arcs.by_tail)
         self._tree.idom[numbered:] = search.parent[numbered:]
 
-    def _finish(self, arcs: tuple[Any, Any] | None, phases: list[Phase] | None) -> Answer:
+    def _finish(self, arcs: tuple[Any, Any], phases: list[Phase] | None) -> Answer:
         """Run rounds over these arcs, if there are any, and return the answer."""
         search, idom = self._search, self._tree.idom
         rounds = 0
-        if arcs is not None and len(arcs[0]):
+        if len(arcs[0]):
             tree = search.reached, search.number, idom
             rounds = self._rounds.run(arcs, tree, self._longest, phases)
         self._reached = int(self._device.item(search.reached))
