@@ -37,7 +37,7 @@ Arguments parse(int count, char** words)
         if (word == "--time") {
             char* end = nullptr;
             if (++i < count) arguments.calls = std::strtol(words[i], &end, 10);
-            if (arguments.calls <= 0 || *end != '\0') throw std::invalid_argument(USAGE);
+            if (end == nullptr || arguments.calls <= 0 || *end != '\0') throw std::invalid_argument(USAGE);
         } else if (word.size() > 1 && word[0] == '-' && word[1] == '-') {
             throw std::invalid_argument(USAGE);
         } else {
@@ -108,7 +108,7 @@ void print_times(const FlowGraphs& graphs, Solver& solver, long calls)
     std::sort(us.begin(), us.end());
     std::printf("%zu graphs, %zu vertices, %zu arcs, on %s\n", graphs.names.size(), graphs.offsets.size() - 1,
                 graphs.targets.size(), solver.device());
-    std::printf("host to host, %ld calls: median %.1f us, least %.1f us, most %.1f us\n", calls,
+    std::printf("host to host, %ld calls: median %.1f us, minimum %.1f us, maximum %.1f us\n", calls,
                 us[us.size() / 2], us.front(), us.back());
 }
 

@@ -15,7 +15,7 @@ extern "C" __global__ void find_unordered(u32 n_graphs, const i64* __restrict__ 
                                           u32* mark, u32* found)
 {
     u32 lane = threadIdx.x % WARP;
-    u32 graph = thread_id() / WARP;
+    u32 graph = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
     if (graph >= n_graphs) return;
     i64 first = first_vertex[graph];
     u32 n = static_cast<u32>(first_vertex[graph + 1] - first);

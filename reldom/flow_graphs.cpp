@@ -75,7 +75,7 @@ public:
         const std::string id = take_id(line);
         if (!starts_with(line, "->")) {
             if (!numbers_.emplace(id, static_cast<uint32_t>(blocks_.size())).second)
-                fail("two blocks are " + id);
+                fail("duplicate block " + id);
             blocks_.push_back(block_name(line));
             return;
         }
@@ -141,7 +141,7 @@ void read_numbers(std::istream& file, size_t count, std::vector<T>& numbers)
         const size_t begin = numbers.size(), piece = std::min(most, count - begin);
         numbers.resize(begin + piece);
         if (!file.read(reinterpret_cast<char*>(&numbers[begin]), piece * sizeof(T)))
-            fail("the batch is cut off");
+            fail("the batch is truncated");
     }
 }
 
@@ -157,11 +157,10 @@ void read_batch(std::istream& file, FlowGraphs& graphs)
     if (graphs.first_vertex.back() != counts[1] || graphs.offsets.back() != counts[2])
         fail("the batch is not as large as it says");
     for (std::string name; std::getline(file, name, '\0');) {
-        if (file.eof()) fail("the batch is cut off");
+        if (file.eof()) fail("the batch is truncated");
         graphs.names.push_back(name);
     }
-    if (graphs.names.size() != static_cast<size_t>(counts[0]))
-        fail("the batch has other than one name per graph");
+    if (graphs.names.size() != static_cast<size_t>(counts[0])) fail("the batch needs one name per graph");
 }
 
 }  // namespace
@@ -188,6 +187,7 @@ void read_file(const std::string& path, FlowGraphs& graphs)
             read_batch(file, graphs);
             return;
         }
+        if (graphs.vertex_names.size() + 1 != graphs.offsets.size()) fail("a batch must be the only file");
         const size_t before = graphs.names.size();
         file.clear();
         file.seekg(0);

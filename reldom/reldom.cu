@@ -1,6 +1,6 @@
 // libreldom: the kernels for batches of flow graphs behind a C interface. reldom.h says what it does.
 //
-// As in `batch-warp` with `host_to_host`, a batch is copied into page-locked memory as numbers of 32 bits,
+// As in `batch-warp` with `host_to_host`, a batch is copied into page-locked memory as 32-bit numbers,
 // goes to the device in one upload, is prepared and solved there, and comes back in one download. A small one
 // stays in page-locked memory, where a kernel reads it and writes the answer.
 //
@@ -146,8 +146,8 @@ struct Batch {
     }
 };
 
-// Has its highest bit set if a number is below 0 or below the one before it, which is not. Without branches,
-// for the compiler's vectors.
+// Sets the highest bit if a number is negative or smaller than its predecessor, which is not negative.
+// Branch-free, so that the compiler vectorizes it.
 uint64_t sign_of_fall(int64_t before, int64_t number)
 {
     uint64_t here = static_cast<uint64_t>(number);
@@ -247,13 +247,13 @@ private:
     Stream stream_;
     std::vector<Renumbered> renumbered_;
 
-    // In page-locked memory: first vertices, offsets and targets; small batches have first vertices and
-    // offsets of 64 bits.
+    // In page-locked memory: first vertices, offsets and targets; small batches have 64-bit first
+    // vertices and offsets.
     Memory<u32> staged_;
     Memory<i64> small_;
     Memory<u32> listed_;  // graphs that the host must look at, after their number
     Memory<u32> answer_;
-    // On the device: what is uploaded, first vertices and offsets of 64 bits, and graphs by falling size.
+    // On the device: what is uploaded, 64-bit first vertices and offsets, and graphs by falling size.
     Memory<u32> uploaded_;
     Memory<i64> wide_;
     Memory<u32> largest_first_;
@@ -330,7 +330,7 @@ void reldom::solve_small(const Batch& batch)
     Arrays<i64> arrays(batch, small_.get(), reinterpret_cast<u32*>(small_.get() + batch.numbers()));
     arrays.fill(batch);
     for (u32 graph = 0; graph < batch.n_graphs; ++graph) order(batch, graph, arrays);
-    const u32 threads = batch.n_graphs > 1 ? BLOCK : BLOCK / WARPS;
+    const u32 threads = batch.n_graphs > 1 ? BLOCK : WARP;
     stream_.launch(few_graphs, (batch.n_graphs + WARPS - 1) / WARPS, threads, SETS_BYTES, batch.n_graphs,
                    arrays.first_vertex, arrays.offsets, arrays.targets, answer_.get());
     stream_.wait();
@@ -363,8 +363,8 @@ u32 reldom::list_unordered(const Batch& batch)
 {
     const Arrays<i64> arrays(batch, wide_.get(), uploaded_.get() + batch.numbers());
     stream_.clear(found_.get());
-    stream_.launch(find_unordered, (batch.n_graphs + WARPS - 1) / WARPS, BLOCK, 0, batch.n_graphs,
-                   arrays.first_vertex, arrays.offsets, arrays.targets, idom_.get(), found_.get());
+    stream_.launch(find_unordered, batch.n_graphs / WARPS + 1, BLOCK, 0, batch.n_graphs, arrays.first_vertex,
+                   arrays.offsets, arrays.targets, idom_.get(), found_.get());
     stream_.copy(listed_.get(), found_.get(), 1);
     stream_.wait();
     if (listed_[0] != 0) {
@@ -412,7 +412,7 @@ int code_of(Function function)
         function();
     } catch (const Failure& failure) {
         return failure.code;
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // of the standard library, for want of memory
         return RELDOM_OUT_OF_MEMORY;
     }
     return RELDOM_OK;

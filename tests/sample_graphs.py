@@ -195,7 +195,7 @@ def as_floats(graph):
 
 
 def as_wide(graph):
-    """The same graph with distances of 64 bits, and weights of the same order up to 2**32 - 2."""
+    """The same graph with 64-bit distances, and weights of the same order up to 2**32 - 2."""
     factor = MAX_WEIGHT // max(1, int(graph.weights.max(initial=0)))
     return Graph.from_arcs(
         graph.name,

@@ -332,3 +332,19 @@ def test_invalid_changes_are_refused_without_effect(device, change, message):
     with pytest.raises(UserError, match=message):
         solver.apply(**change)
     np.testing.assert_array_equal(device.asnumpy(solver.apply().idom), [0, 0, 0, 0, 3])
+
+
+def test_a_graph_without_arcs_grows(device):
+    solver = solver_of(device, graph_of("no-arcs", 4, []))
+    solver.solve(0)
+    solver.apply(added=[(2, 3)])
+    solver.apply(added=[(0, 1)])
+    solver.apply(removed=[(0, 1)])
+    none = 2**32 - 1
+    assert device.asnumpy(solver.apply(added=[(0, 2)]).idom).tolist() == [0, none, 0, 2]
+
+
+def test_an_update_needs_an_answer(device):
+    solver = solver_of(device, graph_of("an-arc", 2, [(0, 1)]))
+    with pytest.raises(UserError, match="call solve first"):
+        solver.apply(removed=[(0, 1)])

@@ -1,4 +1,4 @@
-"""Weights of type uint32 with distances of 64 bits: every variant that takes them, and the certificates."""
+"""Weights of type uint32 with 64-bit distances: every variant that takes them, and the certificates."""
 
 import numpy as np
 import pytest

@@ -92,7 +92,7 @@ class CudaKernel:
         driver = device.xp.cuda.driver
         self._launch = driver.launchCooperativeKernel if cooperative else driver.launchKernel
         self._extra = () if cooperative else (0,)
-        self._shared_bytes_granted = DEFAULT_SHARED_BYTES - raw_kernel.shared_size_bytes
+        self._shared_bytes_granted: int | None = None
         self.resident_blocks = functools.cache(self._resident_blocks)
 
     def __call__(
@@ -138,6 +138,10 @@ class CudaKernel:
 
     def _grant(self, shared_mem: int) -> None:
         """Request dynamic shared memory beyond the default."""
+        if not shared_mem:
+            return
+        if self._shared_bytes_granted is None:
+            self._shared_bytes_granted = DEFAULT_SHARED_BYTES - self._raw.shared_size_bytes
         if shared_mem > self._shared_bytes_granted:
             self._raw.max_dynamic_shared_size_bytes = shared_mem
             self._shared_bytes_granted = shared_mem

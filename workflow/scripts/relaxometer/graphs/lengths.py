@@ -184,15 +184,23 @@ _BY_DISTANCES = {kind.distances.name: kind for kind in LENGTHS.values()}
 
 
 def lengths_for(weight_type: str, distance_type: str | None = None) -> Lengths:
-    """Return the type of these weights and distances, which have the weights' type if none is given.
+    """Return the type of these weights and distances.
+
+    Parameters
+    ----------
+    weight_type : str
+    distance_type : str, optional
+        The weights' type if none is given.
 
     Raises
     ------
     UserError
-        If weights of this type have no distances of that type.
+        If a type is unknown, or weights of this type have no distances of that type.
     """
     given = weight_type, distance_type or weight_type
     if given not in _BY_DTYPES:
+        if given[1] not in _BY_DISTANCES:
+            raise UserError(f"unknown type {given[1]!r} of distances; known: {', '.join(_BY_DISTANCES)}")
         needed = _BY_DISTANCES[given[1]].dtype
         raise UserError(f"distances of type {given[1]} need weights of type {needed}, not {weight_type}")
     return _BY_DTYPES[given]

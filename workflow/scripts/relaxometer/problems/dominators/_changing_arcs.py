@@ -141,11 +141,11 @@ class ChangingArcs:
         """Return the slots of arcs, -1 where there is none, and whether each arc is there."""
         slots = np.full(len(keys), -1, dtype=np.int64)
         in_order = np.argsort(self._spare)
-        parts = (self._keys, np.arange(0), 0), (self._spare[in_order], in_order, len(self._keys))
+        parts = (self._keys, None, 0), (self._spare[in_order], in_order, len(self._keys))
         for known, order, first in parts:
             if len(known):
                 at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-                place = order[at] if first else at
+                place = at if order is None else order[at]
                 slots = np.where(known[at] == keys, first + place, slots)
         return slots, (slots >= 0) & self._held[slots]
 

@@ -16,6 +16,7 @@
 // If the search reaches its limits without meeting a goal, new dominators are bounded by the old immediate
 // dominator of w only: they concern vertices below it. If it ends without meeting a goal, w is not reached.
 
+#include "_doubts.cuh"
 #include "_tree.cuh"
 #include "device/constants.cuh"
 
@@ -25,21 +26,7 @@ __device__ const u32 EMPTY = 0xffffffffu;
 __device__ const u16 IS_GOAL = 0xffff;
 __device__ const u16 NO_PLACE = 0xfffe;
 __device__ const i64 MAX_ARCS = 512;  // of a vertex; further ones are not looked at
-__device__ const u32 MAX_CLIMB = 16;  // dominators of u that are goals, besides the immediate one of w
 __device__ const u32 EXTRA_LEVELS = 4;
-
-// What may become a new dominator, in `doubt`: the vertex, or all children of the vertex in the dominator
-// tree.
-__device__ const u32 VERTEX = 1;
-__device__ const u32 CHILDREN = 2;
-
-// The tree before the change: vertices have numbers, and all but `number` is by number.
-struct Known {
-    const u32* number;
-    const u32* order;   // the vertex
-    const u32* parent;  // in the tree of the search
-    const u32* idom;
-};
 
 // The arcs into every vertex.
 struct Into {
@@ -71,7 +58,8 @@ __device__ __forceinline__ Part part_in(u32* words, u32 capacity, u32* state)
 __device__ u32 entry_of(const Part& part, u32 v, bool enter, bool* is_new)
 {
     u32 mask = 2 * part.capacity - 1;
-    u32 entry = v * 2654435769u >> 7;
+    // Fibonacci hashing: the highest 13 bits of the product with 2^32 over the golden ratio.
+    u32 entry = v * 2654435769u >> 19;
     for (u32 probe = 0; probe <= mask; ++probe, ++entry) {
         u32 key = load_relaxed(&part.keys[entry & mask]);
         if (key == EMPTY && enter) {
@@ -93,7 +81,8 @@ __device__ void enter_goal(const Part& part, const Into& into, u32 v)
     if (entry != EMPTY) store_relaxed(&part.places[entry], IS_GOAL);
 }
 
-// Enters the goals: u, its nearest dominators, and the immediate one of w, which is on every path to w.
+// Enters the goals: u and its nearest dominators, MAX_CLIMB in all, and the immediate one of w, which is on
+// every path to w.
 // Returns false if w dominates u; then no path to another vertex needs the arc.
 __device__ bool enter_goals(const Part& part, const Into& into, const Known& known, u32 from, u32 to)
 {

@@ -1,27 +1,15 @@
 // Steps of an update of dominators (see incremental.py): which vertices are in doubt, how they leave the
 // tree, and which arcs may move them once a search has found them again.
 
+#include "_doubts.cuh"
 #include "device/any_of_grid.cuh"
 
-// As _detours.cu marks them.
-__device__ const u32 VERTEX = 1;
-__device__ const u32 CHILDREN = 2;
-
 __device__ const u32 CLAIMED = 0xfffffffeu;
-__device__ const u32 MAX_CLIMB = 16;
-
-// The tree of the search and the dominators: all but `number` is by number.
-struct Known {
-    u32* number;
-    u32* order;
-    u32* parent;
-    u32* idom;
-};
 
 // Marks all vertices below those in doubt in the tree of the search, by doubling. `words` hold an ancestor
-// and whether a vertex from here to below that ancestor is in doubt. Ancestors may have jumped already: each
-// word is read at once, so it is right in itself. `stays` receives 1 for vertices that are not marked, 0 for
-// the others, whose number is added to `n_marked`. `votes` are three zeros.
+// and whether a vertex from here to below that ancestor is in doubt. Ancestors may have jumped already: an
+// ancestor and its mark share a word, which one load reads, so they match. `stays` receives 1 for vertices
+// that are not marked, 0 for the others, whose number is added to `n_marked`. `votes` are three zeros.
 extern "C" __global__ void mark_below(u32 n, Known known, const u32* __restrict__ doubt, u64* words,
                                       u32* votes, u32* __restrict__ stays, u32* n_marked)
 {
@@ -105,7 +93,7 @@ struct Lists {
     u64* counts;
 };
 
-// Returns whether w, by number, dominates u and is found to do so in a short climb.
+// Whether w, by number, dominates u, as far as MAX_CLIMB steps up the tree show.
 __device__ bool dominates(const Known& known, u32 w, u32 u)
 {
     for (u32 climbed = 0; u > w && climbed < MAX_CLIMB; ++climbed) u = known.idom[u];

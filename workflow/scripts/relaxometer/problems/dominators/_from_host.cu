@@ -1,4 +1,4 @@
-// Prepares a batch on the device, from numbers of 32 bits as they were uploaded: the first block sorts the
+// Prepares a batch on the device, from 32-bit numbers as they were uploaded: the first block sorts the
 // graphs by falling size, the others widen the offsets.
 
 #include "device/block_scan.cuh"

@@ -59,7 +59,7 @@ class LargeBatches:
 
     def __init__(self, device: Device, batch: Batch) -> None:
         if batch.n_arcs >= 2**32 or batch.n_vertices >= 2**32:
-            raise Skipped(f"{batch.n_arcs:,} arcs; numbers of 32 bits are uploaded")
+            raise Skipped(f"{batch.n_arcs:,} arcs; 32-bit numbers are uploaded")
         self._device = device
         xp, n, graphs = device.xp, batch.n_vertices, len(batch)
         self._numbers = graphs + n + 2

@@ -67,8 +67,8 @@ class Solver:
     Notes
     -----
     Low-high orders or pairs of divergent trees would be witnesses that only the removal of their own arcs
-    invalidates. But they hold two arcs per vertex, which are most of the arcs of a map, and must be repaired
-    then. Detours need no upkeep.
+    invalidates. But they use two arcs per vertex, which is most arcs of a road map, so most removals
+    invalidate them. Detours need no upkeep.
 
     References
     ----------
@@ -125,8 +125,11 @@ class Solver:
         Raises
         ------
         UserError
-            If an end is not a vertex of the graph or a removed arc does not exist; nothing is changed then.
+            If an end is not a vertex of the graph or a removed arc does not exist, and before `solve`;
+            nothing is changed then.
         """
+        if not self._reached:
+            raise UserError("apply: there is no answer to update; call solve first")
         gone, new = self._arcs.difference(self._checked(added, "added"), self._checked(removed, "removed"))
         self.kept = self._reached
         arcs: tuple[Any, Any] | None = self._doubts.no_arcs

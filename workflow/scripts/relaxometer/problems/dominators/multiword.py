@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 THREADS = 512
 
 SHARED_WORDS = 12_288
-"""Words of 64 bits in a block's shared memory; larger graphs work in the masks themselves."""
+"""64-bit words in a block's shared memory; larger graphs work in the masks themselves."""
 
 
 class Parameters(variants.Parameters):

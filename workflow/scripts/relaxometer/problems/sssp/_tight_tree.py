@@ -1,4 +1,4 @@
-"""Predecessors for searches whose words hold distances only, since these have 64 bits."""
+"""Predecessors for searches whose words hold a 64-bit distance and no predecessor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ def leave_two_bits(graph: ResidentGraph) -> None:
 
 
 class TightTree:
-    """Finds predecessors through the tight arcs, those that end shortest paths (``_tight_arcs.cuh``)."""
+    """Finds predecessors through the tight arcs, those that end shortest paths (``_tight_arcs.cuh``).
+
+    Parameters
+    ----------
+    graph : ResidentGraph
+    """
 
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph, device = graph, graph.device

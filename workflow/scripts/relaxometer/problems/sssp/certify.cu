@@ -6,7 +6,7 @@
 // Flows", theorem 5.1). Predecessors along arcs of positive weight cannot form a cycle; those along arcs of
 // weight zero can, so pointer doubling follows chains of them.
 //
-// With lengths of 64 bits, a sum that would wrap counts as no path, so no length that is made up can be
+// With 64-bit lengths, a sum that would wrap counts as no path, so no length that is made up can be
 // tight.
 //
 // With weights of type float32, `+` is the rounded sum. It grows with each of its terms, so the same argument

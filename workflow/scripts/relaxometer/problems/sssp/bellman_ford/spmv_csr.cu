@@ -68,7 +68,7 @@ const u32 THREADS = 256;
 const u32 TILE = ITEMS * THREADS;
 const u64 NOTHING = ~0ull;
 
-// Lengths of 64 bits leave no bits for a tail; then the host finds predecessors at the end.
+// 64-bit lengths leave no bits for a tail; then the host finds predecessors at the end.
 __device__ __forceinline__ u64 packed(length_t length, u32 tail)
 {
     if (WIDE) return length;

@@ -1,4 +1,4 @@
-"""Dijkstra's algorithm with distances of 64 bits: a binary heap of two arrays, compiled with Numba.
+"""Dijkstra's algorithm with 64-bit distances: a binary heap of two arrays, compiled with Numba.
 
 As in ``_heap.py``, all of it is at the top of one module.
 """

@@ -22,7 +22,7 @@ class Parameters(variants.Parameters):
 class Solver:
     """SSSP that settles one vertex after another, compiled with Numba.
 
-    The heap holds words of 64 bits, the bits of a distance << 32 | vertex. When a vertex comes nearer,
+    The heap holds 64-bit words, the bits of a distance << 32 | vertex. When a vertex comes nearer,
     another entry is pushed; the stale one is dropped when it is popped. If distances have 64 bits, the heap
     is two arrays.
 

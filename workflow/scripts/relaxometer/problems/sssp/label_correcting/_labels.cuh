@@ -13,7 +13,7 @@
 // Predecessors therefore form a tree, even along arcs that add nothing to a length: a vertex offers its
 // distance only after it was taken, and keeps the predecessor that it had then.
 //
-// Lengths of 64 bits leave no bits for a predecessor; they have at most 62, and predecessors are found at the
+// 64-bit lengths leave no bits for a predecessor; they have at most 62, and predecessors are found at the
 // end (_tight_arcs.cuh):
 //
 //     label = distance << 1 | waits

@@ -65,7 +65,7 @@ class Labels:
 
     @property
     def distances(self) -> Any:
-        """Present distances, device array of shape (n_vertices,), uint64, shifted for comparisons only."""
+        """Current distances, device array of shape (n_vertices,), uint64, shifted for comparisons only."""
         return self.words >> self._shift
 
     def answer(self, phases: int | None) -> Answer:

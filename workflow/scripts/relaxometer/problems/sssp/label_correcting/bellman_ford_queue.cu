@@ -42,7 +42,7 @@ struct Entry {
     length_t distance;  // when it was queued
 };
 
-// What is added up over a queue; of 64 bits all but the last ones, so that no sum wraps.
+// The term of a distance in a queue's sum. 64-bit distances lose their low 16 bits, so that no sum wraps.
 __device__ __forceinline__ u64 summed(length_t distance)
 {
     return static_cast<u64>(distance) >> (WIDE ? 16 : 0);

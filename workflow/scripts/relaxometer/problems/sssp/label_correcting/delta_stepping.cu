@@ -18,8 +18,7 @@
 //   - It stores the requests between two kernels. Here a thread finds its request's arc by binary search in
 //     the prefix sum and relaxes it at once.
 //   - The prefix sum runs within blocks; an atomic addition gives each block its place.
-//   - Where sums are rounded, or the last bucket holds all that is farther, a heavy arc may lead back into
-//   its
+//   - Where sums are rounded, or in the last bucket, which is unbounded, a heavy arc may lead back into its
 //     own bucket. So a vertex whose heavy arcs have been followed may be listed again.
 
 #include <cooperative_groups.h>

@@ -12,7 +12,7 @@
 // whatever the order of threads. Hence distances, predecessors and phases are the same on every device, and
 // predecessors form a tree even along arcs of weight zero.
 //
-// Lengths of 64 bits leave one bit, which tells proposals from settled distances:
+// 64-bit lengths leave one bit, which tells proposals from settled distances:
 //
 //     proposal = distance << 1 | 1                            settled = distance << 1
 //
