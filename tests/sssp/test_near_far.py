@@ -9,6 +9,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.near_far import many_sources, near_far
 from relaxometer.problems.sssp.near_far._near_far import QUEUE, bucket_shift, packed_arcs
+from relaxometer.problems.variants import Skipped, load_solver
 from sample_graphs import reference_distances, sample_graphs
 
 WIDTHS = {
@@ -276,3 +277,13 @@ class TestManySources:
         with pytest.raises(OverflowError, match="of type uint32; `distances: uint64`"):
             solver.solve_many([2, 0])
         solver.solve_many([2, 1])
+
+
+@pytest.mark.parametrize("name", ["near-far", "many-sources", "bellman-ford-queue"])
+def test_a_device_with_too_little_shared_memory_is_skipped(name, monkeypatch):
+    device, module = get_device("host"), load_solver("sssp", name)
+    monkeypatch.setattr(type(device), "max_cooperative_blocks", lambda *_: 0)
+    with pytest.raises(
+        Skipped, match=r"needs [\d,]+ bytes of shared memory, more than the device has"
+    ):
+        module.Solver(ResidentGraph.upload(device, sample_graphs()["grid"]), module.Parameters())

@@ -8,9 +8,10 @@ import numpy as np
 
 from relaxometer.problems.answers import Ahead
 from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Launch
+    from relaxometer.device import Device, Kernel, Launch
     from relaxometer.graphs.resident import ResidentGraph
 
 LOG_ROWS = 1 << 17
@@ -20,6 +21,20 @@ LOG_ROWS = 1 << 17
 def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
     """Return fewer threads in the emulation, which runs them one after another."""
     return on_gpu if device.kind == "cuda" else 128
+
+
+def blocks_at_once(device: Device, kernel: Kernel, threads: int, shared_bytes: int) -> int:
+    """Return the blocks of a cooperative launch that run at once.
+
+    Raises
+    ------
+    Skipped
+        If a block with `shared_bytes` of dynamic shared memory does not fit the device.
+    """
+    blocks = device.max_cooperative_blocks(kernel, threads, shared_bytes)
+    if blocks == 0:
+        raise Skipped(f"a block needs {shared_bytes:,} bytes of shared memory, more than the device has")
+    return blocks
 
 
 def trees_ahead(graph: ResidentGraph, launch: Launch, *words: str) -> Ahead[dict[str, Any]]:

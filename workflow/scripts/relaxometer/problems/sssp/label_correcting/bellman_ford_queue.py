@@ -14,6 +14,7 @@ from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp._cooperative import blocks_at_once
 from relaxometer.problems.sssp._negative_cycles import NegativeCycles
 from relaxometer.problems.sssp.label_correcting._labels import BLOCK, WAITS, Labels
 
@@ -89,7 +90,7 @@ class Solver:
         search = module.get_function("search")
         source = _WIDE_SOURCE if graph.lengths.is_wide else SOURCE
         shared_bytes = parameters.capacity * source.layout("Entry").size
-        most = device.max_cooperative_blocks(search, BLOCK, shared_bytes)
+        most = blocks_at_once(device, search, BLOCK, shared_bytes)
         self._blocks = most if parameters.blocks == "auto" else min(parameters.blocks, most)
         slots = 1 << max(graph.n_vertices - 1, 1).bit_length()
         self._control = device.xp.zeros(_CONSTANTS["CONTROL_WORDS"], dtype=np.uint64)

@@ -12,7 +12,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block
+from relaxometer.problems.sssp._cooperative import LOG_ROWS, blocks_at_once, logged_phases, threads_per_block
 from relaxometer.problems.sssp.near_far._near_far import (
     MODES,
     QUEUE,
@@ -67,7 +67,7 @@ class Solver:
         self._problem = module.struct("Problem", graph=graph_members(packed, first=True))
         self._kernel = module.get_function("many_sources")
         self._threads, self._queue_bytes = threads_per_block(device), queue_bytes(graph.lengths)
-        self._blocks = device.max_cooperative_blocks(self._kernel, self._threads, self._queue_bytes)
+        self._blocks = blocks_at_once(device, self._kernel, self._threads, self._queue_bytes)
         self._stride = -(-graph.n_vertices // 4) * 4
         self._next = xp.zeros(1, dtype=xp.uint32)
         self._results = xp.zeros(2, dtype=xp.uint64)

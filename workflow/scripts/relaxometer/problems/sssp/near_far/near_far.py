@@ -11,7 +11,13 @@ from relaxometer.device import DeviceOutOfMemory
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
-from relaxometer.problems.sssp._cooperative import LOG_ROWS, logged_phases, threads_per_block, trees_ahead
+from relaxometer.problems.sssp._cooperative import (
+    LOG_ROWS,
+    blocks_at_once,
+    logged_phases,
+    threads_per_block,
+    trees_ahead,
+)
 from relaxometer.problems.sssp.near_far._near_far import (
     MODES,
     QUEUE,
@@ -97,7 +103,7 @@ class Solver:
         self._result = xp.zeros(1, dtype=xp.uint64)
         kernel, threads = module.get_function("near_far"), threads_per_block(device)
         queue = queue_bytes(graph.lengths)
-        blocks = device.max_cooperative_blocks(kernel, threads, queue)
+        blocks = blocks_at_once(device, kernel, threads, queue)
         # Last, since it waits for the weights to be summed up.
         self._shift = bucket_shift(graph, packed, None if parameters.delta == "auto" else parameters.delta)
         self._allocate_first(initial_capacity(graph))
