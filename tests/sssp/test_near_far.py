@@ -283,7 +283,5 @@ class TestManySources:
 def test_a_device_with_too_little_shared_memory_is_skipped(name, monkeypatch):
     device, module = get_device("host"), load_solver("sssp", name)
     monkeypatch.setattr(type(device), "max_cooperative_blocks", lambda *_: 0)
-    with pytest.raises(
-        Skipped, match=r"needs [\d,]+ bytes of shared memory, more than the device has"
-    ):
+    with pytest.raises(Skipped, match=r"needs [\d,]+ bytes of shared memory, more than the device has"):
         module.Solver(ResidentGraph.upload(device, sample_graphs()["grid"]), module.Parameters())
