@@ -19,7 +19,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.dominators import _changing_arcs, _doubts
+from relaxometer.problems.dominators.incremental import _changing_arcs, _doubts
 from relaxometer.problems.variants import load_solver
 
 

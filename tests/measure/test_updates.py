@@ -7,8 +7,8 @@ from dominator_samples import graph_of, random_graph
 from relaxometer.device import DeviceOutOfMemory
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.updates import TABLE, measure_updates
-from relaxometer.problems.dominators import incremental
 from relaxometer.problems.dominators.certify import DominatorsCertifier
+from relaxometer.problems.dominators.incremental import incremental
 
 COUNTS = [1, 20]
 

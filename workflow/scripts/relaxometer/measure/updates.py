@@ -14,8 +14,9 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
-from relaxometer.problems.dominators import NO_DOMINATOR, Answer, incremental, iterative_tree
+from relaxometer.problems.dominators import NO_DOMINATOR, Answer, iterative_tree
 from relaxometer.problems.dominators.certify import DominatorsCertifier
+from relaxometer.problems.dominators.incremental import incremental
 
 TABLE = pa.schema(
     [

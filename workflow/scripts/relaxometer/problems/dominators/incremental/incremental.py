@@ -13,9 +13,9 @@ from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
-from relaxometer.problems.dominators._changing_arcs import ChangingArcs, Keys, keys_of
-from relaxometer.problems.dominators._doubts import Doubts, Known
 from relaxometer.problems.dominators._rounds import Rounds
+from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs, Keys, keys_of
+from relaxometer.problems.dominators.incremental._doubts import Doubts, Known
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:

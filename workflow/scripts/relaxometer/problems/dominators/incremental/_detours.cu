@@ -17,7 +17,7 @@
 // dominator of w only: they concern vertices below it. If it ends without meeting a goal, w is not reached.
 
 #include "_doubts.cuh"
-#include "_tree.cuh"
+#include "problems/dominators/_tree.cuh"
 #include "device/constants.cuh"
 
 typedef unsigned short u16;

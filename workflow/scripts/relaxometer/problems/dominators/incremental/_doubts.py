@@ -11,7 +11,7 @@ from relaxometer.graphs.graph import UNREACHED
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel
-    from relaxometer.problems.dominators._changing_arcs import ChangingArcs
+    from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs
 
 THREADS = 256
 

@@ -1,0 +1,1 @@
+"""Dominators of a changing graph, by what added and removed arcs put in doubt."""
