@@ -155,7 +155,15 @@ def test_a_batch_is_the_only_file(driver, tmp_path):
     assert result.stderr == f"driver: {SAMPLES / 'main.dot'}: a batch must be the only file\n"
 
 
-def test_an_export_of_what_is_no_batch(tmp_path, capsys, monkeypatch):
+def test_an_export_below_a_file(tmp_path, capsys, monkeypatch):
+    write_batch(Batch.from_graphs("one", [("f", 2, [0], [1], 0)]), tmp_path / "one")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(sys, "argv", ["export_batch", str(tmp_path / "one"), str(tmp_path / "file/below")])
+    with pytest.raises(SystemExit, match=r"^error: .*file.*; name a file that can be written$"):
+        export_batch.main()
+
+
+def test_an_export_of_a_folder_without_a_batch(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["export_batch", str(tmp_path), str(tmp_path / "file")])
     with pytest.raises(SystemExit, match=r"error: .*batch\.json"):
         export_batch.main()

@@ -42,6 +42,8 @@ def main() -> None:
             write(read_batch(given.folder), given.file)
     except UserError as error:
         sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: {error.filename}: {error.strerror}; name a file that can be written")
 
 
 if __name__ == "__main__":
