@@ -129,21 +129,7 @@ def sample_graphs() -> dict[str, Graph]:
 
 def reference_distances(graph: Graph, source: int) -> np.ndarray:
     """Shortest distances by a plain heap, shape (n_vertices,), uint64; 2**32 - 1 where unreached."""
-    import heapq
-
-    distance = np.full(graph.n_vertices, 2**32 - 1, dtype=np.uint64)
-    distance[source] = 0
-    heap = [(0, source)]
-    while heap:
-        length, v = heapq.heappop(heap)
-        if length > distance[v]:
-            continue
-        for i in range(graph.offsets[v], graph.offsets[v + 1]):
-            head, through = int(graph.targets[i]), length + int(graph.weights[i])
-            if through < distance[head]:
-                distance[head] = through
-                heapq.heappush(heap, (through, head))
-    return distance
+    return np.array([min(one, 2**32 - 1) for one in exact_distances(graph, source)], dtype=np.uint64)
 
 
 def exact_distances(graph: Graph, source: int) -> list[int]:
