@@ -123,7 +123,7 @@ private:
 
 // ------------------------------------------------------------------------------------------------ batches
 
-// The caller's arrays, and what is known of them.
+// The caller's arrays and facts about them.
 struct Batch {
     u32 n_graphs;
     const int64_t* first_vertex;

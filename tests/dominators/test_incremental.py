@@ -230,7 +230,7 @@ def test_a_root_without_arcs_reaches_only_itself(device):
 
 
 def test_lost_arcs_count_as_removed(device):
-    """Vertex 3 keeps its arc from 2, but 1, which is no longer reached, was the other way to 4."""
+    """Without 0 -> 1 vertices 1 and 5 become unreachable, and all paths to 4 pass 3."""
     arcs = [(0, 1), (0, 2), (2, 3), (3, 4), (1, 5), (5, 4)]
     solver = solver_of(device, graph_of("lost", 6, arcs), largest_share=1.0)
     assert device.asnumpy(solver.solve(0).idom)[4] == 0
@@ -323,6 +323,7 @@ def test_solving_again_starts_from_the_initial_graph(device):
         ({"removed": [(4, 0)]}, "removed: 4 -> 0 is not an arc of the graph"),
         ({"added": [(0, 5)]}, "added: 5 is not a vertex; expected 0 to 4"),
         ({"added": [(-1, 0)]}, "added: -1 is not a vertex; expected 0 to 4"),
+        ({"added": [(0.5, 1)]}, "added: ends of arcs must be integers, not float64"),
     ],
 )
 def test_invalid_changes_are_refused_without_effect(device, change, message):
@@ -346,5 +347,5 @@ def test_a_graph_without_arcs_grows(device):
 
 def test_an_update_needs_an_answer(device):
     solver = solver_of(device, graph_of("an-arc", 2, [(0, 1)]))
-    with pytest.raises(UserError, match="call solve first"):
+    with pytest.raises(UserError, match="call solve before apply"):
         solver.apply(removed=[(0, 1)])

@@ -16,7 +16,7 @@
 #endif
 typedef LENGTH_TYPE length_t;
 
-// Whether a length fills a word of 64 bits, so that no predecessor can be packed beside it.
+// Whether a length fills a word of 64 bits, so that no predecessor can be packed with it.
 __device__ const bool WIDE = sizeof(length_t) == sizeof(u64);
 
 #if defined(FLOAT32_LENGTHS)

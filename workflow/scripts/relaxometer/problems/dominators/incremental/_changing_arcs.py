@@ -30,7 +30,7 @@ THREADS = 256
 class ChangingArcs:
     """The arcs of a graph and their changes. Parallel arcs count once.
 
-    The host knows the slot of every arc, so it needs no answer of the device to change one. A removed arc
+    The host knows the slot of every arc, so a change never waits for the device. A removed arc
     leaves a loop in its slot, which no search and no round follows anywhere; the arc returns to the same
     slot. Arcs that the layout has no slot for take spare ones.
 
@@ -138,7 +138,7 @@ class ChangingArcs:
         return edits[1]
 
     def _find(self, keys: Keys) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Return the slots of arcs, -1 where there is none, and whether each arc is there."""
+        """Return the slots of arcs, -1 for arcs without one, and whether each arc exists."""
         slots = np.full(len(keys), -1, dtype=np.int64)
         in_order = np.argsort(self._spare)
         parts = (self._keys, None, 0), (self._spare[in_order], in_order, len(self._keys))

@@ -9,8 +9,8 @@
 //
 // A block takes one removed arc and looks at a part of this flow graph: it searches backwards from w,
 // breadth-first, until it has met u or a dominator of u, and then about as far again, so that it sees a
-// second detour if there is one. What is on all detours is so in the part, too. Read backwards, these are the
-// dominators of the goal from w; the block finds them as all dominators are found here (see _tree.cuh). Two
+// second detour if there is one. A vertex on all detours is on all those within the part. In the reversed
+// graph these vertices dominate the goal from w, and the block finds them by the rounds of _tree.cuh. Two
 // detours without a common vertex leave none, as for most arcs of a map.
 //
 // If the search reaches its limits without meeting a goal, new dominators are bounded by the old immediate

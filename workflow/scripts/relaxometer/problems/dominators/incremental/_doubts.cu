@@ -83,8 +83,8 @@ extern "C" __global__ void enter_by_spare(u32 n_arcs, const u32* __restrict__ ta
     *reached = end + found;
 }
 
-// Arcs into vertices that were found again; and arcs that are lost because their tail is no longer reached,
-// as tail << 32 | head. `counts` of both are zeros at first. Lost arcs beyond `max_lost` are only counted.
+// Arcs into vertices that the search reached again, and arcs lost because their tail became unreachable, as
+// tail << 32 | head. Both `counts` start at zero. Lost arcs beyond `max_lost` are only counted.
 struct Lists {
     u32* tails;
     u32* heads;
@@ -100,7 +100,7 @@ __device__ bool dominates(const Known& known, u32 w, u32 u)
     return u == w;
 }
 
-// Lists arcs for a tree whose vertices from number `begin` on were found again.
+// Lists arcs for a tree whose vertices from number `begin` on were reached again.
 extern "C" __global__ void list_arcs(u64 n_arcs, const u32* __restrict__ tails, const u32* __restrict__ heads,
                                      u32 begin, Known before, const u32* __restrict__ number, Lists lists)
 {

@@ -119,13 +119,13 @@ class Doubts:
         return bool(self._device.item(self._votes))
 
     def list_arcs(self, arcs: ChangingArcs, begin: int, before: Known, number: Any) -> tuple[Any, Any]:
-        """List the arcs into the vertices that were found again, and those that were lost.
+        """List the arcs into the vertices that were reached again, and the arcs that were lost.
 
         Parameters
         ----------
         arcs : ChangingArcs
         begin : int
-            The least number of a vertex that was found again.
+            The smallest number of a vertex that was reached again.
         before : Known
         number : device array
             By vertex: the numbers now.
@@ -135,8 +135,8 @@ class Doubts:
         into : tuple of device arrays
             Tails and heads.
         lost : device array of uint64 or None
-            Keys of arcs from vertices that are no longer reached to vertices that are, except where the head
-            dominated the tail nearby. None if they are more than `MAX_LOST`.
+            Keys of arcs from vertices that became unreachable to reachable ones, except where the head
+            dominated the tail nearby. None if there are more than `MAX_LOST`.
         """
         if len(self._tails) < arcs.n_slots:
             xp = self._device.xp

@@ -48,7 +48,7 @@ class Solver:
       apply the arcs into them. Other vertices keep their dominators. With two detours that share no vertex,
       and outside the tree, a removed arc changes nothing.
     - If no detour is found nearby, all vertices below the old immediate dominator of the head are in doubt.
-    - A vertex that is no longer reached loses its arcs: they are treated as removed. New arcs may reach it
+    - The arcs of a vertex that becomes unreachable are treated as removed. New arcs may make it reachable
       again, so they are added after that.
 
     Parallel arcs count once.
@@ -125,11 +125,11 @@ class Solver:
         Raises
         ------
         UserError
-            If an end is not a vertex of the graph or a removed arc does not exist, and before `solve`;
+            If an end is not a vertex of the graph, a removed arc does not exist, or `solve` was not called;
             nothing is changed then.
         """
         if not self._reached:
-            raise UserError("apply: there is no answer to update; call solve first")
+            raise UserError("call solve before apply")
         gone, new = self._arcs.difference(self._checked(added, "added"), self._checked(removed, "removed"))
         self.kept = self._reached
         arcs: tuple[Any, Any] | None = self._doubts.no_arcs
@@ -200,13 +200,16 @@ class Solver:
                 return None
             if not len(lost):
                 break
-            # Now it is known what is no longer reached, so the second pass, without it, is the last.
+            # The first pass found the vertices that became unreachable; the second ignores them.
             all_gone = self._device.xp.concatenate([gone, lost])
         return arcs
 
     def _checked(self, arcs: npt.ArrayLike, what: str) -> Keys:
         """Return arcs as sorted, unique keys."""
-        ends = np.asarray(arcs, dtype=np.int64).reshape(-1, 2)
+        given = np.asarray(arcs)
+        if given.size and given.dtype.kind not in "iu":
+            raise UserError(f"{what}: ends of arcs must be integers, not {given.dtype}")
+        ends = given.astype(np.int64).reshape(-1, 2)
         outside = ends[(ends < 0) | (ends >= self._n)]
         if len(outside):
             raise UserError(f"{what}: {outside[0]} is not a vertex; expected 0 to {self._n - 1}")

@@ -66,7 +66,7 @@ def search(
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], int, bool]:
     """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
 
-    None is: a path of fewer than 2**32 arcs is shorter than 2**64.
+    No path is too long: with fewer than 2**32 arcs it is shorter than 2**64.
     """
     n = len(offsets) - 1
     distance = np.full(n, UNREACHED, dtype=np.uint64)
