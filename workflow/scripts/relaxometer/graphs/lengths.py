@@ -8,6 +8,7 @@ do, so kernels find minima of words whatever the type. Only adding a weight to a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Lengths:
     smallest: float
     largest: float
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The type of the weights and, if they have another one, a slash and that of lengths."""
         return "/".join(dict.fromkeys((self.dtype.name, self.distances.name)))

@@ -188,6 +188,8 @@ class Solver:
 
     def _probe(self, names: list[str], probes: int) -> None:
         """Prepare these candidates unless they are, and time a few searches."""
+        if not names:
+            return
         arcs = np.linspace(0, max(0, self._graph.n_arcs - 1), probes + 2)[1:-1].astype(np.int64)
         # Tails of these arcs: a vertex without arcs would tell nothing.
         sources = (np.searchsorted(self._graph.host.offsets, arcs, side="right") - 1).tolist()
@@ -253,7 +255,8 @@ def worth_a_probe(expected: dict[str, Cost], searches: int, probes: int) -> list
 
 def candidates(graph: ResidentGraph) -> list[str]:
     """Return the candidates that take the graph's type of weights."""
-    return [n for n, module in CANDIDATES.items() if variants.takes_weights(module.Solver, graph.lengths)]
+    lengths = graph.lengths
+    return [name for name, module in CANDIDATES.items() if variants.takes_weights(module.Solver, lengths)]
 
 
 def kind_of(degrees: _maps.Degrees, n_vertices: int) -> Kind:
