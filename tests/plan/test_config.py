@@ -324,6 +324,38 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"traffic": {"variants": ["phasst"]}}, ["traffic.variants", "solver of sssp 'phasst'", "'phast'"]),
         ({"traffic": {"variants": []}}, ["traffic.variants"]),
         ({"traffic": {"share": 1.5}}, ["traffic.share", "1.5"]),
+        (
+            {"traffic": {"rivals": {"nk": {"rival": "networkit"}}}},
+            ["traffic.rivals.nk: networkit cannot take new weights", "`customizes: true`"],
+        ),
+        ({"traffic": {"rivals": {"routinkit": {}}}}, ["traffic.rivals.routinkit", "'routingkit'"]),
+        ({"traffic": {"rivals": {"llvm": {}}}}, ["traffic.rivals.llvm: unknown rival for sssp 'llvm'"]),
+        (
+            {"traffic": {"rivals": {"routingkit": {"threads": 4}}}},
+            ["traffic.rivals.routingkit.threads: routingkit runs on one core"],
+        ),
+        (
+            {"traffic": {"rivals": {"routingkit": {"tune": {"delta": [1]}}}}},
+            ["traffic.rivals.routingkit.tune: nothing is tuned in this study"],
+        ),
+        (
+            {"traffic": {"rivals": {"routingkit": {"timing": {"sources": 3}}}}},
+            ["traffic.rivals.routingkit.timing.sources: leave it out; timeout_s is the only key here"],
+        ),
+        (
+            {
+                "sssp": {"graphs": ["usa-ny"]},
+                "traffic": {"graphs": ["usa-ny"], "rivals": {"phast": {"rival": "routingkit"}}},
+            },
+            ["traffic.rivals.phast: the name would be 'phast'", "the name of traffic.variants: phast"],
+        ),
+        (
+            {
+                "sssp": {"graphs": ["usa-ny", "usa-bay"]},
+                "traffic": {"graphs": ["usa-ny"], "rivals": {"routingkit": {"graphs": ["usa-bay"]}}},
+            },
+            ["traffic.rivals.routingkit.graphs", "'usa-bay'", "graph of traffic.graphs"],
+        ),
         ({"traffic": {"factor": 0.5}}, ["traffic.factor", "0.5"]),
         (
             {

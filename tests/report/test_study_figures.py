@@ -105,6 +105,10 @@ class TestThroughput:
         assert table["Variant"].tolist() == ["many-sources", "b"]
 
 
+CLASSES = {"routingkit": ("cpu-1", 1), "routingkit-cpp": ("cpu-all", 16)}
+"""Class and threads of rivals; variants have none."""
+
+
 def changes(times_ms, *, graph="town", failed=(), **kinds):
     """Rows of traffic: three rounds of each variant, the middle one as given: weights, first tree, others."""
     rows = []
@@ -117,6 +121,7 @@ def changes(times_ms, *, graph="town", failed=(), **kinds):
                 "slowed": 7,
                 "status": "ok",
                 "reason": "",
+                **dict(zip(("class", "threads"), CLASSES.get(variant, (None, np.nan)), strict=True)),
             }
             row |= {
                 "update_ms": update_ms * factor,
@@ -177,6 +182,20 @@ class TestTraffic:
         assert lines["Status"].tolist() == ["ok", "ok", "oom"]
         assert lines["Proven"].tolist() == ["100%", "100%", "100%"]
         assert lines["Clock"].tolist() == ["CPU", "GPU", "GPU"]
+
+    def test_rivals_show_their_class_and_threads(self):
+        rivals = {"routingkit": (60.0, 20.0, 20.0), "routingkit-cpp": (9.0, 20.0, 20.0)}
+        table = changes(ROADS | rivals, dijkstra_cpu="cpu", routingkit="cpu", routingkit_cpp="cpu")
+        lines = traffic.traffic_table(table)
+        assert dict(zip(lines["Variant"], lines["Class"], strict=True)) == {
+            "phast": "",
+            "routingkit-cpp": "cpu-all, threads: 16",
+            "dijkstra-cpu": "",
+            "routingkit": "cpu-1",
+            "tiled": "",
+        }
+        figure = traffic.traffic(table, "town")
+        assert {line.get_label() for line in figure.axes[0].lines} == set(lines["Variant"])
 
     def test_without_a_finished_round_the_figure_says_why(self):
         table = changes({"phast": ROADS["phast"]}, failed={("phast", k) for k in range(3)})

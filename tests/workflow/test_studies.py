@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -29,7 +31,14 @@ CONFIG = {
         "variants": dict.fromkeys(("top-down", "hybrid-cpu", "queue-cpu", "tiled"), False),
     },
     "bfs_throughput": {"graphs": ["tiny"], "searches": [2, 70], "repetitions": 1},
-    "traffic": {"graphs": ["tiny"], "variants": ["phast", "dijkstra-cpu"], "rounds": 2, "searches": 2},
+    "rivals": [str(Path(__file__).parents[1] / "own_rivals")],
+    "traffic": {
+        "graphs": ["tiny"],
+        "variants": ["phast", "dijkstra-cpu"],
+        "rivals": {"plain": {}},
+        "rounds": 2,
+        "searches": 2,
+    },
     "all_pairs": {"graphs": ["tiny"], "table": [0, 107]},
     "report": {"papers": [], "maps": []},
 }
@@ -67,12 +76,14 @@ def test_throughput_of_breadth_first_searches_has_rows_and_a_table_of_its_own(fi
 
 def test_traffic_has_a_row_per_round_and_a_table(finished):
     changes = pd.read_parquet(finished.path("results/traffic/tiny.parquet"))
-    assert changes["variant"].tolist() == ["phast"] * 2 + ["dijkstra-cpu"] * 2
+    assert changes["variant"].tolist() == ["phast"] * 2 + ["dijkstra-cpu"] * 2 + ["plain"] * 2
     assert set(changes["status"]) == {"ok"}
+    assert changes["class"].fillna("").tolist() == [""] * 4 + ["cpu-1"] * 2
     table = pd.read_csv(finished.path("results/tables/common/traffic.csv"))
     assert dict(zip(table["Variant"], table["New weights"], strict=True)) == {
         "phast": "customized",
         "dijkstra-cpu": "prepared anew",
+        "plain": "customized",
     }
     assert set(table["Proven"]) == {"100%"}
     assert finished.path("results/figures/common/traffic/tiny.svg").stat().st_size > 1000

@@ -224,8 +224,12 @@ def rival_inputs(wildcards):
 
 def rival_code(wildcards):
     """Hash of the code that runs and proves a rival and of its own files, and the state of its program."""
-    run = run_of(wildcards)
+    return code_hash("measure.rival") + code_of_rival(run_of(wildcards))
+
+
+def code_of_rival(run):
+    """Hash of a rival's own files, and the state of its program."""
     own = PLAN.rivals[run.solver].code + state_of_files(run.command)
     # Nothing is installed for a command; it can only be absent.
     found = installation(PLAN.rivals[run.solver], run.command) if run.command else ""
-    return code_hash("measure.rival") + own + (found if isinstance(found, str) else "")
+    return own + (found if isinstance(found, str) else "")

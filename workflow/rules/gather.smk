@@ -181,7 +181,7 @@ rule merge_contexts:
         config=PLAN.config.model_dump(),
         rivals={
             run.solver: PLAN.rivals[run.solver].credits
-            for run in PLAN.runs.values()
+            for run in [*PLAN.runs.values(), *PLAN.traffic_rivals]
             if isinstance(run, RivalRun)
         },
         code=code_hash("results.contexts", "report.provenance"),

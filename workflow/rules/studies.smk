@@ -15,7 +15,7 @@ rule measure_throughput:
         gpu=1,
     params:
         study="throughput",
-        parameters=STUDIES["throughput"].parameters(PLAN.config),
+        parameters=STUDIES["throughput"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash("measure.throughput"),
     script:
@@ -29,19 +29,26 @@ use rule measure_throughput as measure_bfs_throughput with:
         "logs/bfs_throughput/{graph}.log",
     params:
         study="bfs_throughput",
-        parameters=STUDIES["bfs_throughput"].parameters(PLAN.config),
+        parameters=STUDIES["bfs_throughput"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash("measure.throughput"),
 
 
 use rule measure_throughput as measure_traffic with:
+    input:
+        graph=lambda wildcards: graph_files(wildcards.graph),
+        installed=[
+            f"results/rivals/{run.solver}.json"
+            for run in PLAN.traffic_rivals
+            if not run.command
+        ],
     output:
         STUDIES["traffic"].path,
     log:
         "logs/traffic/{graph}.log",
     params:
         study="traffic",
-        parameters=STUDIES["traffic"].parameters(PLAN.config),
+        parameters=STUDIES["traffic"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash(
             "measure.traffic",
@@ -49,7 +56,8 @@ use rule measure_throughput as measure_traffic with:
                 solver_modules("sssp")[name].removeprefix("relaxometer.")
                 for name in PLAN.config.traffic.variants
             ),
-        ),
+        )
+        + "".join(map(code_of_rival, PLAN.traffic_rivals)),
 
 
 use rule measure_throughput as measure_all_pairs with:
@@ -59,7 +67,7 @@ use rule measure_throughput as measure_all_pairs with:
         "logs/all_pairs/{graph}.log",
     params:
         study="all_pairs",
-        parameters=STUDIES["all_pairs"].parameters(PLAN.config),
+        parameters=STUDIES["all_pairs"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash("measure.all_pairs"),
 
@@ -71,7 +79,7 @@ use rule measure_throughput as measure_updates with:
         "logs/updates/{graph}.log",
     params:
         study="updates",
-        parameters=STUDIES["updates"].parameters(PLAN.config),
+        parameters=STUDIES["updates"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash("measure.updates"),
 
@@ -85,7 +93,7 @@ use rule measure_throughput as time_extract_min with:
         "logs/time_extract_min.log",
     params:
         study="extract_min",
-        parameters=STUDIES["extract_min"].parameters(PLAN.config),
+        parameters=STUDIES["extract_min"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash("measure.extract_min"),
 
@@ -99,6 +107,6 @@ use rule measure_throughput as measure_copy_rate with:
         "logs/measure_copy_rate.log",
     params:
         study="copy_rate",
-        parameters=STUDIES["copy_rate"].parameters(PLAN.config),
+        parameters=STUDIES["copy_rate"].parameters(PLAN),
         device=PLAN.config.device,
         code=code_hash("device.rates"),

@@ -41,23 +41,26 @@ def search(offsets, targets, weights, source):
 def main():
     begin = time.perf_counter()
     folder = Path(sys.argv[1])
-    graph = (
-        read(folder / "offsets.i64", INT64),
-        read(folder / "targets.u32", UINT32),
-        read(folder / "weights.u32", UINT32),
-    )
+    arcs = read(folder / "offsets.i64", INT64), read(folder / "targets.u32", UINT32)
+    weights = read(folder / "weights.u32", UINT32)
     say("loaded", ms_since(begin))
     say("ready", 0, f"version={platform.python_version()}")
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
         if word == "solve":
             begin = time.perf_counter()
-            distance, predecessor = search(*graph, int(rest))
+            distance, predecessor = search(*arcs, weights, int(rest))
             say("done", ms_since(begin))
         elif word == "give":
             Path(rest, "distance.i64").write_bytes(distance.tobytes())
             Path(rest, "predecessor.u32").write_bytes(predecessor.tobytes())
             say("given")
+        elif word == "weights":
+            taken = read(Path(rest), UINT32)
+            say("taken")
+        elif word == "customize":
+            begin, weights = time.perf_counter(), taken
+            say("customized", ms_since(begin))
         elif word == "ping":
             say("pong")
         elif word == "end":

@@ -16,9 +16,12 @@ class Honest(Rival):
     version = "1.0"
 
     def __init__(self, graph, problem, parameters):
-        self.n, self.parameters = graph.n_vertices, parameters
-        arcs = list(zip(graph.targets.tolist(), graph.weights.tolist(), strict=True))
-        offsets = graph.offsets.tolist()
+        self.n, self.parameters, self.graph = graph.n_vertices, parameters, graph
+        self.use(graph.weights)
+
+    def use(self, weights):
+        arcs = list(zip(self.graph.targets.tolist(), weights.tolist(), strict=True))
+        offsets = self.graph.offsets.tolist()
         self.arcs = [arcs[first:last] for first, last in itertools.pairwise(offsets)]
 
     def solve(self, source):
@@ -39,6 +42,17 @@ class Honest(Rival):
             "distance": np.array(self.distance, np.int64),
             "predecessor": np.array(self.predecessor, np.uint32),
         }
+
+
+class Customizing(Honest):
+    """The same, and it takes new weights."""
+
+    def take(self, weights):
+        self.taken = weights
+
+    def customize(self):
+        self.use(self.taken)
+        self.facts = {"sum": int(self.taken.sum())}
 
 
 class Slow(Honest):

@@ -136,6 +136,15 @@ struct Adapter {
     virtual void prepare()
     {
     }
+    // New weights of the same arcs, converted untimed; and the searches' change to them, timed. For adapters
+    // whose definition says `customizes: true`.
+    virtual void take(std::vector<uint32_t>)
+    {
+        throw std::runtime_error("the adapter takes no new weights");
+    }
+    virtual void customize()
+    {
+    }
     virtual void solve(int64_t source) = 0;  // -1 if there is no source
     virtual void answer(Answer& out) = 0;
 };
@@ -190,6 +199,13 @@ void answer_messages(FILE* messages, const std::string& folder, const Job& job)
             Answer out(rest);
             mine.answer(out);
             say(messages, "given");
+        } else if (word == "weights") {
+            mine.take(read_array<uint32_t>(rest));
+            say(messages, "taken");
+        } else if (word == "customize") {
+            Stopwatch customizing;
+            mine.customize();
+            say(messages, "customized " + customizing.ms() + " " + mine.facts());
         } else if (word == "ping") {
             say(messages, "pong");
         } else if (word == "end") {

@@ -97,7 +97,8 @@ class Rival:
     ----------
     version : str
     facts : dict
-        Further facts to record, such as parameters that the library chose; read after `prepare`.
+        Further facts to record, such as parameters that the library chose; read after `prepare` and after
+        `customize`.
     solve : callable
         ``solve(source)`` makes a search; `source` is None if the problem has none. Each adapter defines it as
         a method, or sets one per problem.
@@ -116,6 +117,16 @@ class Rival:
 
     def prepare(self) -> None:
         """Prepare once for all searches, if the library offers it."""
+
+    def take(self, weights) -> None:
+        """Convert new weights of the same arcs, uint32 of shape (n_arcs,), to the library's form; not timed.
+
+        An adapter whose definition says ``customizes: true`` has this method and `customize`.
+        """
+        raise NotImplementedError("the adapter takes no new weights")
+
+    def customize(self) -> None:
+        """Search with the weights that were taken last from now on; timed. `facts` are read again."""
 
 
 def levels(predecessor, source: int):
@@ -163,8 +174,7 @@ def _serve(rival: type[Rival], messages) -> None:
     begin = time.perf_counter()
     mine.prepare()
     ready = _ms(begin)
-    facts = [f"{name}={_word(value)}" for name, value in {"version": mine.version, **mine.facts}.items()]
-    print("ready", ready, *facts, file=messages)
+    print("ready", ready, *_told({"version": mine.version, **mine.facts}), file=messages)
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
         if word == "solve":
@@ -175,6 +185,13 @@ def _serve(rival: type[Rival], messages) -> None:
         elif word == "give":
             _write(mine.answer(), Path(rest))
             print("given", file=messages)
+        elif word == "weights":
+            mine.take(np.fromfile(rest, "<u4"))
+            print("taken", file=messages)
+        elif word == "customize":
+            begin = time.perf_counter()
+            mine.customize()
+            print("customized", _ms(begin), *_told(mine.facts), file=messages)
         elif word == "ping":
             print("pong", file=messages)
         elif word == "end":
@@ -192,6 +209,10 @@ def _write(answer: dict, folder: Path) -> None:
 
 def _ms(begin: float) -> str:
     return f"{(time.perf_counter() - begin) * 1e3:.6f}"
+
+
+def _told(facts: dict[str, object]) -> list[str]:
+    return [f"{name}={_word(value)}" for name, value in facts.items()]
 
 
 def _word(value: object) -> str:

@@ -1,7 +1,8 @@
 """RoutingKit's customizable contraction hierarchies: a one-to-many query with all vertices as targets.
 
 RoutingKit leaves the order to the user: ours is METIS's nested dissection. A query climbs from the source and
-sweeps down over all vertices, on one core; it returns a list, the only output there is.
+sweeps down over all vertices, on one core; it returns a list, the only output there is. The package has no
+customization on several cores, and no query may live while weights change: a change chooses all targets anew.
 """
 
 import time
@@ -20,23 +21,31 @@ class RoutingKit(Rival):
     version = version("routingkit-cch")
 
     def __init__(self, graph, problem, parameters):
-        if graph.weights.max(initial=0) >= INFINITE:
-            raise Skipped(LIMIT)
-        self.n, self.weights = graph.n_vertices, graph.weights
-        self.tails, self.heads = graph.tails, graph.targets
-        self.lists = self.tails.tolist(), self.heads.tolist(), self.weights.tolist()
+        self.n, self.tails, self.heads = graph.n_vertices, graph.tails, graph.targets
+        self.take(graph.weights)
+        self.lists, self.targets = (self.tails.tolist(), self.heads.tolist()), list(range(self.n))
 
     def prepare(self):
-        (tails, heads, weights), ends, order = self.lists, [time.perf_counter()], self.dissect()
-        ends.append(time.perf_counter())
-        self.hierarchy = CCH(order, tails, heads, False)
-        ends.append(time.perf_counter())
-        self.metric = CCHMetric(self.hierarchy, weights)
-        ends.append(time.perf_counter())
-        self.query = CCHOneToMany(self.metric, list(range(self.n)))
-        ends.append(time.perf_counter())
-        names = "order_ms", "contract_ms", "customize_ms", "targets_ms"
-        self.facts = {name: f"{ms:.3f}" for name, ms in zip(names, np.diff(ends) * 1e3, strict=True)}
+        order = self.timed("order_ms", self.dissect)
+        self.hierarchy = self.timed("contract_ms", CCH, order, *self.lists, False)
+        self.metric = self.timed("customize_ms", CCHMetric, self.hierarchy, self.new)
+        self.query = self.timed("targets_ms", CCHOneToMany, self.metric, self.targets)
+
+    def take(self, weights):
+        if weights.max(initial=0) >= INFINITE:
+            raise Skipped(LIMIT)
+        self.weights, self.new = weights, weights.tolist()
+
+    def customize(self):
+        self.query = None
+        self.timed("customize_ms", self.metric.reset, self.new)
+        self.query = self.timed("targets_ms", CCHOneToMany, self.metric, self.targets)
+
+    def timed(self, name, work, *arguments):
+        begin = time.perf_counter()
+        result = work(*arguments)
+        self.facts = {**self.facts, name: f"{(time.perf_counter() - begin) * 1e3:.3f}"}
+        return result
 
     def dissect(self):
         pairs = np.stack([self.tails, self.heads]).astype(np.int64)[:, self.tails != self.heads]

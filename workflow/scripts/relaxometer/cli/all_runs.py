@@ -114,7 +114,7 @@ def jobs_of(plan: Plan, name: str | None) -> dict[str, Job]:
 
     def study(kind: str) -> Job:
         path = Path(STUDIES[kind].path.format(graph=name))
-        parameters = STUDIES[kind].parameters(plan.config)
+        parameters = STUDIES[kind].parameters(plan)
         return Job(path, lambda graph: run_study(kind, parameters, graph, get_device(device), path))
 
     jobs = {

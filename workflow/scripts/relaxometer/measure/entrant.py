@@ -42,7 +42,7 @@ SPARE_BYTES = 1 << 26
 
 EXCUSED_MS = 1.0
 EXCUSED_SHARE = 0.05
-"""By how much our clock may exceed an adapter's own word on its preparation."""
+"""By how much our clock may exceed an adapter's own word on work other than the searches of a race."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,17 @@ class Running:
         """
         loaded, _ = self._ask("loaded")
         ready, span = self._ask("ready")
-        theirs = _milliseconds(ready, "ready")
-        slow = span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms
-        words = (printable(word) for word in ready[1:])
-        facts = dict(word.split("=", 1) for word in words if re.match("[a-z][a-z0-9_]*=", word))
-        return Loaded(_milliseconds(loaded, "loaded"), span.ms if slow else theirs, facts)
+        prepare_ms = believed_ms(_milliseconds(ready, "ready"), span)
+        return Loaded(_milliseconds(loaded, "loaded"), prepare_ms, _facts(ready))
+
+    def take(self, weights: Path) -> Span:
+        """Have new weights, uint32 of shape (n_arcs,), read from a file; return how long that took."""
+        return self._ask("taken", f"weights {weights}")[1]
+
+    def customize(self) -> tuple[float, dict[str, str]]:
+        """Have the weights that it took last replace the others; return the milliseconds, and facts."""
+        words, span = self._ask("customized", "customize")
+        return believed_ms(_milliseconds(words, "customized"), span), _facts(words)
 
     def ping(self) -> Span:
         """Return how long a message takes there and back."""
@@ -148,9 +154,7 @@ class Entrant:
     @property
     def threads(self) -> int:
         """Number of threads that it may use."""
-        if self.run.kind == "cpu-1":
-            return 1
-        return self.run.threads or len(os.sched_getaffinity(0))
+        return threads_of(self.run)
 
     def options(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters of the adapter, and its number of threads."""
@@ -221,6 +225,24 @@ def _failing(timeout_s: float) -> Iterator[None]:
         late = f"not finished within timeout_s = {timeout_s:g}"
         reason = late if error.status == "timeout" else error.reason
         raise Failed(error.status, reason[:MAX_REASON]) from error
+
+
+def threads_of(run: RivalRun) -> int:
+    """Return the number of threads that a rival may use."""
+    if run.kind == "cpu-1":
+        return 1
+    return run.threads or len(os.sched_getaffinity(0))
+
+
+def believed_ms(theirs: float, span: Span) -> float:
+    """Return the time that an adapter says, or the time by our clock if that is clearly more."""
+    return span.ms if span.busy > theirs + EXCUSED_MS + EXCUSED_SHARE * span.ms else theirs
+
+
+def _facts(words: list[str]) -> dict[str, str]:
+    """Return what follows the time in a message: words ``name=value``."""
+    shown = (printable(word) for word in words[1:])
+    return dict(word.split("=", 1) for word in shown if re.match("[a-z][a-z0-9_]*=", word))
 
 
 def _word(value: Any) -> str:

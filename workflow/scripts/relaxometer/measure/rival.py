@@ -25,7 +25,7 @@ from relaxometer.measure.entrant import Entrant
 from relaxometer.measure.measurement import Begun, Found, Measurement, Phase, Prepared
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.problem import Problem
-from relaxometer.rivals.answers import read_answer
+from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.installation import Installed
 
@@ -164,7 +164,7 @@ class _Contestant:
             again = running.give(folder)
         self._clocks.add(Sample(source, theirs, search, given_ms, self._ways[-1], give, again))
         found = _found(theirs, search, download_ms=give.ms, overflowed=overflowed)
-        return found, self._completed(columns, source)
+        return found, completed_answer(self._problem, self._entrant.graph, columns, source)
 
     def instrument(self, source: int | None) -> list[Phase] | None:
         """Rivals do not tell their phases."""
@@ -210,23 +210,6 @@ class _Contestant:
             yield Path(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-    def _completed(
-        self, columns: dict[str, npt.NDArray[Any]], source: int | None
-    ) -> dict[str, npt.NDArray[Any]]:
-        """Make the columns that the rival does not give, and return all with the problem's types."""
-        problem, graph = self._problem, self._entrant.graph
-        is_whole = columns.keys() == problem.columns.keys()
-        if not is_whole and problem.complete and isinstance(graph, Graph) and source is not None:
-            columns = {**problem.complete(graph, source, columns), **columns}
-        answer = {name: columns[name].astype(dtype) for name, dtype in problem.columns_on(graph).items()}
-        for name, values in answer.items():
-            changed = values != columns[name]
-            if changed.any():
-                vertex = int(changed.argmax())
-                reason = f"{name} is {columns[name][vertex]} at vertex {vertex}, too large for {values.dtype}"
-                raise Failed("invalid", reason)
-        return answer
 
 
 def _found(theirs: float, search: Span, **more: Any) -> Found:

@@ -9,12 +9,15 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relaxometer.core.files import write_json, write_table
 from relaxometer.device import Device
 from relaxometer.graphs.graph import Graph
 from relaxometer.plan.models import Config
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
 
 Statuses = set[str]
 
@@ -33,7 +36,7 @@ class Study:
     graphs : callable
         Returns the graphs that a configuration names for the study.
     parameters : callable
-        Returns the study's parameters in a configuration, as plain data.
+        Returns the study's parameters in a plan, as plain data.
     papers : frozenset of str
         A study without graphs is made if the report redraws one of these papers.
     further : tuple of str
@@ -43,7 +46,7 @@ class Study:
     path: str
     measure: str
     graphs: Callable[[Config], list[str]] = lambda config: []
-    parameters: Callable[[Config], dict[str, Any]] = lambda config: {"seed": config.seed}
+    parameters: Callable[[Plan], dict[str, Any]] = lambda plan: {"seed": plan.config.seed}
     papers: frozenset[str] = frozenset()
     further: tuple[str, ...] = ()
 
@@ -53,9 +56,18 @@ class Study:
         return [self.path, *(str(Path(self.path).with_name(name)) for name in self.further)]
 
 
-def _section(name: str) -> Callable[[Config], dict[str, Any]]:
-    """Return a function that reads a study's section and the seed of a configuration."""
-    return lambda config: {**getattr(config, name).model_dump(exclude={"graphs"}), "seed": config.seed}
+def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
+    """Return a function that reads a study's section and the seed of a plan's configuration."""
+    return lambda plan: {
+        **getattr(plan.config, name).model_dump(exclude={"graphs"}),
+        "seed": plan.config.seed,
+    }
+
+
+def _traffic(plan: Plan) -> dict[str, Any]:
+    """Return the parameters of the study of new weights: its rivals are whole runs, of all graphs."""
+    rivals = [run.model_dump() for run in plan.traffic_rivals]
+    return _section("traffic")(plan) | {"rivals": rivals, "rival_folders": plan.config.rivals}
 
 
 STUDIES = {
@@ -75,7 +87,7 @@ STUDIES = {
         "results/traffic/{graph}.parquet",
         "relaxometer.measure.traffic:measure_traffic",
         lambda config: config.traffic.graphs,
-        _section("traffic"),
+        _traffic,
     ),
     "all_pairs": Study(
         "results/all_pairs/{graph}/passes.parquet",
@@ -98,7 +110,7 @@ STUDIES = {
     "copy_rate": Study(
         "results/device_rates.json",
         "relaxometer.device.rates:copy_rate",
-        parameters=lambda config: {},
+        parameters=lambda plan: {},
         papers=frozenset({"survey", "edge-bf"}),
     ),
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from relaxometer.core.errors import Failed
 from relaxometer.core.progress import Progress
 from relaxometer.device import Device, DeviceOutOfMemory
 from relaxometer.graphs.graph import Graph
@@ -36,8 +37,8 @@ def study_table(
     keys : sequence of dict
         One per row: the first columns after the graph's name.
     results : iterator of dict
-        The other columns, in the order of `keys`. When it raises `Skipped`, `DeviceOutOfMemory` or
-        `OverflowError`, the remaining rows get that status.
+        The other columns, in the order of `keys`. When it raises `Skipped`, `DeviceOutOfMemory`,
+        `OverflowError` or `Failed`, the remaining rows get that status.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def study_table(
 def completed(results: Iterator[Row], count: int) -> Iterator[Row]:
     """Yield `count` rows: the results, and once they raise, as many as are missing with that status.
 
-    Failures are `Skipped`, `DeviceOutOfMemory` and `OverflowError`; others pass.
+    Failures are `Skipped`, `DeviceOutOfMemory`, `OverflowError` and `Failed`; others pass.
     """
     failure: Row = {}
     try:
@@ -69,6 +70,8 @@ def completed(results: Iterator[Row], count: int) -> Iterator[Row]:
         failure = {"status": "oom", "reason": str(error)}
     except OverflowError as error:
         failure = {"status": "error", "reason": str(error)}
+    except Failed as error:
+        failure = {"status": error.status, "reason": error.reason}
     for _ in range(count):
         yield dict(failure)
 

@@ -1,13 +1,16 @@
 """New weights on the same map: the time until the first tree, and of further ones, after traffic has changed.
 
-A solver with a method ``customize(weights)`` takes the new weights; any other is prepared anew.
+A solver with a method ``customize(weights)`` takes the new weights; any other is prepared anew. A rival takes
+them as ``docs/rivals.md`` describes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +20,15 @@ from relaxometer.core.environment import cpu_model
 from relaxometer.device import Device, stopwatch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.measure.entrant import threads_of
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, completed, outcome, study_table
+from relaxometer.measure.traffic_rival import CUSTOMIZED, rival_in_traffic
+from relaxometer.plan.models import RivalRun
 from relaxometer.problems import sssp
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.variants import load_solver, refuse_weights
+from relaxometer.rivals.definition import find_rivals
 
 TABLE = pa.schema(
     [
@@ -35,15 +42,36 @@ TABLE = pa.schema(
         ("tree_ms", pa.float64()),
         ("searches", pa.int32()),
         ("proven", pa.int32()),
+        ("class", pa.string()),
+        ("threads", pa.int32()),
+        ("facts", pa.string()),
         *OUTCOME,
         *WHERE,
     ]
 )
-"""One row per variant and round: how it took the new weights (`WAYS`), the number of arcs slowed, the time to
-take the weights, the time of the first search, the median of the others, and the number of searches and of
-proven answers."""
+"""One row per variant or rival and round: how it took the new weights (`WAYS`), the number of arcs slowed,
+the time to take the weights, the time of the first search, the median of the others, the number of searches
+and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter tells."""
 
-CUSTOMIZED, PREPARED = WAYS = ("customized", "prepared anew")
+PREPARED = "prepared anew"
+WAYS = CUSTOMIZED, PREPARED
+
+
+class Contestant(Protocol):
+    """A variant or rival that searches a graph whose weights change."""
+
+    def take(self, changed: ResidentGraph) -> Row:
+        """Take the weights of a changed graph; return the columns ``way``, ``update_ms`` and any facts."""
+
+    def search(self, source: int) -> tuple[float, Sequence[Any]]:
+        """Search the changed graph; return the milliseconds, and distances and predecessors.
+
+        OverflowError if a path is too long.
+        """
+
+
+Opener = Callable[[], AbstractContextManager[Contestant]]
+"""Prepares a contestant with the weights of the graph before any change, and ends it with the block."""
 
 
 def measure_traffic(
@@ -56,11 +84,13 @@ def measure_traffic(
     share: float,
     factor: float,
     seed: int,
+    rivals: Sequence[Mapping[str, Any]] = (),
+    rival_folders: Sequence[str] = (),
 ) -> pa.Table:
     """Change the weights of a graph in rounds, search after each change, and prove every answer.
 
-    All variants see the same weights and search from the same sources. New weights are where a variant
-    searches, on the device or in the host's memory, before the clock starts.
+    All variants and rivals see the same weights and search from the same sources. New weights are where a
+    variant searches, on the device or in the host's memory, before the clock starts.
 
     Parameters
     ----------
@@ -78,26 +108,49 @@ def measure_traffic(
         An arc is slowed by a factor drawn between 1 and this one.
     seed : int
         Draws weights, and sources as for single searches; these repeat if the graph has too few.
+    rivals : sequence of mapping
+        The content of a `RivalRun` each; those of other graphs are left out.
+    rival_folders : sequence of str
+        Folders with rivals beyond those that ship.
 
     Returns
     -------
     Table of the schema `TABLE`
     """
-    keys = [{"variant": name, "round": number} for name in variants for number in range(rounds)]
-    sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches)
+    runs = [run for run in map(RivalRun.model_validate, rivals) if run.graph == graph.name]
+    names = [*variants, *(run.variant for run in runs)]
+    keys = [{"variant": name, "round": number} for name in names for number in range(rounds)]
+    sources = np.resize(sources_table(graph, searches, seed)["source"].to_numpy(), searches).tolist()
+
+    def contestants() -> Iterator[tuple[Row, Opener]]:
+        for name in variants:
+            module = load_solver("sssp", name)
+            where = _ON_CPU | {"device": cpu_model()} if module.Solver.runs_on == "cpu" else {}
+            yield where, partial(_prepared, module, graph, sources[0], device)
+        known = find_rivals(rival_folders) if runs else {}
+        for run in runs:
+            where = _place_of(run, device)
+            yield where, partial(rival_in_traffic, run, known[run.solver], graph, sources[0])
 
     def rows() -> Iterator[Row]:
-        for name in variants:
+        for where, opener in contestants():
             rng = np.random.default_rng(seed)
             changes = (slowed(graph, share, factor, rng) for _ in range(rounds))
-            module = load_solver("sssp", name)
-            on_cpu = module.Solver.runs_on == "cpu"
-            where = {"device_kind": "cpu", "device": cpu_model()} if on_cpu else {}
-            found = _rounds(module, graph, changes, sources.tolist(), device)
-            for row in completed(found, rounds):
+            for row in completed(_rounds(opener, graph, changes, sources, device), rounds):
                 yield row | where
 
     return study_table("traffic", graph, device, TABLE, keys, rows())
+
+
+_ON_CPU = {"device_kind": "cpu"}
+
+
+def _place_of(run: RivalRun, device: Device) -> Row:
+    """Return the columns that say where a rival runs."""
+    where: Row = {"class": run.kind, "threads": threads_of(run)}
+    if run.kind != "gpu":
+        return where | _ON_CPU | {"device": cpu_model()}
+    return where | ({} if device.kind == "cuda" else {"device_kind": "cuda", "device": "a GPU"})
 
 
 def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
@@ -110,53 +163,76 @@ def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) 
 
 
 def _rounds(
-    module: Any, graph: Graph, changes: Iterator[npt.NDArray[Any]], sources: list[int], device: Device
+    opener: Opener, graph: Graph, changes: Iterator[npt.NDArray[Any]], sources: list[int], device: Device
 ) -> Iterator[Row]:
-    """Let a variant search after each change; yield one row per change."""
-    refuse_weights(sssp.PROBLEM, module.Solver, graph)
-    parameters = module.Parameters.model_validate({})
-    on_cpu = module.Solver.runs_on == "cpu"
-    # Kernels are compiled at their first call, Numba's also for whether an array may be written.
-    first = replace(graph, weights=graph.weights.copy())
-    solver = module.Solver(ResidentGraph.upload(device, first), parameters)
-    solver.solve(sources[0])
-    way = CUSTOMIZED if hasattr(solver, "customize") else PREPARED
-    for weights in changes:
-        changed = ResidentGraph.upload(device, replace(graph, weights=weights))
-        device.synchronize()
-        with stopwatch() as update:
-            if way == CUSTOMIZED:
-                solver.customize(weights if on_cpu else changed.weights)
-            else:
-                solver = module.Solver(changed, parameters)
+    """Let a contestant search after each change; yield one row per change."""
+    with opener() as contestant:
+        for weights in changes:
+            changed = ResidentGraph.upload(device, replace(graph, weights=weights))
             device.synchronize()
-        times_ms, reasons = _search(solver, changed, sources, on_cpu)
-        yield {
-            "way": way,
-            "slowed": int((weights != graph.weights).sum()),
-            "update_ms": update.ms,
-            "first_ms": times_ms[0],
-            "tree_ms": float(np.median(times_ms[1:] or times_ms)),
-            "searches": len(sources),
-            "proven": reasons.count(""),
-            **outcome(next(filter(None, reasons), "")),
-        }
+            taken = contestant.take(changed)
+            times_ms, reasons = _search(contestant, changed, sources)
+            yield {
+                **taken,
+                "slowed": int((weights != graph.weights).sum()),
+                "first_ms": times_ms[0],
+                "tree_ms": float(np.median(times_ms[1:] or times_ms)),
+                "searches": len(sources),
+                "proven": reasons.count(""),
+                **outcome(next(filter(None, reasons), "")),
+            }
 
 
 def _search(
-    solver: Any, changed: ResidentGraph, sources: list[int], on_cpu: bool
+    contestant: Contestant, changed: ResidentGraph, sources: list[int]
 ) -> tuple[list[float], list[str]]:
     """Search from every source; return the times, and why each answer is refused, empty if it is proven."""
-    device, certifier = changed.device, SsspCertifier(changed)
+    certifier = SsspCertifier(changed)
     times_ms, reasons = [], []
     for source in sources:
-        with stopwatch() if on_cpu else device.timer() as timer:
-            answer = solver.solve(source)
-        if answer.overflowed:
-            raise OverflowError(changed.lengths.too_long)
+        time_ms, columns = contestant.search(source)
         # A program on the CPU answers in the host's memory.
-        columns = (device.asarray(column) for column in (answer.distance, answer.predecessor))
-        certificate = certifier.check(source, *columns)
-        times_ms.append(timer.ms)
+        certificate = certifier.check(source, *map(changed.device.asarray, columns))
+        times_ms.append(time_ms)
         reasons.append("" if certificate.holds else f"source {source}: {certificate.reason}")
     return times_ms, reasons
+
+
+@contextmanager
+def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterator[Contestant]:
+    """Prepare a variant for the graph before any change."""
+    refuse_weights(sssp.PROBLEM, module.Solver, graph)
+    # Kernels are compiled at their first call, Numba's also for whether an array may be written.
+    first = ResidentGraph.upload(device, replace(graph, weights=graph.weights.copy()))
+    yield _Variant(module, first, source)
+
+
+class _Variant:
+    """A variant with its default parameters; implements `Contestant`."""
+
+    def __init__(self, module: Any, graph: ResidentGraph, source: int) -> None:
+        self._module, self._graph = module, graph
+        self._on_cpu = module.Solver.runs_on == "cpu"
+        self._parameters = module.Parameters.model_validate({})
+        self._solver = module.Solver(graph, self._parameters)
+        self._solver.solve(source)
+        self._way = CUSTOMIZED if hasattr(self._solver, "customize") else PREPARED
+
+    def take(self, changed: ResidentGraph) -> Row:
+        """Customize the solver, or prepare it anew."""
+        self._graph = changed
+        with stopwatch() as update:
+            if self._way == CUSTOMIZED:
+                self._solver.customize(changed.host.weights if self._on_cpu else changed.weights)
+            else:
+                self._solver = self._module.Solver(changed, self._parameters)
+            changed.device.synchronize()
+        return {"way": self._way, "update_ms": update.ms}
+
+    def search(self, source: int) -> tuple[float, Sequence[Any]]:
+        """Time a search."""
+        with stopwatch() if self._on_cpu else self._graph.device.timer() as timer:
+            answer = self._solver.solve(source)
+        if answer.overflowed:
+            raise OverflowError(self._graph.lengths.too_long)
+        return timer.ms, (answer.distance, answer.predecessor)

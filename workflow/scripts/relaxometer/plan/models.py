@@ -300,6 +300,9 @@ class Traffic(Section):
     variants : list of str
         Solvers of `sssp`, with their default parameters. Those that cannot take new weights are prepared
         anew.
+    rivals : dict of str to RivalEntry or False
+        Other people's programs that can take new weights, as under `rivals` of a problem; without `tune`, and
+        of `timing` only `timeout_s`, the limit of the preparation and of each round.
     share : float
         Share of the arcs that are slowed.
     factor : float
@@ -312,6 +315,7 @@ class Traffic(Section):
 
     graphs: list[Name] = []
     variants: Annotated[list[Name], Field(min_length=1)] = ["phast", "near-far", "tiled", "dijkstra-cpu"]
+    rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
     share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
     factor: Annotated[float, Field(ge=1, le=2**32, allow_inf_nan=False)] = 5.0
     rounds: Count = 5

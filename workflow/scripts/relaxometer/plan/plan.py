@@ -68,6 +68,8 @@ class Plan:
         The query sets of each problem that has some, by name.
     distributed : dict of str to DistributedRun
         By name.
+    traffic_rivals : list of RivalRun
+        The rivals of the study of new weights, on each of their graphs.
     lost_runs : list of (Run, str)
         Runs that :meth:`leave_out` took out of `runs`, and why.
     lost_distributed : list of (DistributedRun, str)
@@ -102,6 +104,7 @@ class Plan:
         self._emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
         self._left_out: Mapping[str, str] = {}
         self._check_named_graphs()
+        self.traffic_rivals = list(self._traffic_rivals())
 
     def _all_queries(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -321,21 +324,44 @@ class Plan:
             self._one_of(graph, self.datasets, f"{key}.not_on", "dataset")
         return [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
 
-    def _rival_runs(self, name: str, section: Problem) -> Iterable[RivalRun]:
+    def _traffic_rivals(self) -> Iterable[RivalRun]:
+        """Yield the runs of the rivals of `traffic`; UserError if one cannot take new weights."""
+        study = self.config.traffic
+        self._places |= {("traffic", name): f"traffic.variants: {name}" for name in study.variants}
+        for entry, given in (study.rivals or {}).items():
+            if given is False:
+                continue
+            spec, key = given or RivalEntry(), f"{self.origin}: traffic.rivals.{entry}"
+            rival = self.rivals.get(spec.rival or entry)
+            solves = rival.definition.problems.get("sssp") if rival else None
+            if rival and solves and not solves.customizes:
+                raise UserError(
+                    f"{key}: {rival.name} cannot take new weights: its rival.yaml has no `customizes: true`"
+                )
+            if spec.tune:
+                raise UserError(f"{key}.tune: nothing is tuned in this study; give the values themselves")
+            if others := spec.timing.model_dump(exclude_none=True).keys() - {"timeout_s"}:
+                raise UserError(f"{key}.timing.{min(others)}: leave it out; timeout_s is the only key here")
+        section = Problem(graphs=study.graphs, rivals=study.rivals)
+        yield from self._rival_runs("sssp", section, "traffic")
+
+    def _rival_runs(self, name: str, section: Problem, where: str | None = None) -> Iterable[RivalRun]:
+        """Yield the runs of a section's rivals that solve problem `name`; `where` is the section's key."""
+        where = where or name
         for entry, given in (section.rivals or {}).items():
             if given is False:
                 continue
             spec = given or RivalEntry()
-            key = f"{name}.rivals.{entry}"
+            key = f"{where}.rivals.{entry}"
             rival = spec.rival or entry
             able = {one: known for one, known in self.rivals.items() if name in known.definition.problems}
             self._one_of(rival, able, key, f"rival for {name}")
             definition = able[rival].definition
-            graphs = self._graphs_of(spec, section, name, key)
+            graphs = self._graphs_of(spec, section, where, key)
             timing = self._timing(spec.timing, key)
             self._check_parameters(spec, able[rival], key)
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
-                self._take_name(name, point)
+                self._take_name(where, point)
                 for graph in graphs:
                     takes = definition.problems[name].takes
                     if takes not in ("either", "batch" if self.datasets[graph].is_batch else "graph"):

@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.errors import Failed, quoted
+from relaxometer.graphs.batch import Batch
+from relaxometer.graphs.graph import Graph
+from relaxometer.problems.problem import Problem
 
 TYPES = {"u32": "<u4", "i32": "<i4", "u64": "<u8", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
 """Types of a column by the ending of its file."""
@@ -54,6 +57,38 @@ def read_answer(
         columns[name], wide = _read_column(folder, name, n_vertices)
         overflowed.append(wide)
     return columns, any(overflowed[:1])
+
+
+def completed_answer(
+    problem: Problem, graph: Graph | Batch, columns: dict[str, npt.NDArray[Any]], source: int | None
+) -> dict[str, npt.NDArray[Any]]:
+    """Make the columns that a rival does not give, and return all with the problem's types.
+
+    Parameters
+    ----------
+    problem : Problem
+    graph : Graph or Batch
+        With the weights that the rival searched with.
+    columns : dict of str to ndarray of shape (n_vertices,), uint32
+        As :func:`read_answer` returns them.
+    source : int or None
+
+    Raises
+    ------
+    Failed
+        If a value is too large for its type.
+    """
+    is_whole = columns.keys() == problem.columns.keys()
+    if not is_whole and problem.complete and isinstance(graph, Graph) and source is not None:
+        columns = {**problem.complete(graph, source, columns), **columns}
+    answer = {name: columns[name].astype(dtype) for name, dtype in problem.columns_on(graph).items()}
+    for name, values in answer.items():
+        changed = values != columns[name]
+        if changed.any():
+            vertex = int(changed.argmax())
+            reason = f"{name} is {columns[name][vertex]} at vertex {vertex}, too large for {values.dtype}"
+            raise Failed("invalid", reason)
+    return answer
 
 
 def _read_column(folder: Path, name: str, n_vertices: int) -> tuple[npt.NDArray[np.uint32], bool]:

@@ -77,10 +77,13 @@ class Solves(Section):
         Columns of the answer that it gives: the problem's first one, and any others. With none its times
         cannot be proven: they are listed, never ranked.
     takes : {"graph", "batch", "either"}
+    customizes : bool
+        Whether the adapter takes new weights of the same graph, as the study ``traffic`` asks it to.
     """
 
     answers: list[str]
     takes: Literal["graph", "batch", "either"] = "graph"
+    customizes: bool = False
 
 
 class Needs(Section):
@@ -212,6 +215,8 @@ def _check_answers(problem: str, solves: Solves, where: str) -> None:
         expected = " and ".join(needed) + "".join(f" and, if it has it, {column}" for column in optional)
         given = quoted(", ".join(solves.answers))
         raise UserError(f"{where}.answers: {given} is invalid; expected {expected}, or an empty list")
+    if solves.customizes and (problem != "sssp" or not solves.answers):
+        raise UserError(f"{where}.customizes: new weights are for sssp with answers; leave it out")
 
 
 def find_rivals(folders: Iterable[str], origin: str = "config") -> dict[str, Rival]:

@@ -156,6 +156,7 @@ RIVAL_LOOKS = {
     "graphblas-tuned": Look("#636363", (0, (5, 1, 1, 1)), "d", "none"),
     "edsger": Look("#6A51A3", (0, (1, 1)), "p", "none"),
     "routingkit": Look("#8C2D04", (0, (2, 2)), "v", "none"),
+    "routingkit-cpp": Look("#67000D", (0, (1, 1)), (6, 1, 0), "none"),
     "cugraph": Look("#3F7F00", (0, (5, 1, 1, 1)), "h", "none"),
     "cugraph-f64": Look("#1B5E5A", (0, (2, 2)), "H", "none"),
     "llvm": Look("#7A0177", (0, (3, 1)), "*", "none"),

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 TREES = 10.0 ** np.arange(0, 4.01, 0.25)
 """Trees per change of the weights in the figure."""
 
+SHARED = ["way", "class", "threads", "status", "reason"]
+"""Columns of the first failed round of a variant, or of any if none failed."""
+
 APART = 1.25
 """Labels of lines are at least this factor apart."""
 
@@ -45,7 +48,8 @@ def medians(changes: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With the columns ``graph, variant, device_kind, device, way, update_ms, first_ms, tree_ms, ready_ms``
-        (from new weights to the first tree), ``searches`` and ``proven`` (sums), ``status`` and ``reason``.
+        (from new weights to the first tree), ``searches`` and ``proven`` (sums), ``class``, ``threads``,
+        ``status`` and ``reason``.
         If any round of a variant failed, it has no times.
     """
     keys = ["graph", "variant", "device_kind", "device"]
@@ -54,7 +58,7 @@ def medians(changes: pd.DataFrame) -> pd.DataFrame:
     worst = changes.sort_values("status", key=lambda status: status == "ok", kind="stable")
     table = changes.groupby(keys, sort=False)[times].median()
     table = table.join(changes.groupby(keys)[["searches", "proven"]].sum())
-    table = table.join(worst.drop_duplicates(keys).set_index(keys)[["way", "status", "reason"]])
+    table = table.join(worst.drop_duplicates(keys).set_index(keys)[SHARED])
     table.loc[table["status"] != "ok", times] = np.nan
     return table.reset_index()
 
@@ -72,12 +76,13 @@ def traffic(changes: pd.DataFrame, graph: str) -> Figure:
     table = table[emulated] if emulated.any() else table
     kind = str(table["device_kind"].iloc[0])
     table = table.sort_values("tree_ms")
-    columns = [table[column].tolist() for column in ("variant", "ready_ms", "tree_ms")]
+    table = table.assign(rival=table["class"].notna())
+    columns = [table[column].tolist() for column in ("variant", "rival", "ready_ms", "tree_ms")]
     figure, axes = new_figure(4.0)
     lowest = 0.0
-    for name, ready_ms, tree_ms in zip(*columns, strict=True):
+    for name, rival, ready_ms, tree_ms in zip(*columns, strict=True):
         per_tree = (ready_ms + (TREES - 1) * tree_ms) / TREES
-        axes.plot(TREES, per_tree, color=look(name).colour, label=name)
+        axes.plot(TREES, per_tree, color=look(name, rival).colour, label=name)
         lowest = max(per_tree[-1], lowest * APART)
         annotate(axes, name, (TREES[-1], lowest), (5, 0), **AT_END)
     axes.set(
@@ -131,6 +136,7 @@ def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
             "Variant": table["variant"],
             "New weights": table["way"].fillna(""),
             "Clock": table["device_kind"].map(CLOCKS),
+            "Class": [_class(*pair) for pair in zip(table["class"], table["threads"], strict=True)],
             "Weights [ms]": table["update_ms"].map(rounded),
             "First tree [ms]": table["first_ms"].map(rounded),
             "Weights and first tree [ms]": table["ready_ms"].map(rounded),
@@ -139,6 +145,13 @@ def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:
             "Status": table["status"],
         }
     )
+
+
+def _class(kind: str | None, threads: float) -> str:
+    """Return the class of machine of a rival and, on all cores, its threads; empty for a variant."""
+    if pd.isna(kind):
+        return ""
+    return f"{kind}, threads: {threads:.0f}" if kind == "cpu-all" else str(kind)
 
 
 def _changes(plan: Plan, graph: str) -> Files:

@@ -1,0 +1,244 @@
+"""Rivals in changes of weights: they take the same weights as the variants, and every answer is proven."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.core.files import write_table
+from relaxometer.measure import traffic_rival
+from relaxometer.measure.traffic import measure_traffic, slowed
+from relaxometer.plan.models import RivalRun, Timing
+from relaxometer.results.gather import verdict
+from relaxometer.rivals.definition import HELPERS
+from relaxometer.rivals.installation import Installed, installation
+from rival_runs import ADAPTERS, GRID, make_rival
+
+SOLVES = {"sssp": {"answers": ["distance", "predecessor"], "customizes": True}}
+ROUNDS = 2
+
+IN_CPP = r"""
+#include "rival.hpp"
+
+// Bellman-Ford.
+struct Changing : rival::Adapter {
+    const rival::Graph& graph;
+    std::vector<uint32_t> weights, taken;
+    std::vector<int64_t> distance;
+
+    Changing(const rival::Graph& whole, const rival::Job&) : graph(whole), weights(whole.weights) {}
+    std::string facts() const override { return "version=1 first=" + std::to_string(weights[0]); }
+    void take(std::vector<uint32_t> others) override { taken = std::move(others); }
+    void customize() override { weights = taken; }
+    void solve(int64_t source) override
+    {
+        distance.assign(graph.vertices(), INT64_MAX);
+        distance[source] = 0;
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (size_t v = 0; v < graph.vertices(); ++v)
+                for (int64_t arc = graph.offsets[v]; arc < graph.offsets[v + 1]; ++arc)
+                    changed |= distance[v] < INT64_MAX && relax(arc, distance[v] + weights[arc]);
+        }
+    }
+    bool relax(int64_t arc, int64_t length)
+    {
+        int64_t& best = distance[graph.targets[arc]];
+        return length < best && (best = length, true);
+    }
+    void answer(rival::Answer& out) override { out.column("distance", distance); }
+};
+
+int main(int count, char** arguments) { return rival::serve<Changing>(count, arguments); }
+"""
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch, host_device):
+    """A function that measures a rival of the given code after two variants, and returns its rows."""
+    monkeypatch.chdir(tmp_path)
+
+    def measured(code, *, graph=GRID, installed=None, run=None, problems=SOLVES, share=0.5, **definition):
+        rival = make_rival(tmp_path / "rivals/own", code, problems=problems, **definition)
+        command = Installed(
+            [sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": f"{HELPERS}:{ADAPTERS}"}
+        )
+        monkeypatch.setattr(traffic_rival, "installation", lambda *_: installed or command)
+        given = {
+            "problem": "sssp",
+            "graph": graph.name,
+            "variant": "mine",
+            "solver": "own",
+            "parameters": {},
+            "timing": Timing(timeout_s=30),
+            "kind": rival.definition.class_,
+        }
+        table = measure_traffic(
+            graph,
+            host_device,
+            variants=["dijkstra-cpu"],
+            rounds=ROUNDS,
+            searches=3,
+            share=share,
+            factor=4.0,
+            seed=1,
+            rivals=[RivalRun(**given | (run or {})).model_dump()],
+            rival_folders=[str(tmp_path / "rivals")],
+        )
+        write_table(table, tmp_path / "traffic.parquet")
+        found = table.to_pylist()
+        assert [row["status"] for row in found[:ROUNDS]] == ["ok"] * ROUNDS
+        return found[ROUNDS:]
+
+    return measured
+
+
+def outcomes(found):
+    """Return the statuses and reasons that occur."""
+    return {(row["status"], row["reason"]) for row in found}
+
+
+def test_a_rival_takes_the_weights_of_the_variants_and_is_proven(rows):
+    found = rows("serve(Customizing)")
+    assert outcomes(found) == {("ok", "")}
+    assert [(row["variant"], row["round"], row["way"]) for row in found] == [
+        ("mine", number, "customized") for number in range(ROUNDS)
+    ]
+    assert {(row["class"], row["threads"], row["device_kind"]) for row in found} == {("cpu-1", 1, "cpu")}
+    assert {(row["searches"], row["proven"]) for row in found} == {(3, 3)}
+    assert all(row[time] > 0 for row in found for time in ("update_ms", "first_ms", "tree_ms"))
+    rng = np.random.default_rng(1)
+    for row in found:
+        weights = slowed(GRID, 0.5, 4.0, rng)
+        assert row["facts"] == f"version=1.0 sum={weights.sum()}"
+        assert row["slowed"] == (weights != GRID.weights).sum()
+
+
+def test_a_rival_that_gives_only_distances_is_proven_against_the_new_weights(rows):
+    code = "Customizing.answer = lambda self: {'distance': np.array(self.distance)}\nserve(Customizing)"
+    solves = {"sssp": {"answers": ["distance"], "customizes": True}}
+    assert outcomes(rows(code, problems=solves)) == {("ok", "")}
+
+
+def test_weights_that_a_rival_ignores_are_noticed(rows, tmp_path):
+    found = rows("Customizing.customize = lambda self: None\nserve(Customizing)", share=1.0)
+    assert {row["status"] for row in found} == {"invalid"}
+    assert all(row["proven"] < 3 and row["reason"].startswith("source ") for row in found)
+    summary = tmp_path / "summary.csv"
+    summary.write_text("problem,graph,variant,status,reason\nsssp,grid,dijkstra-cpu,ok,\n", encoding="utf-8")
+    head = verdict(summary, traffic=[tmp_path / "traffic.parquet"]).splitlines()[0]
+    assert head.startswith(
+        "error: 2 of 5 measurements are not ok: mine on grid after change 0 of its weights"
+    )
+
+
+@pytest.mark.parametrize("change", ["+ (np.arange(self.n) == 7)", "* 2", "* 0"])
+def test_a_wrong_distance_is_refused(rows, change):
+    code = f"""
+class Wrong(Customizing):
+    def answer(self):
+        return {{"distance": np.array(self.distance) {change}}}
+
+serve(Wrong)
+"""
+    solves = {"sssp": {"answers": ["distance"], "customizes": True}}
+    found = rows(code, problems=solves)
+    assert {row["status"] for row in found} == {"invalid"}
+
+
+def test_an_adapter_without_the_methods_fails_with_its_reason(rows):
+    reason = "NotImplementedError: the adapter takes no new weights"
+    assert outcomes(rows("serve(Honest)")) == {("error", reason)}
+
+
+def test_a_rival_that_is_not_installed_is_absent(rows, tmp_path):
+    found = rows("", installed="no program gap: build it")
+    assert outcomes(found) == {("absent", "no program gap: build it")}
+    assert [row["update_ms"] for row in found] == [None] * ROUNDS
+
+
+def test_a_rival_that_hangs_in_a_round_is_stopped(rows):
+    code = """
+class Hanging(Customizing):
+    def customize(self):
+        if self.facts:
+            time.sleep(1000)
+        super().customize()
+
+serve(Hanging)
+"""
+    found = rows(code, run={"timing": Timing(timeout_s=3)})
+    assert [row["status"] for row in found] == ["ok", "timeout"]
+    assert found[1]["reason"] == "not finished within timeout_s = 3"
+
+
+@pytest.mark.parametrize("where", ["take", "customize"])
+def test_work_on_new_weights_outside_the_adapters_clock_counts(rows, where):
+    code = f"""
+def late(self, *given, before=Customizing.{where}):
+    time.sleep(0.2)
+    before(self, *given)
+
+Customizing.{where} = late
+time.perf_counter = lambda: 0.0  # it says 0 milliseconds of everything
+serve(Customizing)
+"""
+    found = rows(code)
+    assert outcomes(found) == {("ok", "")}
+    assert all(row["update_ms"] > 150 for row in found)
+
+
+def test_work_that_is_left_for_the_answer_counts(rows):
+    code = """
+class Lazy(Customizing):
+    def solve(self, source):
+        self.source = source
+
+    def answer(self):
+        if self.source is not None:
+            super().solve(self.source)
+            time.sleep(0.2)
+            self.source = None
+        return super().answer()
+
+serve(Lazy)
+"""
+    found = rows(code)
+    assert outcomes(found) == {("ok", "")}
+    assert all(row["first_ms"] > 150 and row["tree_ms"] > 150 for row in found)
+
+
+def test_a_rival_on_all_cores_has_its_threads(rows):
+    found = rows("serve(Customizing)", run={"threads": 3}, **{"class": "cpu-all"})
+    assert {(row["class"], row["threads"], row["status"]) for row in found} == {("cpu-all", 3, "ok")}
+
+
+def test_rivals_of_other_graphs_are_left_out(rows):
+    assert rows("serve(Customizing)", run={"graph": "other"}) == []
+
+
+def test_a_program_in_cpp_takes_new_weights(rows, tmp_path):
+    (tmp_path / "cpp").mkdir()
+    (tmp_path / "cpp/adapter.cpp").write_text(IN_CPP, encoding="utf-8")
+    solves = {"sssp": {"answers": ["distance"], "customizes": True}}
+    started = installation(make_rival(tmp_path / "cpp", adapter="adapter.cpp"))
+    assert isinstance(started, Installed), started
+    found = rows("", installed=started, problems=solves)
+    assert outcomes(found) == {("ok", "")}
+    rng = np.random.default_rng(1)
+    assert [row["facts"] for row in found] == [
+        f"version=1 first={slowed(GRID, 0.5, 4.0, rng)[0]}" for _ in range(ROUNDS)
+    ]
+
+
+@pytest.mark.parametrize(
+    "problems",
+    [
+        {"bfs": {"answers": ["level"], "customizes": True}},
+        {"sssp": {"answers": [], "customizes": True}},
+    ],
+)
+def test_only_proven_shortest_paths_take_new_weights(tmp_path, problems):
+    with pytest.raises(UserError, match=r"customizes: new weights are for sssp with answers; leave it out"):
+        make_rival(tmp_path, problems=problems)

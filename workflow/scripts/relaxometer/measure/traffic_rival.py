@@ -1,0 +1,109 @@
+"""A rival in the study of new weights: it customizes what it has prepared; its answers are completed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.resident import ResidentGraph
+from relaxometer.measure.clocks import LATE_TOLERANCE, NOISE_MS, Span, time_to_convert
+from relaxometer.measure.entrant import Entrant, Running, believed_ms
+from relaxometer.measure.study import Row
+from relaxometer.plan.models import RivalRun
+from relaxometer.problems.problem import Problem, load_problem
+from relaxometer.rivals.answers import completed_answer, read_answer
+from relaxometer.rivals.definition import Rival
+from relaxometer.rivals.exchange import export
+from relaxometer.rivals.installation import installation
+
+CUSTOMIZED = "customized"
+"""How a rival takes new weights."""
+
+
+@contextmanager
+def rival_in_traffic(run: RivalRun, rival: Rival, graph: Graph, source: int) -> Iterator[RivalInTraffic]:
+    """Start a rival, which prepares the graph with its first weights and searches once; end it after.
+
+    Parameters
+    ----------
+    run : RivalRun
+    rival : Rival
+    graph : Graph
+    source : int
+        Of the search that warms up.
+
+    Raises
+    ------
+    Failed
+        If it is absent, does not suit the graph, or fails.
+    """
+    exchange = Path("results/exchange", graph.name)
+    entrant = Entrant(run, rival, installation(rival, run.command), graph, exchange)
+    entrant.check()
+    export(graph, exchange, rival.definition.formats)
+    with (
+        tempfile.TemporaryDirectory(prefix="rival-", ignore_cleanup_errors=True) as folder,
+        entrant.start(run.parameters, Path(folder)) as running,
+    ):
+        facts = {"version": rival.definition.version or "unknown", **running.load().facts}
+        running.solve(source)
+        answers = rival.definition.problems[run.problem].answers
+        yield RivalInTraffic(running, load_problem(run.problem), answers, facts, Path(folder))
+
+
+class RivalInTraffic:
+    """A rival at work; implements :class:`relaxometer.measure.traffic.Contestant`."""
+
+    def __init__(
+        self, running: Running, problem: Problem, answers: list[str], facts: dict[str, str], folder: Path
+    ) -> None:
+        self._running, self._problem, self._answers = running, problem, answers
+        self._facts, self._folder = facts, folder
+        self._changed: ResidentGraph
+
+    def take(self, changed: ResidentGraph) -> Row:
+        """Have the rival convert the new weights, and then customize.
+
+        The conversion is free within the time that a loop in Python needs for it; the rest counts.
+        """
+        self._changed = changed
+        self._running.extend()
+        weights = changed.host.weights
+        with tempfile.NamedTemporaryFile(dir=self._folder) as file:
+            weights.astype("<u4", copy=False).tofile(file)
+            file.flush()
+            self._running.ping()  # wakes the process
+            converting = self._running.take(Path(file.name))
+        update_ms, facts = self._running.customize()
+        self._facts |= facts
+        late_ms = max(0.0, converting.busy - time_to_convert(weights.size, 1))
+        told = " ".join(f"{name}={value}" for name, value in self._facts.items())
+        return {"way": CUSTOMIZED, "update_ms": update_ms + late_ms, "facts": told}
+
+    def search(self, source: int) -> tuple[float, Sequence[Any]]:
+        """Time a search and the work that is left for the answer, and read the answer."""
+        running, host = self._running, self._changed.host
+        given = [column for column in self._problem.columns if column in self._answers]
+        running.ping()
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            theirs, span = running.solve(source)
+            give = running.give(Path(folder))
+            columns, overflowed = read_answer(Path(folder), given, host.n_vertices)
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            again = running.give(Path(folder))
+        if overflowed:
+            raise OverflowError(self._changed.lengths.too_long)
+        answer = completed_answer(self._problem, host, dict(columns), source)
+        time_ms = believed_ms(theirs, span)
+        expected_ms = time_to_convert(len(given) * host.n_vertices, 1)
+        return time_ms + _late_ms(time_ms, give, again, expected_ms), list(answer.values())
+
+
+def _late_ms(search_ms: float, give: Span, again: Span, expected_ms: float) -> float:
+    """Return the time of a search's work after its end, as its answer shows; 0 if it may be noise."""
+    late_ms = give.busy - max(again.busy, expected_ms)
+    return late_ms if late_ms > max(NOISE_MS, LATE_TOLERANCE * search_ms) else 0.0
