@@ -46,6 +46,8 @@ def check(resident, solver, sets):
         assert all(len(column) in rows[name] for name, column in answer.columns.items())
         certificate = certifier.check(asked, **answer.columns)
         assert certificate.holds, certificate.reason
+        paths = np.split(device.asnumpy(answer.path), np.cumsum(device.asnumpy(answer.size))[:-1])
+        assert all(len({*path.tolist()}) == len(path) for path in paths)
 
 
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NAMES)
@@ -65,10 +67,10 @@ def test_roads(device, name, parameters):
 
 
 @st.composite
-def small_graphs(draw):
-    """Directed multigraphs in several parts, with free, heavy and parallel arcs and loops."""
+def small_graphs(draw, weights):
+    """Directed multigraphs in several parts, with heavy and parallel arcs and loops."""
     n = draw(st.integers(1, 24))
-    weight = st.sampled_from([0, 0, 1, 2, 7, 2**31, MAX_WEIGHT])
+    weight = st.sampled_from(weights)
     vertex = st.integers(0, n - 1)
     arcs = draw(st.lists(st.tuples(vertex, vertex, weight), max_size=min(60, 8 * n)))
     tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
@@ -76,7 +78,7 @@ def small_graphs(draw):
 
 
 @settings(max_examples=25)
-@given(small_graphs())
+@given(small_graphs([0, 0, 1, 2, 7, 2**31, MAX_WEIGHT]) | small_graphs([1, 1, 2, 3, 2**31, MAX_WEIGHT]))
 def test_any_small_graph_on_the_hierarchy_and_the_cpu(graph):
     for name in ("hierarchy", "hierarchy-cpu", "dijkstra-cpu"):
         resident, solver = solver_for(get_device("host"), graph, name)
@@ -106,6 +108,18 @@ def test_the_path_with_the_fewest_arcs_is_found_among_equal_ones(device):
     answer = solver.solve(queries.upload(device))
     apart = (queries.targets.astype(int) - queries.origins) % 12
     assert device.asnumpy(answer.size).tolist() == (np.minimum(apart, 12 - apart) + 1).tolist()
+
+
+@pytest.mark.parametrize("weight", [1, 0])
+def test_paths_of_many_equal_lengths(device, weight):
+    """Without arcs of weight 0, labels are distances alone."""
+    corners = np.arange(100).reshape(10, 10)
+    edges = [np.stack(pair, axis=-1).reshape(-1, 2) for pair in ((corners[1:], corners[:-1]),)]
+    edges += [np.stack((corners[:, 1:], corners[:, :-1]), axis=-1).reshape(-1, 2)]
+    ends = np.concatenate(edges)
+    graph = undirected("even", 100, ends, np.full(len(ends), weight))
+    resident, solver = solver_for(device, graph, "hierarchy")
+    check(resident, solver, some_queries(graph))
 
 
 def test_no_search_compiles_anything(tmp_path):

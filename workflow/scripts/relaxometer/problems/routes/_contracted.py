@@ -60,6 +60,13 @@ class Contracted:
         """Return arcs of the hierarchy and height of the elimination tree."""
         return {"arcs": len(self.cch.up), "height": self.height}
 
+    @property
+    def unpacking(self) -> tuple[Any, Any]:
+        """Return the arcs behind each arc of the hierarchy, as :func:`._shortcuts.unpacking`."""
+        from relaxometer.problems.routes._shortcuts import unpacking
+
+        return unpacking(self.cch.offsets, self.cch.up, self.cch.order, *self.shortcuts)
+
 
 def contract(graph: Graph, parameters: HierarchyParameters) -> Contracted:
     """Contract a map; Skipped if a vertex or the hierarchy has too many arcs."""

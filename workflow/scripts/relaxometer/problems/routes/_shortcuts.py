@@ -61,6 +61,41 @@ def find_depths(parent: Any) -> Any:
 
 
 @njit(cache=True)
+def unpacking(rows: Any, up: Any, order: Any, upward: Any, downward: Any, parts: Any) -> tuple[Any, Any]:
+    """Return what unpacking reads of each arc of a hierarchy; entries 2 k and 2 k + 1 are those of arc k.
+
+    Parameters
+    ----------
+    rows, up, order : ndarray
+        Of the :class:`Contraction`: offsets, upper ends and vertices.
+    upward, downward, parts : ndarray
+        Of the :class:`Shortcuts`.
+
+    Returns
+    -------
+    arcs : ndarray of shape (2 n_arcs, 2), uint32
+        Number of arcs of the graph behind the arc, upward or downward, and the vertex at its end.
+    middles : ndarray of shape (2 n_arcs, 4), uint32
+        The arc's two parts, the number of arcs of the graph behind the first, and the vertex between them;
+        0 if the arc is one of the graph, or has no path.
+    """
+    arcs, middles = np.empty((2 * len(up), 2), dtype=np.uint32), np.zeros((2 * len(up), 4), dtype=np.uint32)
+    low = np.empty(len(up), dtype=np.uint32)
+    for v in range(len(rows) - 1):
+        low[rows[v] : rows[v + 1]] = v
+    for e in range(len(up)):
+        arcs[2 * e, 0], arcs[2 * e, 1] = np.uint32(upward[e]), order[up[e]]
+        arcs[2 * e + 1, 0], arcs[2 * e + 1, 1] = np.uint32(downward[e]), order[low[e]]
+        for side in range(2):
+            first, second = parts[e, side, 0], parts[e, side, 1]
+            if first != NO_PART:
+                middle = middles[2 * e + side]
+                middle[0], middle[1] = first, second
+                middle[2], middle[3] = np.uint32(downward[first]), order[low[first]]
+    return arcs, middles
+
+
+@njit(cache=True)
 def _take_arcs(
     offsets: Any, targets: Any, weights: Any, rank: Any, rows: Any, up: Any, upward: Any, downward: Any
 ) -> None:

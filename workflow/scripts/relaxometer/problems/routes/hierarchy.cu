@@ -17,8 +17,9 @@
 //     heads of a vertex's arcs differ, so no two lanes lower the same label.
 //   - While they climb towards the root, common ancestors lower the bound on the distance; labels that are
 //     not below it are not followed. A cutoff is the first bound.
-//   - For paths, a label is a distance and, in its low word, a number of arcs of the graph: of the shortest
-//     paths, one with the fewest arcs is found, so none visits a vertex twice, whatever the weights.
+//   - No path visits a vertex twice. Without arcs of weight 0 that holds for every shortest path. With such
+//     arcs, a label of a path is a distance and, in its low word, a number of arcs of the graph, so that one
+//     with the fewest arcs is found.
 //   - A shortcut stands for two arcs through a lower vertex. Paths are unpacked in parallel: since the number
 //     of arcs behind each shortcut is known, a lane finds the vertex at any place of a path on its own.
 //   - Tables: every origin and target climbs once, and its labels are kept. RPHAST's restricted sweep would
@@ -26,15 +27,16 @@
 
 #include "device/constants.cuh"
 
+typedef unsigned short u16;
+
 const u32 NO_RANK = 0xffffffffu;  // parent of a root
-const u32 NO_PART = 0xffffffffu;  // of an arc that is one of the graph's
 
 // Vertices are numbered by rank, in the order of contraction. Depths are counted from the root.
 struct Hierarchy {
     const u32* rank;     // of each vertex of the graph
     const uint4* nodes;  // by rank: the first upward arc, their end, the parent, the depth
     const u32* heads;    // by arc: the depth of its upper end
-    u32 height;          // depths are less
+    u32 height;          // depths are less; 16 bits hold them where labels fit in shared memory
 };
 
 struct Queries {
@@ -87,16 +89,17 @@ __device__ __forceinline__ Label sum(Label first, Label second)
     return length < first ? ~static_cast<Label>(0) : length;
 }
 
-// The climb from one end: labels by depth, the arcs that set them, and the lengths of arcs in its direction.
+// The climb from one end: labels by depth, the depths from which they were set, and the lengths of arcs in
+// its direction.
 template <typename Label>
 struct Climb {
     Label* labels;
-    u32* via;  // null if paths are not wanted
+    u16* from;  // for paths only
     const Label* lengths;
 };
 
 // Follows the upward arcs of a vertex; for a whole warp.
-template <typename Label>
+template <bool paths, typename Label>
 __device__ __forceinline__ void follow(const Hierarchy& hierarchy, const Climb<Label>& climb,
                                        const uint4& node, Label from)
 {
@@ -105,7 +108,7 @@ __device__ __forceinline__ void follow(const Hierarchy& hierarchy, const Climb<L
         Label length = sum(from, load(&climb.lengths[i]));
         if (length < climb.labels[depth]) {
             climb.labels[depth] = length;
-            if (climb.via != nullptr) climb.via[depth] = i;
+            if (paths) climb.from[depth] = static_cast<u16>(node.w);
         }
     }
 }
@@ -126,7 +129,7 @@ struct Meeting {
 };
 
 // Climbs from two vertices given by rank, labels of at least `limit` left out; for a whole warp.
-template <typename Label>
+template <bool paths, typename Label>
 __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const Climb<Label>& up,
                                                const Climb<Label>& down, u32 x, u32 y, Label limit)
 {
@@ -147,7 +150,7 @@ __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const
         }
         const Climb<Label>& climb = is_x ? up : down;
         Label own = climb.labels[node.w];
-        if (own < limit) follow(hierarchy, climb, node, own);
+        if (own < limit) follow<paths>(hierarchy, climb, node, own);
         __syncwarp();
     }
     Meeting<Label> best = {limit, 0};
@@ -157,22 +160,21 @@ __device__ __forceinline__ Meeting<Label> meet(const Hierarchy& hierarchy, const
         if (x != NO_RANK) at_x = read_only(&hierarchy.nodes[x]);
         Label from = up.labels[node.w], to = down.labels[node.w], both = sum(from, to);
         if (both < best.label) best = {both, node.w};
-        if (from < best.label) follow(hierarchy, up, node, from);
-        if (to < best.label) follow(hierarchy, down, node, to);
+        if (from < best.label) follow<paths>(hierarchy, up, node, from);
+        if (to < best.label) follow<paths>(hierarchy, down, node, to);
         __syncwarp();
     }
     return best;
 }
 
-// The memory of a climb: labels of both ends, then the arcs of both; by 64-bit words.
+// The memory of a climb: labels of both ends, then, if they are for paths, the depths of both.
 template <typename Label>
-__device__ __forceinline__ Climb<Label> climb_in(u64* memory, u32 height, u32 side, bool paths,
-                                                 const Label* lengths)
+__device__ __forceinline__ Climb<Label> climb_in(u64* memory, u32 height, u32 side, const Label* lengths)
 {
     Label* labels = reinterpret_cast<Label*>(memory);
-    u32* via = reinterpret_cast<u32*>(labels + 2 * static_cast<size_t>(height));
+    u16* from = reinterpret_cast<u16*>(labels + 2 * static_cast<size_t>(height));
     size_t first = static_cast<size_t>(side) * height;
-    return {labels + first, paths ? via + first : nullptr, lengths};
+    return {labels + first, from + first, lengths};
 }
 
 // Both climbs of a query and where they meet.
@@ -186,50 +188,109 @@ struct Found {
     bool is_path;
 };
 
-// Answers a query, also with the arcs of both climbs if labels have 64 bits; for a whole warp.
-template <typename Label>
+// Answers a query, for paths also with how both climbs came to each depth; for a whole warp.
+template <bool paths, typename Label>
 __device__ __forceinline__ Found<Label> answer(const Hierarchy& hierarchy, const Label* upward,
                                                const Label* downward, const Queries& queries, u32 query,
                                                u64* memory)
 {
-    const bool paths = sizeof(Label) == sizeof(u64);
-    Found<Label> found = {climb_in(memory, hierarchy.height, 0, paths, upward),
-                          climb_in(memory, hierarchy.height, 1, paths, downward)};
+    Found<Label> found = {climb_in(memory, hierarchy.height, 0, upward),
+                          climb_in(memory, hierarchy.height, 1, downward)};
     found.x = read_only(&hierarchy.rank[read_only(&queries.origins[query])]);
     found.y = read_only(&hierarchy.rank[read_only(&queries.targets[query])]);
     Label limit;
     set_limit(queries.cutoff, &limit);
-    found.best = meet(hierarchy, found.up, found.down, found.x, found.y, limit);
+    found.best = meet<paths>(hierarchy, found.up, found.down, found.x, found.y, limit);
     found.is_path = found.best.label < limit;
     return found;
 }
 
-// Lists the pieces of a path, or only counts them if they do not fit; called by one lane.
-__device__ inline void list_pieces(const Hierarchy& hierarchy, const u32* __restrict__ low,
-                                   const Found<u64>& found, const Pieces& pieces, u32 query)
+// How arcs of the hierarchy are unpacked. Entries 2 k and 2 k + 1 are those of arc k upward and downward.
+struct Shortcuts {
+    const u32* high;    // by arc: the rank of its upper end
+    const uint2* arcs;  // how many arcs of the graph are behind it, and the vertex at its end
+    // Of more than one: an arc that is followed downward, one that is followed upward, how many arcs of the
+    // graph are behind the former, and the vertex between them.
+    const uint4* parts;
+};
+
+__device__ __forceinline__ size_t entry_of(u32 arc, bool is_down)
 {
-    const Climb<u64>&up = found.up, &down = found.down;
-    const Meeting<u64>& best = found.best;
-    u32 from = read_only(&hierarchy.nodes[found.x]).w, to = read_only(&hierarchy.nodes[found.y]).w;
+    return 2 * static_cast<size_t>(arc) + is_down;
+}
+
+// Turns the links from the meeting down to an end around, so that each leads up; returns how many there are.
+// Called by one lane.
+__device__ __forceinline__ u32 turn(u16* from, u32 meeting, u32 end)
+{
+    u32 count = 0, above = meeting;
+    for (u32 d = meeting; d != end; ++count) {
+        u32 below = from[d];
+        from[d] = static_cast<u16>(above);
+        above = d;
+        d = below;
+    }
+    from[end] = static_cast<u16>(above);
+    return count;
+}
+
+// Finds the upward arc of a vertex that ends at a depth; for a whole warp.
+__device__ __forceinline__ u32 arc_to(const Hierarchy& hierarchy, const uint4& node, u32 depth)
+{
+    for (u32 first = node.x; first < node.y; first += WARP) {
+        u32 i = first + lane();
+        u32 found = __ballot_sync(ALL_LANES, i < node.y && read_only(&hierarchy.heads[i]) == depth);
+        if (found != 0) return first + __ffs(static_cast<int>(found)) - 1;
+    }
+    return node.x;  // does not happen
+}
+
+// Lists the arcs from a rank up to the meeting, each with the numbers of arcs of the graph up to its upper
+// end or, if the path leads down, to its lower end. Returns the last of them; for a whole warp.
+template <bool is_down>
+__device__ __forceinline__ u32 list_climb(const Hierarchy& hierarchy, const Shortcuts& shortcuts,
+                                          const u16* up, u32 rank, u32 count, uint2* list)
+{
+    u32 hops = 0;
+    for (u32 k = 0; k < count; ++k) {
+        uint4 node = read_only(&hierarchy.nodes[rank]);
+        u32 arc = arc_to(hierarchy, node, up[node.w]);
+        u32 before = hops;
+        hops += read_only(&shortcuts.arcs[entry_of(arc, is_down)]).x;
+        if (lane() == 0) list[is_down ? count - 1 - k : k] = make_uint2(arc, is_down ? before : hops);
+        rank = read_only(&shortcuts.high[arc]);
+    }
+    return hops;
+}
+
+// Lists the pieces of a path, or only counts them if they do not fit. Returns the path's vertices, 0 if it is
+// not listed; for a whole warp.
+template <typename Label>
+__device__ __forceinline__ u32 list_pieces(const Hierarchy& hierarchy, const Shortcuts& shortcuts,
+                                           const Found<Label>& found, const Pieces& pieces, u32 query)
+{
     u32 rising = 0, falling = 0;
-    for (u32 d = best.depth; d != from; ++rising) d = read_only(&hierarchy.nodes[low[up.via[d]]]).w;
-    for (u32 d = best.depth; d != to; ++falling) d = read_only(&hierarchy.nodes[low[down.via[d]]]).w;
-    u64 first = atomicAdd(pieces.wanted, static_cast<u64>(rising + falling));
-    if (first + rising + falling > pieces.capacity) return;
-    u32 middle = static_cast<u32>(first) + rising, end = middle + falling;
-    pieces.spans[query] = make_uint4(static_cast<u32>(first), middle, end, 0);
-    u32 at = middle, hops = static_cast<u32>(best.label);
-    for (u32 d = best.depth; d != from;) {
-        u32 arc = up.via[d];
-        pieces.list[--at] = make_uint2(arc, static_cast<u32>(up.labels[d]));
-        d = read_only(&hierarchy.nodes[low[arc]]).w;
+    u64 begin = 0;
+    if (lane() == 0) {
+        rising = turn(found.up.from, found.best.depth, read_only(&hierarchy.nodes[found.x]).w);
+        falling = turn(found.down.from, found.best.depth, read_only(&hierarchy.nodes[found.y]).w);
+        begin = atomicAdd(pieces.wanted, static_cast<u64>(rising + falling));
     }
-    at = middle;
-    for (u32 d = best.depth; d != to;) {
-        u32 arc = down.via[d];
-        d = read_only(&hierarchy.nodes[low[arc]]).w;
-        pieces.list[at++] = make_uint2(arc, hops - static_cast<u32>(down.labels[d]));
+    __syncwarp();
+    rising = __shfl_sync(ALL_LANES, rising, 0);
+    falling = __shfl_sync(ALL_LANES, falling, 0);
+    begin = __shfl_sync(ALL_LANES, begin, 0);
+    if (begin + rising + falling > pieces.capacity) return 0;
+    uint2 *first = pieces.list + begin, *middle = first + rising;
+    u32 to_meeting = list_climb<false>(hierarchy, shortcuts, found.up.from, found.x, rising, first);
+    u32 hops = to_meeting + list_climb<true>(hierarchy, shortcuts, found.down.from, found.y, falling, middle);
+    __syncwarp();
+    for (u32 k = lane(); k < falling; k += WARP) middle[k].y = hops - middle[k].y;
+    if (lane() == 0) {
+        u32 at = static_cast<u32>(begin);
+        pieces.spans[query] = make_uint4(at, at + rising, at + rising + falling, 0);
     }
+    return hops + 1;
 }
 
 // Finds the distances of all queries; one warp per query. `words` are those of shared memory per warp.
@@ -241,65 +302,90 @@ extern "C" __global__ void find_distances(const __grid_constant__ Hierarchy hier
     u32 query = thread_id() / WARP;
     if (query >= queries.count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
-    Found<u32> found = answer(hierarchy, upward, downward, queries, query, own);
+    Found<u32> found = answer<false>(hierarchy, upward, downward, queries, query, own);
     if (lane() == 0) distance[query] = found.is_path ? found.best.label : UNREACHED;
 }
 
-// Finds the distances of all queries and the pieces of their paths; one warp per query. Lengths are distances
-// and numbers of arcs; `low` has the rank of each arc's lower end.
-extern "C" __global__ void find_pieces(const __grid_constant__ Hierarchy hierarchy,
-                                       const u64* __restrict__ upward, const u64* __restrict__ downward,
-                                       const u32* __restrict__ low, const __grid_constant__ Queries queries,
-                                       u32 words, u32* distance, const __grid_constant__ Pieces pieces)
+__device__ __forceinline__ u32 distance_of(u32 label)
+{
+    return label;
+}
+
+__device__ __forceinline__ u32 distance_of(u64 label)
+{
+    return static_cast<u32>(label >> 32);
+}
+
+// Finds the distance of a query and the pieces of its path; for a whole warp.
+template <typename Label>
+__device__ __forceinline__ void find_path(const Hierarchy& hierarchy, const Label* upward,
+                                          const Label* downward, const Queries& queries, u32 words,
+                                          const Shortcuts& shortcuts, const Pieces& pieces, u32* distance)
 {
     extern __shared__ u64 memory[];
     u32 query = thread_id() / WARP;
     if (query >= queries.count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
-    Found<u64> found = answer(hierarchy, upward, downward, queries, query, own);
+    Found<Label> found = answer<true>(hierarchy, upward, downward, queries, query, own);
+    u32 size = found.is_path ? list_pieces(hierarchy, shortcuts, found, pieces, query) : 0;
     if (lane() != 0) return;
-    distance[query] = found.is_path ? static_cast<u32>(found.best.label >> 32) : UNREACHED;
-    pieces.size[query] = found.is_path ? static_cast<u32>(found.best.label) + 1 : 0;
-    if (found.is_path) list_pieces(hierarchy, low, found, pieces, query);
+    distance[query] = found.is_path ? distance_of(found.best.label) : UNREACHED;
+    pieces.size[query] = size;
 }
 
-// Arcs as unpacking reads them. Pairs 2 k and 2 k + 1 of `parts` are those of arc k upward and downward:
-// an arc that is followed downward, then one that is followed upward; NO_PART if the graph has the arc
-// itself.
-struct Arcs {
-    const u32* low;   // rank of the lower end
-    const u32* high;  // rank of the upper end
-    const uint2* parts;
-    const u64* downward;  // distance and number of arcs
-    const u32* order;     // the vertex of each rank
-};
+// Finds the distances of all queries and the pieces of their paths; one warp per query.
+extern "C" __global__ void find_pieces(const __grid_constant__ Hierarchy hierarchy,
+                                       const u32* __restrict__ upward, const u32* __restrict__ downward,
+                                       const __grid_constant__ Queries queries, u32 words,
+                                       const __grid_constant__ Shortcuts shortcuts,
+                                       const __grid_constant__ Pieces pieces, u32* distance)
+{
+    find_path(hierarchy, upward, downward, queries, words, shortcuts, pieces, distance);
+}
+
+// The same where arcs may have weight 0; lengths are distances and numbers of arcs.
+extern "C" __global__ void find_pieces_with_fewest_arcs(const __grid_constant__ Hierarchy hierarchy,
+                                                        const u64* __restrict__ upward,
+                                                        const u64* __restrict__ downward,
+                                                        const __grid_constant__ Queries queries, u32 words,
+                                                        const __grid_constant__ Shortcuts shortcuts,
+                                                        const __grid_constant__ Pieces pieces, u32* distance)
+{
+    find_path(hierarchy, upward, downward, queries, words, shortcuts, pieces, distance);
+}
 
 // The last vertex of the arc of the graph at place `hop` of an arc of the hierarchy.
-__device__ __forceinline__ u32 head_of(const Arcs& arcs, u32 arc, bool is_down, u32 hop)
+__device__ __forceinline__ u32 head_of(const Shortcuts& shortcuts, u32 arc, bool is_down, u32 hop)
 {
-    while (true) {
-        uint2 parts = read_only(&arcs.parts[2 * static_cast<size_t>(arc) + is_down]);
-        if (parts.x == NO_PART) {
-            return read_only(&arcs.order[read_only(is_down ? &arcs.low[arc] : &arcs.high[arc])]);
+    uint2 whole = read_only(&shortcuts.arcs[entry_of(arc, is_down)]);
+    u32 count = whole.x, head = whole.y;
+    while (count > 1) {
+        uint4 parts = read_only(&shortcuts.parts[entry_of(arc, is_down)]);
+        is_down = hop < parts.z;
+        if (is_down) {
+            arc = parts.x;
+            count = parts.z;
+            head = parts.w;
+        } else {
+            arc = parts.y;
+            count -= parts.z;
+            hop -= parts.z;
         }
-        u32 before = static_cast<u32>(load(&arcs.downward[parts.x]));
-        is_down = hop < before;
-        arc = is_down ? parts.x : parts.y;
-        if (!is_down) hop -= before;
     }
+    return head;
 }
 
-// Writes the vertices of all paths; one warp per query.
-extern "C" __global__ void unpack_paths(const __grid_constant__ Arcs arcs,
+// Writes the vertices of all paths; one warp per query. `ends` are those of the paths in the list of all.
+extern "C" __global__ void unpack_paths(const __grid_constant__ Shortcuts shortcuts,
                                         const __grid_constant__ Queries queries,
-                                        const __grid_constant__ Pieces pieces, const i64* __restrict__ begins,
+                                        const __grid_constant__ Pieces pieces, const i64* __restrict__ ends,
                                         u32* path)
 {
     u32 query = thread_id() / WARP;
     if (query >= queries.count) return;
     u32 size = pieces.size[query];
     if (size == 0) return;
-    u32* own = path + begins[query];
+    u32* own = path + ends[query] - size;
     uint4 span = pieces.spans[query];
     for (u32 k = lane(); k < size; k += WARP) {
         if (k == 0) {
@@ -317,7 +403,7 @@ extern "C" __global__ void unpack_paths(const __grid_constant__ Arcs arcs,
             }
         }
         u32 before = low == span.x ? 0 : pieces.list[low - 1].y;
-        own[k] = head_of(arcs, pieces.list[low].x, low >= span.y, k - 1 - before);
+        own[k] = head_of(shortcuts, pieces.list[low].x, low >= span.y, k - 1 - before);
     }
 }
 
@@ -332,7 +418,7 @@ extern "C" __global__ void climb_all(const __grid_constant__ Hierarchy hierarchy
     u32 place = thread_id() / WARP;
     if (place >= count) return;
     u64* own = memory + static_cast<size_t>(threadIdx.x / WARP) * words;
-    Climb<u32> climb = climb_in(own, hierarchy.height, 0, false, lengths);
+    Climb<u32> climb = climb_in(own, hierarchy.height, 0, lengths);
     u32 v = read_only(&hierarchy.rank[read_only(&vertices[place])]);
     uint4 next = read_only(&hierarchy.nodes[v]);
     begin(climb, next.w);
@@ -351,7 +437,7 @@ extern "C" __global__ void climb_all(const __grid_constant__ Hierarchy hierarchy
         }
         v = node.z;
         if (v != NO_RANK) next = read_only(&hierarchy.nodes[v]);
-        if (label <= cutoff) follow(hierarchy, climb, node, label);
+        if (label <= cutoff) follow<false>(hierarchy, climb, node, label);
         __syncwarp();
     }
 }

@@ -62,12 +62,13 @@ class Solver:
         self._contracted = contract(graph.host, parameters)
         cch, found, depth = self._contracted.cch, self._contracted.shortcuts, self._contracted.depth
         self._height = self._contracted.height
+        self._has_free_arcs = not graph.host.weights.all()
+        self._find_pieces = "find_pieces_with_fewest_arcs" if self._has_free_arcs else "find_pieces"
         self._set_launches()
         asarray = self._device.asarray
         self._module = self._device.module(Path(__file__).with_suffix(".cu"))
-        names = ("find_distances", "find_pieces", "unpack_paths", "climb_all", "fill_table")
+        names = ("find_distances", self._find_pieces, "unpack_paths", "climb_all", "fill_table")
         self._kernels = {name: self._module.get_function(name) for name in names}
-        low = np.repeat(np.arange(len(cch.parent), dtype=np.uint32), np.diff(cch.offsets))
         self._hierarchy = self._module.struct(
             "Hierarchy",
             rank=asarray(np.argsort(cch.order).astype(np.uint32)),
@@ -75,16 +76,15 @@ class Solver:
             heads=asarray(depth[cch.up].astype(np.uint32)),
             height=np.uint32(self._height),
         )
-        self._with_hops = asarray(found.upward), asarray(found.downward)
-        self._lengths = tuple(asarray(_distances(both)) for both in (found.upward, found.downward))
-        self._low = asarray(low)
-        self._arcs = self._module.struct(
-            "Arcs",
-            low=self._low,
+        arcs, parts = self._contracted.unpacking
+        both = found.upward, found.downward
+        self._lengths = tuple(asarray(_distances(lengths)) for lengths in both)
+        self._lengths_of_paths = tuple(map(asarray, both)) if self._has_free_arcs else self._lengths
+        self._shortcuts = self._module.struct(
+            "Shortcuts",
             high=asarray(cch.up.astype(np.uint32)),
-            parts=asarray(found.parts.reshape(-1, 2)),
-            downward=self._with_hops[1],
-            order=asarray(cch.order.astype(np.uint32)),
+            arcs=asarray(arcs),
+            parts=asarray(parts),
         )
         self._capacity = 0
 
@@ -109,7 +109,8 @@ class Solver:
 
     def _set_launches(self) -> None:
         """Set the 64-bit words of shared memory per warp without and with paths, and the warps per block."""
-        self._words = self._height, 3 * self._height
+        bytes_of_path = 2 * (8 if self._has_free_arcs else 4) + 2 * 2
+        self._words = self._height, -(-bytes_of_path * self._height // 8)
         limit = _maps.SHARED_BYTES // 8
         if self._words[1] > limit:
             raise Skipped(
@@ -147,18 +148,19 @@ class Solver:
                 capacity=np.uint32(self._capacity),
                 wanted=wanted,
             )
-            arguments = self._hierarchy, *self._with_hops, self._low, struct, np.uint32(words), distance
-            self._launch("find_pieces", count, words, (*arguments, pieces))
+            arguments = self._hierarchy, *self._lengths_of_paths, struct, np.uint32(words)
+            results = self._shortcuts, pieces, distance
+            self._launch(self._find_pieces, count, words, (*arguments, *results))
+            # Of no use if pieces do not fit; but now the host need not wait in between.
+            ends = xp.cumsum(size, dtype=xp.int64)
             if (needed := int(device.item(wanted))) <= self._capacity:
                 break
             if needed >= 2**32:
                 raise MemoryError(f"paths of {needed:,} pieces; 32 bits number {2**32 - 1:,}")
             self._capacity = needed
             wanted.fill(0)
-        ends = xp.cumsum(size, dtype=xp.int64)
         path = xp.empty(int(device.item(ends, count - 1)), dtype=xp.uint32)
-        begins = ends - size.astype(xp.int64)
-        self._launch("unpack_paths", count, 0, (self._arcs, struct, pieces, begins, path))
+        self._launch("unpack_paths", count, 0, (self._shortcuts, struct, pieces, ends, path))
         return Answer(distance, size, path)
 
     def _fill_table(self, queries: ResidentQueries, distance: Any) -> None:
