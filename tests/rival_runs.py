@@ -17,6 +17,7 @@ from relaxometer.measure import clocks
 from relaxometer.measure.measurement import Measurement
 from relaxometer.measure.rival import measure_rival
 from relaxometer.plan.models import RivalRun, Timing
+from relaxometer.problems.queries import QuerySets
 from relaxometer.rivals.definition import HELPERS, Rival
 from relaxometer.rivals.exchange import export
 from relaxometer.rivals.installation import Installed
@@ -89,6 +90,7 @@ def run_on(
     sources: Sequence[int] = (0,),
     timing: dict[str, Any] | None = None,
     believed: bool = True,
+    queries: QuerySets | None = None,
     **run: Any,
 ) -> Measurement:
     """Measure a rival on a graph, whose arrays are written to `exchange`; `run` has keys of `RivalRun`."""
@@ -102,7 +104,9 @@ def run_on(
     )
     export(graph, exchange, rival.definition.formats)
     with patch.multiple(clocks, MESSAGE_MS=1e6, NOISE_MS=1e6) if believed else nullcontext():
-        return measure_rival(made, rival, installed, graph, exchange, np.array(sources), "host")
+        return measure_rival(
+            made, rival, installed, graph, exchange, np.array(sources), "host", queries=queries
+        )
 
 
 def outcomes(result: Measurement) -> list[tuple[str, str]]:

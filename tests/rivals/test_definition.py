@@ -98,8 +98,8 @@ FLAWS = {
     "rival.yaml: problems.ssps: unknown problem; did you mean 'sssp'?": {
         "problems": {"ssps": {"answers": []}}
     },
-    "rival.yaml: problems.routes: searches of routes answer query sets, which the protocol does not have": {
-        "problems": {"routes": {"answers": ["distance"]}}
+    "rival.yaml: problems.routes.answers: 'path' is invalid; expected distance and, if it has it, size": {
+        "problems": {"routes": {"answers": ["path"]}}
     },
     f"rival.yaml: problems.sssp.answers: 'predecessor' is invalid; expected {ANSWERS}": {
         "problems": {"sssp": {"answers": ["predecessor"]}}

@@ -3,13 +3,17 @@
 import itertools
 import json
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from relaxometer.graphs.graph import read_graph
+from relaxometer.rivals.definition import HELPERS
+from rival_runs import ADAPTERS, DEFINITION
 from sample_graphs import reference_distances
 from tiny_workflow import TINY, Workflow, run_once
 
@@ -20,14 +24,29 @@ QUERIES = {
     "d-ranks": {"origins": 2, "ranks": [4, 16, 64], "cutoff": 100},
 }
 VARIANTS = {"dijkstra-cpu": {}, "hierarchy": {}, "trees": {"timing": {"sources": 1}}}
+NAMES = [*VARIANTS, "asked"]
 ROUTES = {
     **TINY,
     "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 1},
     "sssp": {"graphs": []},
-    "routes": {"graphs": ["tiny"], "queries": QUERIES, "variants": VARIANTS},
+    "rivals": ["my_rivals"],
+    "routes": {
+        "graphs": ["tiny"],
+        "queries": QUERIES,
+        "variants": VARIANTS,
+        "rivals": {"asked": {"command": f"{sys.executable} my_rivals/asked/program.py"}},
+    },
     "report": {"papers": [], "maps": []},
 }
 PAIRS = [[0, 107], [5, 5], [107, 0]]
+RIVAL = {**DEFINITION, "problems": {"routes": {"answers": ["distance", "size", "path"]}}}
+PROGRAM = f"""
+import sys
+sys.path += [{str(HELPERS)!r}, {str(ADAPTERS)!r}]
+from asked import Asked
+from rival import serve
+serve(Asked)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +56,11 @@ def finished_routes(tmp_path_factory):
     def run(workflow):
         text = "\n".join(f"{origin},{target}" for origin, target in PAIRS)
         workflow.path("pairs.csv").write_text(text, encoding="utf-8")
+        folder = workflow.path("my_rivals/asked")
+        folder.mkdir(parents=True)
+        definition = {key: value for key, value in RIVAL.items() if key != "adapter"}
+        (folder / "rival.yaml").write_text(yaml.safe_dump(definition), encoding="utf-8")
+        (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
         workflow.configure(ROUTES)
         workflow.run("--", "all")
 
@@ -49,13 +73,14 @@ pytestmark = pytest.mark.slow
 def test_every_variant_answers_and_is_proven(finished_routes):
     summary = pd.read_csv(finished_routes.path("results/summary.csv")).set_index("variant")
     assert set(summary["problem"]) == {"routes"}
-    assert summary["status"].to_dict() == dict.fromkeys(VARIANTS, "ok")
-    assert summary["certified"].to_dict() == dict.fromkeys(VARIANTS, 1)
+    # A loaded machine delays messages: then the times of a rival are disputed, not the answers.
+    assert summary["status"].replace("disputed", "ok").to_dict() == dict.fromkeys(NAMES, "ok")
+    assert summary["certified"].to_dict() == dict.fromkeys(NAMES, 1)
     # A file is one set; the others are drawn twice.
-    assert summary["sources"].to_dict() == {"dijkstra-cpu": 7, "hierarchy": 7, "trees": 4}
+    assert summary["sources"].to_dict() == {"dijkstra-cpu": 7, "hierarchy": 7, "trees": 4, "asked": 7}
     assert summary["mteps"].isna().all(), "a query traverses no part of the graph that could be counted"
     verdict = finished_routes.path("results/verdict.txt").read_text(encoding="utf-8")
-    assert verdict.startswith("3 runs measured, every answer proven right")
+    assert verdict.startswith("4 runs measured, every answer proven right")
 
 
 def test_searches_are_those_of_the_sets(finished_routes):
@@ -63,7 +88,7 @@ def test_searches_are_those_of_the_sets(finished_routes):
     timed = sets[sets["draw"] >= 0]
     assert timed["name"].tolist() == [*QUERIES, *list(QUERIES)[1:]]
     assert timed["queries"].tolist()[:4] == [3, 20, 12, 6]
-    for name in VARIANTS:
+    for name in NAMES:
         runs = pq.read_table(
             finished_routes.path(f"results/runs/routes/tiny/{name}/runs.parquet")
         ).to_pandas()
@@ -78,7 +103,7 @@ def test_searches_are_those_of_the_sets(finished_routes):
 def test_the_first_answer_has_the_paths_of_the_given_pairs(finished_routes):
     graph = read_graph(finished_routes.path("results/graphs/tiny"))
     expected = [int(reference_distances(graph, origin)[target]) for origin, target in PAIRS]
-    for name in VARIANTS:
+    for name in NAMES:
         answer = pq.read_table(finished_routes.path(f"results/runs/routes/tiny/{name}/answer.parquet"))
         assert answer["distance"].to_pylist() == expected
         for (origin, target), path, distance in zip(PAIRS, answer["path"].to_pylist(), expected, strict=True):

@@ -102,7 +102,29 @@ struct Job {
     }
 };
 
-// Where the columns of an answer go, each with one value per vertex.
+// A set of point-to-point queries. Of a table, query i is from its row i / columns to its column i % columns;
+// columns are 0 for other sets. Paths longer than the cutoff count as none.
+struct Queries {
+    std::vector<uint32_t> origins, targets;
+    uint32_t columns = 0, cutoff = UINT32_MAX - 1;
+    bool paths = false;
+
+    Queries() = default;
+    explicit Queries(const std::string& where)
+        : origins(read_array<uint32_t>(where + "/origins.u32")),
+          targets(read_array<uint32_t>(where + "/targets.u32"))
+    {
+        std::ifstream options(where + "/options.txt");
+        for (std::string name, value; std::getline(std::getline(options, name, '='), value);) {
+            const auto number = static_cast<uint32_t>(std::stoul(value));
+            if (name == "columns") columns = number;
+            if (name == "cutoff") cutoff = number;
+            if (name == "paths") paths = number != 0;
+        }
+    }
+};
+
+// Where the columns of an answer go, each with one value per vertex, or per query.
 class Answer {
 public:
     explicit Answer(std::string folder) : folder_(std::move(folder))
@@ -147,6 +169,10 @@ struct Adapter {
     }
     virtual void solve(int64_t source) = 0;  // -1 if there is no source
     virtual void answer(Answer& out) = 0;
+    virtual void ask(Queries)  // untimed; the next search answers them, and its source is their number
+    {
+        throw std::runtime_error("the adapter takes no queries");
+    }
 };
 
 class Stopwatch {
@@ -208,6 +234,9 @@ void answer_messages(FILE* messages, const std::string& folder, const Job& job)
             say(messages, "customized " + customizing.ms() + " " + mine.facts());
         } else if (word == "ping") {
             say(messages, "pong");
+        } else if (word == "queries") {
+            mine.ask(Queries(rest));
+            say(messages, "taken");
         } else if (word == "end") {
             return;
         }

@@ -90,6 +90,31 @@ class Graph:
             yield int(end - begin), tails, self.targets[self.offsets[begin] : self.offsets[end]], int(entry)
 
 
+class Queries:
+    """A set of point-to-point queries.
+
+    Attributes
+    ----------
+    origins, targets : ndarray of shape (n_queries,), uint32
+    columns : int
+        Of a table, the number of its targets: query i is from its row i // columns to its column i % columns.
+        0 for other sets.
+    cutoff : int
+        Longer paths count as no path.
+    paths : bool
+        Whether paths are asked for in addition to distances.
+    """
+
+    def __init__(self, folder: Path):
+        self.origins, self.targets = (
+            np.fromfile(folder / f"{name}.u32", "<u4") for name in ("origins", "targets")
+        )
+        lines = (folder / "options.txt").read_text(encoding="ascii").splitlines()
+        options = dict(line.split("=", 1) for line in lines)
+        self.columns, self.cutoff = int(options["columns"]), int(options["cutoff"])
+        self.paths = options["paths"] == "1"
+
+
 class Rival:
     """Base of adapters: one library on one graph.
 
@@ -103,8 +128,8 @@ class Rival:
         ``solve(source)`` makes a search; `source` is None if the problem has none. Each adapter defines it as
         a method, or sets one per problem.
     answer : callable
-        ``answer()`` returns the columns of the last search's answer, arrays of one value per vertex; defined
-        like `solve`.
+        ``answer()`` returns the columns of the last search's answer, arrays of one value per vertex, or per
+        query; defined like `solve`.
     """
 
     version = "unknown"
@@ -114,6 +139,13 @@ class Rival:
 
     def __init__(self, graph: Graph, problem: str, parameters: dict[str, str]):
         """Load the graph into the library's own form."""
+
+    def ask(self, queries: Queries) -> None:
+        """Convert the queries of the next search to the library's form; not timed.
+
+        Only problems with query sets have it; their `solve` gets the number of the set.
+        """
+        raise NotImplementedError("the adapter takes no queries")
 
     def prepare(self) -> None:
         """Prepare once for all searches, if the library offers it."""
@@ -194,6 +226,9 @@ def _serve(rival: type[Rival], messages) -> None:
             print("customized", _ms(begin), *_told(mine.facts), file=messages)
         elif word == "ping":
             print("pong", file=messages)
+        elif word == "queries":
+            mine.ask(Queries(Path(rest)))
+            print("taken", file=messages)
         elif word == "end":
             return
 

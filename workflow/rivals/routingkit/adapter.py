@@ -10,11 +10,9 @@ from importlib.metadata import version
 
 import numpy as np
 import pymetis
+from pairs import INFINITE, LIMIT, Pairs
 from rival import Rival, Skipped, serve
 from routingkit_cch import CCH, CCHMetric, CCHOneToMany
-
-INFINITE = 2**31 - 1
-LIMIT = f"RoutingKit's distances and weights stay below {INFINITE:,}"
 
 
 class RoutingKit(Rival):
@@ -22,6 +20,7 @@ class RoutingKit(Rival):
 
     def __init__(self, graph, problem, parameters):
         self.n, self.tails, self.heads = graph.n_vertices, graph.tails, graph.targets
+        self.problem = problem
         self.take(graph.weights)
         self.lists, self.targets = (self.tails.tolist(), self.heads.tolist()), list(range(self.n))
 
@@ -29,7 +28,11 @@ class RoutingKit(Rival):
         order = self.timed("order_ms", self.dissect)
         self.hierarchy = self.timed("contract_ms", CCH, order, *self.lists, False)
         self.metric = self.timed("customize_ms", CCHMetric, self.hierarchy, self.new)
-        self.query = self.timed("targets_ms", CCHOneToMany, self.metric, self.targets)
+        if self.problem == "routes":
+            pairs = Pairs(self.hierarchy, self.metric, len(self.weights))
+            self.ask, self.solve, self.answer = pairs.ask, pairs.solve, pairs.answer
+        else:
+            self.query = self.timed("targets_ms", CCHOneToMany, self.metric, self.targets)
 
     def take(self, weights):
         if weights.max(initial=0) >= INFINITE:

@@ -85,6 +85,12 @@ class Sample:
         Milliseconds of a message there and back.
     give, again : Span
         Writing the answer, and writing it a second time.
+    convert_ms : float, optional
+        Time within which an honest adapter converts and writes this answer, if not as any other.
+    read : Span
+        Reading the query set before, if there was one.
+    read_ms : float
+        Time within which an honest adapter reads and converts it.
     """
 
     source: int | None
@@ -94,6 +100,9 @@ class Sample:
     way: float
     give: Span
     again: Span
+    convert_ms: float | None = None
+    read: Span = Span(0.0, 0.0)
+    read_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ class _Doubt:
     Parameters
     ----------
     reason : str
-        In words; it may name ``{ours}``, ``{theirs}``, ``{late}``, ``{first}`` and ``{saved}``.
+        In words; it may name ``{ours}``, ``{theirs}``, ``{late}``, ``{first}``, ``{saved}`` and ``{read}``.
     lacks : callable
         Returns how many milliseconds of a search are missing; None where it cannot be known.
     took : callable
@@ -197,6 +206,11 @@ class Clocks:
                 lambda one: one.given_ms,
             ),
             _Doubt(
+                "it took {read:.3g} ms to read the queries, so it began the search there",
+                self._early,
+                lambda one: one.search.ms + one.read.ms,
+            ),
+            _Doubt(
                 "it took {ours:.3g} ms for a search that had taken {first:.3g} ms before",
                 self._remembered,
                 lambda one: max(one.search.ms, self._first[one.source].search.ms),
@@ -232,6 +246,7 @@ class Clocks:
             late=statistics.median(map(self._late, odd)),
             first=statistics.median(self._first[one.source].search.ms for one in odd),
             saved=self._saved_ms,
+            read=statistics.median(one.read.ms for one in odd),
         )
 
     @property
@@ -244,9 +259,15 @@ class Clocks:
         One that finishes the search when it gives the answer is slower the first time. One that makes the
         whole search there each time, or waits, takes longer than converting an answer does.
         """
-        writing = min(sample.again.busy, self.convert_ms)
+        convert_ms = self.convert_ms if sample.convert_ms is None else sample.convert_ms
+        writing = min(sample.again.busy, convert_ms)
         late = sample.give.busy - writing
         return late if late > max(self._noise_ms, LATE_TOLERANCE * sample.search.ms, 0.5 * writing) else 0.0
+
+    def _early(self, sample: Sample) -> float:
+        """Return how long an adapter worked before the search, on its queries; 0 if that may be noise."""
+        early = sample.read.busy - sample.read_ms
+        return early if early > max(self._noise_ms, LATE_TOLERANCE * sample.search.ms) else 0.0
 
     @property
     def _saved_ms(self) -> float:

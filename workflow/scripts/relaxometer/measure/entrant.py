@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,10 +23,11 @@ from relaxometer.measure.measurement import MAX_REASON
 from relaxometer.measure.sources import untimed_vertices
 from relaxometer.plan.models import RivalRun
 from relaxometer.problems.problem import load_problem
+from relaxometer.problems.queries import QuerySets
 from relaxometer.problems.variants import Skipped, refuse_weights
 from relaxometer.rivals.adapter import Adapter, printable, waited_ms
 from relaxometer.rivals.definition import Rival
-from relaxometer.rivals.exchange import obstacle
+from relaxometer.rivals.exchange import obstacle, write_queries
 from relaxometer.rivals.installation import Installed
 
 THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
@@ -39,6 +41,9 @@ TUNED_ON = 2
 
 SPARE_BYTES = 1 << 26
 """Size that a file of the adapter may have beyond an answer: caches of compiled code."""
+
+MAX_LISTED = 1 << 28
+"""Values that the longest column of an answer to queries may have: paths may be longer than memory."""
 
 EXCUSED_MS = 1.0
 EXCUSED_SHARE = 0.05
@@ -95,6 +100,10 @@ class Running:
         """Return how long a message takes there and back."""
         return self._ask("pong", "ping")[1]
 
+    def ask(self, queries: Path) -> Span:
+        """Have a query set read from a folder; return how long that took."""
+        return self._ask("taken", f"queries {queries}")[1]
+
     def solve(self, source: int | None) -> tuple[float, Span]:
         """Have a search made; return its milliseconds by the adapter's clock, and its time by ours."""
         words, span = self._ask("done", "solve" if source is None else f"solve {source}")
@@ -131,6 +140,8 @@ class Entrant:
     graph : Graph or Batch
     exchange : Path
         The folder of the graph's raw arrays.
+    queries : QuerySets, optional
+        What its searches answer, if they do not start from vertices.
     """
 
     run: RivalRun
@@ -138,6 +149,7 @@ class Entrant:
     installed: Installed | str
     graph: Graph | Batch
     exchange: Path
+    queries: QuerySets | None = None
 
     def check(self) -> None:
         """Raise Failed if the adapter cannot be started, or not on this graph."""
@@ -150,6 +162,30 @@ class Entrant:
         for ending in self.rival.definition.formats:
             if why := obstacle(self.graph, ending):
                 raise Failed("skipped", why)
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        """Raise Failed if a query set asks for a column that the rival does not give."""
+        answers = self.rival.definition.problems[self.run.problem].answers
+        for one in self.queries.sets.values() if self.queries and answers else ():
+            wanted = [name for name, rows in one.rows(1).items() if rows.stop > 1]
+            if lacking := [name for name in wanted if name not in answers]:
+                raise Failed("skipped", f"it gives no {' and '.join(lacking)}, which {one.name} asks for")
+
+    def rows(self, source: int | None) -> dict[str, range]:
+        """Return the numbers of values that each column of an answer may have."""
+        n, answers = self.graph.n_vertices, self.rival.definition.problems[self.run.problem].answers
+        if self.queries is None or source is None:
+            return dict.fromkeys(answers, range(n, n + 1))
+        return dict(self.queries.sets[source].rows(n))
+
+    def pose(self, running: Running, source: int | None) -> Span:
+        """Have the query set of the next search read, if there are sets; return how long that took."""
+        if self.queries is None or source is None:
+            return Span(0.0, 0.0)
+        with tempfile.TemporaryDirectory(prefix="queries-") as folder:
+            write_queries(self.queries.sets[source], Path(folder))
+            return running.ask(Path(folder))
 
     @property
     def threads(self) -> int:
@@ -177,12 +213,18 @@ class Entrant:
         command = [*self.installed.command, str(self.exchange.absolute()), self.run.problem, *options]
         environment = {name: value for name, value in os.environ.items() if name not in OWN}
         environment |= self.thread_variables | self.installed.environment
-        limit = SPARE_BYTES + 8 * self.graph.n_vertices
+        longest = max([self.graph.n_vertices, *self._lengths_of_answers()])
+        limit = SPARE_BYTES + 8 * longest
         timeout_s = self.run.timing.timeout_s
         with _failing(timeout_s):
             adapter = Adapter(command, environment, folder, limit, one_core=self.run.kind == "cpu-1")
         with adapter:
             yield Running(adapter, timeout_s)
+
+    def _lengths_of_answers(self) -> Iterator[int]:
+        """Yield the values that columns of answers to query sets may have."""
+        for one in self.queries.sets.values() if self.queries else ():
+            yield from (min(rows.stop - 1, MAX_LISTED) for rows in one.rows(self.graph.n_vertices).values())
 
     def tuned(self, sources: np.ndarray | None, folder: Path) -> dict[str, Any]:
         """Return the parameters of the run, those of its `tune` with the values that make it fastest.
@@ -199,7 +241,9 @@ class Entrant:
             return given
         combinations = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
         others: list[int | None] = [None]
-        if sources is not None and isinstance(self.graph, Graph):
+        if self.queries is not None:
+            others = [*self.queries.untimed[:TUNED_ON]]
+        elif sources is not None and isinstance(self.graph, Graph):
             others = [*untimed_vertices(self.graph, sources, TUNED_ON)]
         times = [self._time({**given, **values}, others, folder) for values in combinations]
         return {**given, **combinations[times.index(min(times))]}
@@ -210,10 +254,15 @@ class Entrant:
             with self.start(parameters, folder) as running:
                 running.load()
                 for source in sources:  # warms up
-                    running.solve(source)
-                return sum(running.solve(source)[0] for source in sources)
+                    self._time_of(running, source)
+                return sum(self._time_of(running, source) for source in sources)
         except Failed:
             return float("inf")
+
+    def _time_of(self, running: Running, source: int | None) -> float:
+        """Return the milliseconds of a search by the adapter's clock."""
+        self.pose(running, source)
+        return running.solve(source)[0]
 
 
 @contextmanager

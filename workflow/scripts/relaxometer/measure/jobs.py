@@ -90,7 +90,8 @@ def run_rival(
     exchange = export(graph, Path("results/exchange", graph.name), rival.definition.formats)
     found = read_installation(Path(installed)) if installed else None
     start = found if isinstance(found, str) else installation(rival, run.command)
-    what = run, rival, start, graph, exchange, _sources(run, drawn), device, number
+    queries = drawn if isinstance(drawn, QuerySets) else None
+    what = run, rival, start, graph, exchange, _sources(run, drawn), device, number, queries
     return _written(measure_rival(*what), run, folder)
 
 

@@ -25,6 +25,7 @@ from relaxometer.measure.entrant import Entrant
 from relaxometer.measure.measurement import Begun, Found, Measurement, Phase, Prepared
 from relaxometer.plan.models import RivalRun, Run
 from relaxometer.problems.problem import Problem
+from relaxometer.problems.queries import QuerySets
 from relaxometer.rivals.answers import completed_answer, read_answer
 from relaxometer.rivals.definition import Rival
 from relaxometer.rivals.installation import Installed
@@ -39,6 +40,7 @@ def measure_rival(
     sources: np.ndarray,
     device: str,
     number: int = 1,
+    queries: QuerySets | None = None,
 ) -> Measurement:
     """Run a rival from every source; see :func:`relaxometer.measure.measurement.measure`.
 
@@ -56,6 +58,8 @@ def measure_rival(
         Where the answers are proven.
     number : int
         The round that this is, from 1.
+    queries : QuerySets, optional
+        The query sets that the searches answer; `sources` are their numbers.
 
     Returns
     -------
@@ -63,7 +67,7 @@ def measure_rival(
         Times are by the rival's own clock. If it is not to be trusted, the rows have status ``disputed`` and
         times by ours.
     """
-    entrant = Entrant(run, rival, installed, graph, exchange)
+    entrant = Entrant(run, rival, installed, graph, exchange, queries)
     given = rival.definition.problems[run.problem].answers
     parts = len(graph) if isinstance(graph, Batch) else 1
     clocks = Clocks(time_to_convert(len(given) * graph.n_vertices, parts))
@@ -74,7 +78,7 @@ def measure_rival(
             yield _Contestant(entrant, problem, sources, clocks, stack)
 
     before = _reference_ms(run, installed, device)
-    result = measurement.measure(opener, run, graph, sources, device, number)
+    result = measurement.measure(opener, run, graph, sources, device, number, queries)
     result.context["reference_ms"] = {"before": before, "after": _reference_ms(run, installed, device)}
     if run.kind != "gpu":
         result.context |= {"device_kind": "cpu", "device": cpu_model()}
@@ -133,6 +137,7 @@ class _Contestant:
 
     def warm_up(self, source: int | None) -> float:
         """Have a search made that does not count; return its milliseconds by our clock."""
+        self._entrant.pose(self._running, source)
         _, search = self._running.solve(source)
         if self._given:
             with self._new_folder() as folder:
@@ -146,6 +151,7 @@ class _Contestant:
         twice, since an adapter that worked on after `done` is slower the first time.
         """
         running = self._running
+        read = self._entrant.pose(running, source)
         running.ping()  # wakes the process
         self._ways.append(running.ping().busy)
         if not self._given:
@@ -158,11 +164,13 @@ class _Contestant:
             theirs, search = running.solve(source)
             give = running.give(folder)
             given_ms = _ms_since(begin)
-            columns, overflowed = read_answer(folder, self._given, self._entrant.graph.n_vertices)
+            columns, overflowed = self._read(folder, source)
         with self._new_folder() as folder:
             running.ping()  # as before the search, so that it waits for a message
             again = running.give(folder)
-        self._clocks.add(Sample(source, theirs, search, given_ms, self._ways[-1], give, again))
+        convert_ms, read_ms = self._allowed(source, sum(map(len, columns.values())))
+        spans = self._ways[-1], give, again
+        self._clocks.add(Sample(source, theirs, search, given_ms, *spans, convert_ms, read, read_ms))
         found = _found(theirs, search, download_ms=give.ms, overflowed=overflowed)
         return found, completed_answer(self._problem, self._entrant.graph, columns, source)
 
@@ -191,8 +199,25 @@ class _Contestant:
             "variables": self._entrant.thread_variables,
         }
 
+    def _read(self, folder: Path, source: int | None) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
+        """Return the columns of an answer, those not asked for empty, and whether it overflowed."""
+        rows = self._entrant.rows(source)
+        asked = [name for name in self._given if rows[name].stop > 1]
+        columns, overflowed = read_answer(folder, asked, self._entrant.graph.n_vertices, rows)
+        empty = (name for name, fitting in rows.items() if fitting.stop == 1)
+        return {**columns, **{name: np.empty(0, np.uint32) for name in empty}}, overflowed
+
+    def _allowed(self, source: int | None, values: int) -> tuple[float | None, float]:
+        """Return the times to convert an answer of this number of values, and the queries."""
+        queries = self._entrant.queries
+        if queries is None or source is None:
+            return None, 0.0
+        asked = sum(map(len, queries.sets[source].arrays.values()))
+        return time_to_convert(values, 1), time_to_convert(asked, 1)
+
     def _time_to_give(self, source: int | None, pause_s: float) -> float:
         """Return the milliseconds to write the answer of a search that is done since `pause_s`."""
+        self._entrant.pose(self._running, source)
         with self._new_folder() as folder:
             self._running.solve(source)
             time.sleep(pause_s)

@@ -36,6 +36,14 @@ class QuerySet(Protocol):
     def upload(self, device: Device) -> Any:
         """Return the queries on a device, as solvers and certifiers take them in place of a source."""
 
+    @property
+    def arrays(self) -> Mapping[str, npt.NDArray[np.uint32]]:
+        """The arrays that a rival reads, by name."""
+
+    @property
+    def options(self) -> Mapping[str, int]:
+        """Further numbers that a rival reads, by name."""
+
 
 @dataclass(frozen=True)
 class QuerySets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ EXACT = {"<f4": 2**24, "<f8": 2**53}
 
 
 def read_answer(
-    folder: Path, given: Iterable[str], n_vertices: int
+    folder: Path, given: Iterable[str], n_vertices: int, rows: Mapping[str, range] | None = None
 ) -> tuple[dict[str, npt.NDArray[np.uint32]], bool]:
     """Read the columns that a rival gave, each in a file ``{column}.{type}`` of one value per vertex.
 
@@ -37,6 +37,8 @@ def read_answer(
     given : iterable of str
         Columns that it promised.
     n_vertices : int
+    rows : dict of str to range, optional
+        The numbers of values that each column may have, if not one per vertex.
 
     Returns
     -------
@@ -54,7 +56,9 @@ def read_answer(
     """
     columns, overflowed = {}, []
     for name in given:
-        columns[name], wide = _read_column(folder, name, n_vertices)
+        columns[name], wide = _read_column(
+            folder, name, rows[name] if rows else range(n_vertices, n_vertices + 1)
+        )
         overflowed.append(wide)
     return columns, any(overflowed[:1])
 
@@ -91,7 +95,7 @@ def completed_answer(
     return answer
 
 
-def _read_column(folder: Path, name: str, n_vertices: int) -> tuple[npt.NDArray[np.uint32], bool]:
+def _read_column(folder: Path, name: str, rows: range) -> tuple[npt.NDArray[np.uint32], bool]:
     try:
         found = sorted(path for path in folder.iterdir() if path.stem == name)
         if len(found) != 1 or found[0].suffix[1:] not in TYPES:
@@ -100,22 +104,25 @@ def _read_column(folder: Path, name: str, n_vertices: int) -> tuple[npt.NDArray[
             expected = f"{name}.{{{','.join(TYPES)}}}"
             raise Failed("invalid", f"expected one answer file {expected}, found: {there}{more}")
         dtype = TYPES[found[0].suffix[1:]]
-        values = np.frombuffer(_bytes_of(found[0], n_vertices * np.dtype(dtype).itemsize), dtype)
+        values = np.frombuffer(_bytes_of(found[0], rows, np.dtype(dtype).itemsize), dtype)
     except OSError as error:
         raise Failed("invalid", f"its answer cannot be read: {error.strerror}") from None
     return _converted(values, name, dtype)
 
 
-def _bytes_of(path: Path, expected: int) -> bytes:
-    """Return the content of a regular file of the expected size, whatever its writer does meanwhile."""
+def _bytes_of(path: Path, rows: range, itemsize: int) -> bytes:
+    """Return the content of a regular file of an expected size, whatever its writer does meanwhile."""
     if path.is_symlink() or not path.is_file():
         raise Failed("invalid", f"{path.name} is not a regular file")
+    first, last = rows.start * itemsize, (rows.stop - 1) * itemsize
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         facts = os.fstat(descriptor)
-        content = file.read(expected) if stat.S_ISREG(facts.st_mode) and facts.st_size == expected else b""
-    if len(content) != expected or facts.st_size != expected:
-        raise Failed("invalid", f"{path.name} has {facts.st_size:,} bytes, expected {expected:,}")
+        fits = stat.S_ISREG(facts.st_mode) and facts.st_size in range(first, last + 1, itemsize)
+        content = file.read(facts.st_size) if fits else b""
+    if not fits or len(content) != facts.st_size:
+        expected = f"{last:,}" if first == last else f"{first:,} to {last:,}, by {itemsize}"
+        raise Failed("invalid", f"{path.name} has {facts.st_size:,} bytes, expected {expected}")
     return content
 
 

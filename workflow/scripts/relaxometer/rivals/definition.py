@@ -206,9 +206,8 @@ def _check_answers(problem: str, solves: Solves, where: str) -> None:
     if len(set(solves.answers)) < len(solves.answers):
         raise UserError(f"{where}.answers: {quoted(', '.join(solves.answers))} names a column twice")
     known = load_problem(problem)
-    if known.queries:
-        raise UserError(f"{where}: searches of {problem} answer query sets, which the protocol does not have")
-    can_complete = known.complete is not None and solves.takes == "graph"
+    # Of the columns of a query set, the first may be all that is asked for.
+    can_complete = (known.complete or known.queries) is not None and solves.takes == "graph"
     needed = list(known.columns)[: 1 if can_complete else None]
     if solves.answers and not set(needed) <= set(solves.answers) <= known.columns.keys():
         optional = [column for column in known.columns if column not in needed]

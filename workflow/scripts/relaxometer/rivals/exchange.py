@@ -20,6 +20,7 @@ from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.batch import content_hash as hash_of_batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.graph import content_hash as hash_of_graph
+from relaxometer.problems.queries import QuerySet
 from relaxometer.rivals.answers import TYPES
 from relaxometer.rivals.locks import locked
 
@@ -65,6 +66,14 @@ def _renew(folder: Path, version: str, writers: Mapping[str, Callable[[Path], ob
                 write(temporary)
             states[name] = _state(path)
     write_json({"version": version, "files": states}, stamp)
+
+
+def write_queries(queries: QuerySet, folder: Path) -> None:
+    """Write the arrays of a query set, ``NAME.u32``, and ``options.txt``, lines ``NAME=VALUE``."""
+    for name, array in queries.arrays.items():
+        _write_array(array.astype("<u4", copy=False), folder / f"{name}.u32")
+    lines = (f"{name}={value}\n" for name, value in queries.options.items())
+    (folder / "options.txt").write_text("".join(lines), encoding="ascii")
 
 
 def obstacle(graph: Graph | Batch, ending: str) -> str:

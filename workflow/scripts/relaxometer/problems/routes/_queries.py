@@ -118,6 +118,16 @@ class Queries:
         size = range(listed, listed + 1)
         return {"distance": range(count, count + 1), "size": size, "path": range(listed * n_vertices + 1)}
 
+    @property
+    def arrays(self) -> dict[str, Words]:
+        """The arrays that a rival reads."""
+        return {"origins": self.origins, "targets": self.targets}
+
+    @property
+    def options(self) -> dict[str, int]:
+        """Further numbers that a rival reads."""
+        return {"columns": self.columns, "cutoff": self.cutoff, "paths": int(self.paths)}
+
     def upload(self, device: Device) -> ResidentQueries:
         """Copy the queries to a device."""
         return ResidentQueries(device, self, device.asarray(self.origins), device.asarray(self.targets))

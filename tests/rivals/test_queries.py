@@ -1,0 +1,186 @@
+"""Rivals answer query sets: what they are given, what they give, and how their time is checked."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relaxometer.core.errors import UserError
+from relaxometer.problems.queries import QuerySets
+from relaxometer.rivals.definition import HELPERS
+from relaxometer.rivals.installation import Installed, installation
+from rival_runs import ADAPTERS, GRID, make_rival, only, outcomes, run_on
+from route_samples import random_queries, right_distances, table_queries
+
+GIVES_PATHS = {"routes": {"answers": ["distance", "size", "path"]}}
+PAIRS = random_queries(GRID, 12)
+SETS = [PAIRS, replace(PAIRS, paths=True, cutoff=60), table_queries(GRID)]
+UNTIMED = random_queries(GRID, 12, seed=8, paths=True)
+QUERIES = QuerySets({0: SETS[0], 1: SETS[1], 2: SETS[2], 3: UNTIMED}, {0: 0, 1: 0, 2: 0, 3: None})
+HONEST = "from asked import *\nserve(Asked)\n"
+
+
+def answered(folder, code, *, problems=GIVES_PATHS, queries=QUERIES, sources=(0, 1, 2), **run):
+    """Measure a rival that answers query sets."""
+    rival = make_rival(folder / "rival", code, problems=problems)
+    path = f"{HELPERS}:{ADAPTERS}"
+    start = Installed([sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": path})
+    what = GRID, rival, start, folder / "exchange"
+    return run_on(*what, sources=sources, queries=queries, problem="routes", **run)
+
+
+def test_every_set_is_answered_and_proven(tmp_path):
+    result = answered(tmp_path, HONEST, timing={"repetitions": 2})
+    assert [(row["source"], row["status"], row["reason"]) for row in result.runs] == [
+        (source, "ok", "") for source in (0, 1, 2, 0, 1, 2)
+    ]
+    assert [row["reached"] for row in result.runs[:3]] == [
+        int((right_distances(GRID, one) != 2**32 - 1).sum()) for one in SETS
+    ]
+    assert all(row["holds"] for row in result.certificates)
+    assert result.answer["distance"].tolist() == right_distances(GRID, PAIRS).tolist()
+    assert len(result.answer["path"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "reasons"),
+    [
+        ("columns['distance'] += 1", ["rule distance broken 12 times", "rule distance broken"]),
+        ("columns['distance'] = columns['distance'][1:]", ["distance.i64 has 88 bytes, expected 96"] * 2),
+        (
+            "columns.pop('path', 0)",
+            ["", "expected one answer file path.{u32,i32,u64,i64,f32,f64}, found: none"],
+        ),
+        ("if 'path' in columns: columns['path'][0] += 1", ["", "rule ends broken"]),
+        ("if 'size' in columns: columns['size'] += 1", ["", "rule listed broken"]),
+    ],
+)
+def test_a_wrong_answer_is_invalid(tmp_path, change, reasons):
+    code = f"""
+from asked import *
+class Wrong(Asked):
+    def answer(self):
+        columns = super().answer()
+        {change}
+        return columns
+serve(Wrong)
+"""
+    for source, reason in enumerate(reasons):
+        ((status, found),) = outcomes(
+            answered(tmp_path / str(source), code, sources=[source], timing={"warmup": 0})
+        )
+        assert (status == "ok") == (not reason)
+        assert found.startswith(reason)
+
+
+def test_the_search_begins_with_solve(tmp_path):
+    early = """
+from asked import *
+class Early(Asked):
+    def ask(self, queries):
+        super().ask(queries)
+        super().solve(0)
+    def solve(self, source):
+        pass
+serve(Early)
+"""
+    result = answered(tmp_path, early, sources=[0], believed=False, timing={"repetitions": 3})
+    assert {status for status, _ in outcomes(result)} == {"disputed"}
+    assert all(
+        "ms to read the queries, so it began the search there" in reason for _, reason in outcomes(result)
+    )
+    assert all(row["time_ms"] > 5 for row in result.runs)
+
+
+def test_it_is_tuned_on_untimed_sets(tmp_path):
+    code = """
+from asked import *
+class Tuned(Asked):
+    def solve(self, source):
+        assert source in (0, 1, 2) or len(self.pairs) == 12
+        super().solve(source)
+        if self.parameters["size"] == "1":
+            super().solve(source)
+serve(Tuned)
+"""
+    changes = {"parameters": {"size": {"default": 1, "about": "work"}}}
+    rival = make_rival(tmp_path / "rival", code, problems=GIVES_PATHS, **changes)
+    start = Installed(
+        [sys.executable, str(rival.folder / "adapter.py")], {"PYTHONPATH": f"{HELPERS}:{ADAPTERS}"}
+    )
+    result = run_on(
+        *(GRID, rival, start, tmp_path / "exchange"), queries=QUERIES, problem="routes", tune={"size": [1, 2]}
+    )
+    assert only(result) == ("ok", "")
+    assert result.context["parameters"]["size"] == 2
+
+
+def test_one_without_paths_is_skipped_where_paths_are_asked_for(tmp_path):
+    problems = {"routes": {"answers": ["distance"]}}
+    skipped = "skipped", "it gives no size and path, which random asks for"
+    assert only(answered(tmp_path / "a", HONEST, problems=problems)) == skipped
+    plain = QuerySets({0: SETS[0], 1: random_queries(GRID, 5, seed=9)}, {0: 0, 1: None})
+    kept = answered(tmp_path / "b", HONEST, problems=problems, queries=plain, sources=[0])
+    assert only(kept) == ("ok", "")
+    unproven = answered(tmp_path / "c", HONEST, problems={"routes": {"answers": []}})
+    assert only(unproven)[0] == "unproven"
+
+
+def test_one_that_takes_no_queries_says_so(tmp_path):
+    assert only(answered(tmp_path, "serve(Honest)\n")) == (
+        "error",
+        "NotImplementedError: the adapter takes no queries",
+    )
+
+
+def test_the_columns_of_a_definition_are_checked(tmp_path):
+    make_rival(tmp_path / "a", problems={"routes": {"answers": ["distance"]}})
+    with pytest.raises(UserError, match="expected distance and, if it has it, size and, if it has it, path"):
+        make_rival(tmp_path / "b", problems={"routes": {"answers": ["size", "path"]}})
+
+
+CPP = """
+#include "rival.hpp"
+
+struct Mine : rival::Adapter {
+    Mine(const rival::Graph&, const rival::Job&) {}
+    void ask(rival::Queries queries) override { queries_ = std::move(queries); }
+    void solve(int64_t) override {}
+    void answer(rival::Answer& out) override
+    {
+        // Right for pairs of one vertex and for the cutoff 0.
+        std::vector<uint32_t> distance, size, path;
+        for (size_t i = 0; i < queries_.origins.size(); ++i) {
+            const bool is_same = queries_.origins[i] == queries_.targets[i];
+            distance.push_back(is_same && queries_.cutoff == 0 ? 0 : rival::none);
+            size.push_back(is_same);
+            if (is_same) path.push_back(queries_.origins[i]);
+        }
+        out.column("distance", distance);
+        if (queries_.paths && queries_.columns == 0) out.column("size", size);
+        if (queries_.paths && queries_.columns == 0) out.column("path", path);
+    }
+    rival::Queries queries_;
+};
+
+int main(int count, char** arguments) { return rival::serve<Mine>(count, arguments); }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no compiler")
+def test_a_program_in_cpp_reads_queries(tmp_path):
+    (tmp_path / "rival").mkdir()
+    (tmp_path / "rival/adapter.cpp").write_text(CPP, encoding="utf-8")
+    rival = make_rival(tmp_path / "rival", problems=GIVES_PATHS, adapter="adapter.cpp")
+    pairs = replace(random_queries(GRID, 30), cutoff=0)
+    queries = QuerySets({0: pairs, 1: replace(pairs, paths=True)}, {0: 0, 1: 0})
+    start = installation(rival, None)
+    timing = {"warmup": 0}
+    what = GRID, rival, start, tmp_path / "exchange"
+    result = run_on(*what, sources=[0, 1], queries=queries, problem="routes", timing=timing)
+    assert only(result) == ("ok", "")
+    assert np.array_equal(result.answer["distance"], right_distances(GRID, pairs))
