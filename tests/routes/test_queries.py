@@ -11,6 +11,7 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_table
 from relaxometer.core.validation import validated
 from relaxometer.graphs.graph import Graph
+from relaxometer.problems.routes import _balls
 from relaxometer.problems.routes._queries import SETS, Spec, draw_queries, read_queries
 from sample_graphs import reference_distances, sample_graphs
 
@@ -87,6 +88,16 @@ def test_targets_have_their_ranks(tmp_path):
     for origin, target, rank in zip(one.origins, one.targets, ranks, strict=True):
         distance = reference_distances(GRAPH, int(origin))
         assert (distance < distance[target]).sum() <= rank < (distance <= distance[target]).sum()
+
+
+def test_the_number_of_cores_plays_no_part():
+    csr = GRAPH.offsets, GRAPH.targets, GRAPH.weights
+    origins, ranks = np.array([3, 700, 3, 50, 99], dtype=np.uint32), np.array([1, 20, 600, 712, 713])
+    tables = [_balls._settle(_balls.Csr(*csr), origins, ranks, threads) for threads in (1, 2, 5)]
+    assert all(np.array_equal(table, tables[0]) for table in tables)
+    assert np.array_equal(_balls.vertices_of_ranks(*csr, origins, ranks), tables[0])
+    assert (tables[0][:, 3] >= 0).all()
+    assert (tables[0][:, 4] == -1).all()
 
 
 def test_ranks_that_an_origin_does_not_have_are_left_out(tmp_path):

@@ -89,6 +89,7 @@ rule draw_queries:
     priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
+    threads: lambda wildcards: workflow.cores
     params:
         queries=lambda wildcards: {
             name: spec.model_dump()

@@ -61,9 +61,13 @@ def graph_of(plan: Plan, name: str) -> Graph | Batch:
     if dataset.files or dataset.extracted_from:
         raise UserError(f"{folder} is missing; let snakemake --until draw_sources build_batch make it first")
     build: Callable[..., Graph | Batch] = build_batch if dataset.is_batch else build_graph
-    # In another process: one that has used OpenMP cannot fork jobs that do.
+    return _in_fork(build, name, dataset, files=[])
+
+
+def _in_fork(do: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function in another process: one that has used OpenMP cannot fork jobs that do."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-        return pool.submit(build, name, dataset, files=[]).result()
+        return pool.submit(do, *arguments, **options).result()
 
 
 def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | QuerySets | None:
@@ -73,7 +77,8 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
     if kind := load_problem(problem).queries:
         path = Path("results/queries", problem, f"{graph.name}.parquet")
         if not path.is_file():
-            write_table(kind.draw(graph, plan.queries[problem], plan.draws, plan.config.seed), path)
+            what = graph, plan.queries[problem], plan.draws, plan.config.seed
+            write_table(_in_fork(kind.draw, *what), path)
         return kind.read(path, graph)
     path = Path("results/sources", f"{graph.name}.parquet")
     timing = plan.config.timing

@@ -132,9 +132,11 @@ def vertices_of_ranks(offsets: Ints, targets: Words, weights: Words, origins: Wo
     Returns
     -------
     ndarray of shape (n_origins, n_ranks), int64
-        -1 where fewer vertices can be reached. Of equally far vertices, the smallest is settled first.
+        -1 where fewer vertices can be reached. Of equally far vertices, the smallest is settled first, so
+        the number of cores plays no part.
     """
-    return _settle(Csr(offsets, targets, weights), origins, ranks)
+    threads = max(1, min(get_num_threads(), len(origins)))
+    return _settle(Csr(offsets, targets, weights), origins, ranks, threads)
 
 
 @njit(cache=True)
@@ -342,18 +344,19 @@ def _listed(rows: Any, begins: Any, sizes: Any, total: int) -> Any:
     return vertices
 
 
-@njit(cache=True)
-def _settle(csr: Any, origins: Any, ranks: Any) -> Any:
+@njit(parallel=True, cache=True)
+def _settle(csr: Any, origins: Any, ranks: Any, threads: int) -> Any:
     """Return the vertices of the given ranks around each origin, -1 where there are none."""
     n = len(csr.offsets) - 1
     found = np.full((len(origins), len(ranks)), -1, dtype=np.int64)
-    ball = _new_ball(n, len(csr.targets))
     is_wanted = np.ones(n, dtype=np.bool_)
-    for k in range(len(origins)):
-        n_wanted = min(ranks[-1] + 1, n)
-        n_settled, size = _grow(csr, ball, origins[k], np.uint64(UNREACHED - 1), is_wanted, n_wanted)
-        for r in range(len(ranks)):
-            if ranks[r] < n_settled:
-                found[k, r] = ball.settled[ranks[r]]
-        _forget(ball, n_settled, size)
+    n_wanted = min(ranks[-1] + 1, n)
+    for t in prange(threads):
+        ball = _new_ball(n, len(csr.targets))
+        for k in range(t, len(origins), threads):
+            n_settled, size = _grow(csr, ball, origins[k], np.uint64(UNREACHED - 1), is_wanted, n_wanted)
+            for r in range(len(ranks)):
+                if ranks[r] < n_settled:
+                    found[k, r] = ball.settled[ranks[r]]
+            _forget(ball, n_settled, size)
     return found
