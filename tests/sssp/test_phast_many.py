@@ -243,6 +243,23 @@ class TestProof:
         for name in ("reached", "farthest", "total"):
             np.testing.assert_array_equal(getattr(proof, name), getattr(sweeps, name))
 
+    def test_more_cycles_of_weight_zero_than_a_grid_has_rows(self, device):
+        """A chain of 65,536 zero-weight edges; in a second answer the last of them is too near."""
+        n = 2 * 65_536
+        tails = np.arange(n - 1)
+        ends = np.concatenate([tails, tails[::2] + 1]), np.concatenate([tails + 1, tails[::2]])
+        weights = np.concatenate([tails % 2, np.zeros(n // 2, dtype=int)])
+        prover = DistanceProver(ResidentGraph.upload(device, Graph.from_arcs("chain", n, *ends, weights)))
+        sources = np.full(32, UNREACHED)
+        sources[:2] = 0
+        labels = np.full((1, n, 32), UNREACHED)
+        labels[0, :, 0] = labels[0, :, 1] = np.arange(n) // 2
+        assert prover.check(device.asarray(sources), device.asarray(labels)).certificate.holds
+        labels[0, -2:, 1] -= 1
+        proof = prover.check(device.asarray(sources), device.asarray(labels))
+        assert proof.certificate.first["tight"] == n - 2
+        assert np.flatnonzero(proof.wrong).tolist() == [1]
+
     @pytest.mark.parametrize(
         ("change", "rule"),
         [
