@@ -288,9 +288,8 @@ class Searches:
         self.certificates.append(key | {"holds": certificate.holds} | violations)
         value = next(iter(columns.values()))
         totals = reached_totals(self._ranks, self._block, value, self._certifier)
-        status, reason = "ok" if certificate.holds else "invalid", certificate.reason
-        if getattr(answer, "overflowed", False) and certificate.violations.get("left_out"):
-            status, reason = "error", LENGTHS["uint32"].too_long
+        overflowed, too_long = getattr(answer, "overflowed", False), LENGTHS["uint32"].too_long
+        status, reason = certificate.outcome(overflowed=overflowed, too_long=too_long)
         edges = totals["input_edges"]
         if edges is None:
             directed = self._block.metadata.get("directed") is not False

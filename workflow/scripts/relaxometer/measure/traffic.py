@@ -152,11 +152,12 @@ def _search(
     for source in sources:
         with stopwatch() if on_cpu else device.timer() as timer:
             answer = solver.solve(source)
-        if answer.overflowed:
-            raise OverflowError(changed.lengths.too_long)
         # A program on the CPU answers in the host's memory.
         columns = (device.asarray(column) for column in (answer.distance, answer.predecessor))
         certificate = certifier.check(source, *columns)
+        outcome = certificate.outcome(overflowed=answer.overflowed, too_long=changed.lengths.too_long)
+        if outcome[0] == "error":
+            raise OverflowError(outcome[1])
         times_ms.append(timer.ms)
         reasons.append("" if certificate.holds else f"source {source}: {certificate.reason}")
     return times_ms, reasons
