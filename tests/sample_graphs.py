@@ -70,6 +70,12 @@ def detour() -> Graph:
     return Graph.from_arcs("detour", n, arcs[:, 0], arcs[:, 1], weights)
 
 
+def detour_too_long() -> Graph:
+    """A triangle whose heaviest edge, on no shortest path, is too long together with any other."""
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    return undirected("detour-too-long", 3, edges, np.array([5, 5, MAX_WEIGHT]))
+
+
 def hub() -> Graph:
     """One vertex with an arc to and from every other; n is not a multiple of the block size."""
     n = 1027

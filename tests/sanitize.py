@@ -159,7 +159,7 @@ def prove(solver: Any, prover: Any, graph: Graph | Batch, sources: Sequence[Any]
         certificate = prover.check(source, **on_device)
         assert certificate.holds, f"{graph.name}, source {source}: {certificate.reason}"
     if hasattr(solver, "solve_many"):
-        for source, *answer in zip(sources, *solver.solve_many(sources), strict=True):
+        for source, *answer in zip(sources, *solver.solve_many(sources)[:2], strict=True):
             certificate = prover.check(source, *answer)
             assert certificate.holds, f"{graph.name}, source {source}: {certificate.reason}"
 

@@ -324,6 +324,10 @@ def test_solving_again_starts_from_the_initial_graph(device):
         ({"added": [(0, 5)]}, "added: 5 is not a vertex; expected 0 to 4"),
         ({"added": [(-1, 0)]}, "added: -1 is not a vertex; expected 0 to 4"),
         ({"added": [(0.5, 1)]}, "added: ends of arcs must be integers, not float64"),
+        ({"added": [[0, 1, 2], [3, 4, 1]]}, r"added: expected a row per arc, .*; the shape is \(2, 3\)"),
+        ({"removed": [0, 1, 2]}, r"removed: expected a row per arc, .*; the shape is \(3,\)"),
+        ({"added": [0, 1]}, r"added: expected a row per arc, .*; the shape is \(2,\)"),
+        ({"added": [(0, 1), (2,)]}, "added: expected a row per arc, its tail and its head"),
     ],
 )
 def test_invalid_changes_are_refused_without_effect(device, change, message):

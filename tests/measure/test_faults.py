@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relaxometer.device import get_device
-from relaxometer.measure import contestant, measurement
+from relaxometer.measure import contestant, measurement, proofs
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
@@ -89,6 +89,32 @@ def test_a_mistake_of_the_user_is_a_row_without_a_traceback(monkeypatch, capfd):
 def test_memory_that_is_not_there_is_a_row(monkeypatch):
     rows, _ = statuses(monkeypatch, raising(MemoryError()))
     assert rows == [("ok", ""), ("oom", "out of memory")]
+
+
+@pytest.mark.parametrize("at", ["construction", 0, 1])
+def test_a_proof_without_memory_costs_no_other_row(monkeypatch, at):
+    """The prover has no memory for its graph, or for one of four answers."""
+    construct, prove, proven = proofs.Prover.__init__, proofs.Prover.prove, []
+
+    def constructing(self, *arguments):
+        if at == "construction":
+            raise MemoryError("9 GB")
+        construct(self, *arguments)
+
+    def proving(self, search):
+        proven.append(search)
+        if len(proven) == at + 1:
+            raise MemoryError("9 GB")
+        return prove(self, search)
+
+    monkeypatch.setattr(proofs.Prover, "__init__", constructing)
+    monkeypatch.setattr(proofs.Prover, "prove", proving)
+    timing = Timing(repetitions=2, rounds=1, warmup=0)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    rows = measure(run, GRAPH, np.array([0, 1]), "host").runs
+    wanted = ["oom"] * 4 if at == "construction" else ["oom" if i == at else "ok" for i in range(4)]
+    assert [row["status"] for row in rows] == wanted
+    assert {row["reason"] for row in rows if row["status"] == "oom"} == {"the proof: 9 GB"}
 
 
 def test_a_variant_that_hangs_is_killed_at_its_deadline(monkeypatch):

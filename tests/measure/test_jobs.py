@@ -41,6 +41,12 @@ def test_two_rounds_are_gathered(tmp_path, solver):
         assert [(row["round"], row["repetition"]) for row in rows] == [(1, 0), (2, 1)]
 
 
+def test_a_variant_takes_its_own_number_of_listed_sources(tmp_path):
+    timing = Timing(sources=[3], repetitions=1, rounds=1, warmup=0)
+    jobs.run_variant(run_of("dijkstra-cpu", timing), GRAPH, np.array([3, 5, 9]), "host", tmp_path)
+    assert pq.read_table(tmp_path / "runs.parquet")["source"].to_pylist() == [3]
+
+
 def test_a_round_after_an_emulated_one_is_empty_unless_asked_for(tmp_path):
     folders, statuses = measured(tmp_path, "conventional", Timing(repetitions=2, warmup=0))
     assert statuses == {"not measured"}

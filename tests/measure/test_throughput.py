@@ -10,9 +10,11 @@ from relaxometer.measure.throughput import PROGRAMS, TABLE, measure_throughput
 from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.sssp.near_far import many_sources
 from relaxometer.problems.sssp.phast import phast_many
-from sample_graphs import sample_graphs
+from sample_graphs import detour_too_long, sample_graphs
 
 COUNTS = [1, 3, 20]
+
+OF_PATHS = ["many-sources", "phast-many", "phast-many-distances"]
 
 
 def launches(device, graph, counts=COUNTS, repetitions=2, variants=("many-sources",)):
@@ -54,10 +56,10 @@ def test_wrong_answers_are_counted_and_the_first_is_named(host_device, monkeypat
     original = many_sources.Solver.solve_many
 
     def wrong(self, sources):
-        distance, predecessor = original(self, sources)
+        trees = original(self, sources)
         if len(sources) > 1:
-            distance[1, np.argmax(distance[1])] += 1
-        return distance, predecessor
+            trees.distance[1, np.argmax(trees.distance[1])] += 1
+        return trees
 
     monkeypatch.setattr(many_sources.Solver, "solve_many", wrong)
     rows = launches(host_device, sample_graphs()["grid"], repetitions=1)
@@ -84,11 +86,19 @@ def test_a_failure_keeps_the_launches_before_it(host_device, monkeypatch, failur
     assert rows[2]["reason"]
 
 
-def test_a_path_too_long_is_an_error_with_its_reason(host_device):
+@pytest.mark.parametrize("variant", OF_PATHS)
+def test_a_path_too_long_is_an_error_with_its_reason(host_device, variant):
     graph = Graph.from_arcs("too-far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT, 1, 1])
-    rows = launches(host_device, graph, repetitions=1)
+    rows = launches(host_device, graph, repetitions=1, variants=[variant])
     assert rows[-1]["status"] == "error"
     assert rows[-1]["reason"] == LENGTHS["uint32"].too_long
+    assert 0 < rows[-1]["proven"] < 20
+
+
+@pytest.mark.parametrize("variant", OF_PATHS)
+def test_a_detour_too_long_does_not_matter(host_device, variant):
+    rows = launches(host_device, detour_too_long(), repetitions=1, variants=[variant])
+    assert [(row["status"], row["reason"], row["proven"]) for row in rows] == [("ok", "", n) for n in COUNTS]
 
 
 @pytest.mark.parametrize("variant", PROGRAMS)
@@ -131,10 +141,10 @@ def test_wrong_distances_without_predecessors_are_counted(host_device, monkeypat
     original = phast_many.Solver.find_distances
 
     def wrong(self, sources):
-        distance = original(self, sources)
+        distance, overflowed = original(self, sources)
         if len(sources) > 1:
             distance.labels[0, 5, 1] += 1
-        return distance
+        return distance, overflowed
 
     monkeypatch.setattr(phast_many.Solver, "find_distances", wrong)
     rows = launches(host_device, sample_graphs()["grid"], repetitions=1, variants=["phast-many-distances"])

@@ -9,7 +9,7 @@ from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.measure.traffic import TABLE, measure_traffic, slowed
 from relaxometer.problems.sssp.dijkstra import dijkstra_cpu
 from relaxometer.problems.sssp.phast import phast
-from sample_graphs import sample_graphs
+from sample_graphs import detour_too_long, sample_graphs
 
 VARIANTS = ["phast", "near-far", "dijkstra-cpu"]
 
@@ -113,6 +113,11 @@ def test_a_graph_that_does_not_suit_a_variant_is_skipped(host_device):
     rows = changes(host_device, graph, ["phast", "dijkstra-cpu"])
     assert [row["status"] for row in rows] == ["skipped", "skipped", "ok", "ok"]
     assert "made for maps" in rows[0]["reason"]
+
+
+def test_a_detour_too_long_does_not_matter(host_device):
+    rows = changes(host_device, detour_too_long(), share=0)
+    assert {(row["status"], row["reason"], row["proven"]) for row in rows} == {("ok", "", 3)}
 
 
 def test_a_path_too_long_is_an_error_with_its_reason(host_device):

@@ -369,6 +369,7 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["updates.graphs", "unknown graph of dominators.graphs 'cfg-python-stdlib'"],
         ),
         ({"updates": {"arcs": [0]}}, ["updates.arcs", "0"]),
+        ({"updates": {"arcs": [2**70]}}, ["updates.arcs.0", "less than 4294967296"]),
         ({"throughput": {"searches": []}}, ["throughput.searches"]),
         ({"throughput": {"variants": ["phast"]}}, ["throughput.variants.0: 'phast'", "'phast-many'"]),
         (

@@ -16,7 +16,7 @@ from relaxometer.problems.routes._queries import Spec, draw_queries, read_querie
 from relaxometer.problems.routes.certify import RoutesCertifier
 from relaxometer.problems.variants import Skipped, load_solver
 from route_samples import random_queries, right_distances, some_queries, table_queries
-from sample_graphs import sample_graphs, undirected
+from sample_graphs import detour_too_long, sample_graphs, undirected
 
 VARIANTS = [
     ("dijkstra-cpu", {}),
@@ -79,8 +79,8 @@ def small_graphs(draw, weights):
 
 @settings(max_examples=25)
 @given(small_graphs([0, 0, 1, 2, 7, 2**31, MAX_WEIGHT]) | small_graphs([1, 1, 2, 3, 2**31, MAX_WEIGHT]))
-def test_any_small_graph_on_the_hierarchy_and_the_cpu(graph):
-    for name in ("hierarchy", "hierarchy-cpu", "dijkstra-cpu"):
+def test_any_small_graph(graph):
+    for name in ("hierarchy", "hierarchy-cpu", "dijkstra-cpu", "trees"):
         resident, solver = solver_for(get_device("host"), graph, name)
         sets = [
             random_queries(graph, 30, paths=True),
@@ -153,10 +153,16 @@ def test_the_hierarchy_skips_what_is_not_a_map(device):
 
 def test_no_distance_passes_the_largest_cutoff(device):
     graph = Graph.from_arcs("long", 3, [0, 1], [1, 2], [MAX_WEIGHT, 1])
-    for name, parameters in VARIANTS[:3]:
+    for name, parameters in VARIANTS:
         resident, solver = solver_for(device, graph, name, **parameters)
         queries = table_queries(graph, 3, 3)
         queries.origins[:], queries.targets[:] = np.repeat([0, 1, 2], 3), np.tile([0, 1, 2], 3)
         found = device.asnumpy(solver.solve(queries.upload(device)).distance).reshape(3, 3)
         assert found.tolist() == [[0, MAX_WEIGHT, UNREACHED], [UNREACHED, 0, 1], [UNREACHED, UNREACHED, 0]]
         check(resident, solver, [queries])
+
+
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=NAMES)
+def test_a_detour_too_long_does_not_matter(device, name, parameters):
+    resident, solver = solver_for(device, detour_too_long(), name, **parameters)
+    check(resident, solver, [random_queries(resident.host, 9, paths=True), table_queries(resident.host)])

@@ -46,7 +46,7 @@ def expected(graph, sources):
 def check(resident, solver, sources):
     """Check distances and predecessors of one call against a plain search and the certificate."""
     device = resident.device
-    distance, predecessor = solver.solve_many(sources)
+    distance, predecessor, _ = solver.solve_many(sources)
     certifier = SsspCertifier(resident)
     assert len(distance) == len(predecessor) == len(sources)
     for i, source in enumerate(sources):
@@ -78,7 +78,7 @@ def test_any_number_of_sources(host_device, count):
     graph = roads()
     _, solver = solver_for(host_device, graph)
     sources = np.arange(count) * 7
-    distance, _ = solver.solve_many(sources)
+    distance = solver.solve_many(sources).distance
     np.testing.assert_array_equal([distance[i] for i in range(count)], expected(graph, sources))
     with pytest.raises(IndexError):
         distance[count]
@@ -93,7 +93,7 @@ def test_distances_do_not_depend_on_the_order_of_threads(seed):
 def test_without_predecessors(host_device):
     graph = forest()
     _, solver = solver_for(host_device, graph)
-    distance = solver.find_distances([0, 75])
+    distance, _ = solver.find_distances([0, 75])
     np.testing.assert_array_equal([distance[0], distance[1]], expected(graph, [0, 75]))
 
 
@@ -104,13 +104,13 @@ def test_no_sources_or_too_many_are_refused(host_device, count):
         solver.solve_many(range(count))
 
 
-def test_a_path_too_long_is_an_error(host_device):
+def test_a_path_too_long_is_noticed(host_device):
     graph = Graph.from_arcs("too-far", 4, [0, 1, 2, 3], [1, 2, 3, 3], [MAX_WEIGHT, 1, 1, 1])
     _, solver = solver_for(host_device, graph)
-    for find in (solver.solve_many, solver.find_distances):
-        with pytest.raises(OverflowError, match="of type uint32"):
-            find([1, 0])
-    distance = solver.find_distances([1, 3])
+    assert solver.solve_many([1, 0]).overflowed
+    assert solver.find_distances([1, 0])[1]
+    distance, overflowed = solver.find_distances([1, 3])
+    assert not overflowed
     np.testing.assert_array_equal([distance[0], distance[1]], expected(graph, [1, 3]))
 
 
@@ -242,6 +242,23 @@ class TestProof:
         np.testing.assert_array_equal(sweeps.total[:40], np.where(reached, wanted, 0).sum(axis=1))
         for name in ("reached", "farthest", "total"):
             np.testing.assert_array_equal(getattr(proof, name), getattr(sweeps, name))
+
+    def test_more_cycles_of_weight_zero_than_a_grid_has_rows(self, device):
+        """A chain of 65,536 zero-weight edges; in a second answer the last of them is too near."""
+        n = 2 * 65_536
+        tails = np.arange(n - 1)
+        ends = np.concatenate([tails, tails[::2] + 1]), np.concatenate([tails + 1, tails[::2]])
+        weights = np.concatenate([tails % 2, np.zeros(n // 2, dtype=int)])
+        prover = DistanceProver(ResidentGraph.upload(device, Graph.from_arcs("chain", n, *ends, weights)))
+        sources = np.full(32, UNREACHED)
+        sources[:2] = 0
+        labels = np.full((1, n, 32), UNREACHED)
+        labels[0, :, 0] = labels[0, :, 1] = np.arange(n) // 2
+        assert prover.check(device.asarray(sources), device.asarray(labels)).certificate.holds
+        labels[0, -2:, 1] -= 1
+        proof = prover.check(device.asarray(sources), device.asarray(labels))
+        assert proof.certificate.first["tight"] == n - 2
+        assert np.flatnonzero(proof.wrong).tolist() == [1]
 
     @pytest.mark.parametrize(
         ("change", "rule"),

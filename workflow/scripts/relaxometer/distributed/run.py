@@ -65,11 +65,39 @@ LEVELS = pa.schema([*PHASES, *TRAFFIC])
 """One row per level of an instrumented search: see :class:`relaxometer.distributed.levels.Level`."""
 
 
+MAX_SEARCHES = 100_000
+"""Limit of roots, repetitions and warm-ups each; the samples of all searches are in memory at the end."""
+
+MAX_SECONDS = 1e9
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are a user's."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; see --help")
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    """Return the type of an argument that is a whole number from `least` to `MAX_SEARCHES`."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text) or not least <= int(text) <= MAX_SEARCHES:
+            raise argparse.ArgumentTypeError(f"{text}: expected {least} to {MAX_SEARCHES:,}")
+        return int(text)
+
+    return read
+
+
+def _seconds(text: str) -> float:
+    """Read an argument that is a positive number of seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text}: expected a positive number up to {MAX_SECONDS:g}")
+    return seconds
 
 
 def parser() -> argparse.ArgumentParser:
@@ -94,15 +122,16 @@ def parser() -> argparse.ArgumentParser:
         help="RxC, paired or auto (default): paired where it fits, else the squarest RxC; on P ranks always "
         "Px1 for hybrid-peers, 1xP for sssp-1d and Px1-dealt for sssp-peers",
     )
-    result.add_argument("--roots", type=int, default=8, help="how many searches (default 8)")
+    positive, count = _whole(1), _whole(0)
+    result.add_argument("--roots", type=positive, default=8, help="how many searches (default 8)")
     result.add_argument("--sources", type=Path, help="a Parquet file whose column source gives the roots")
-    result.add_argument("--repetitions", type=int, default=1, help="searches from each root (default 1)")
-    result.add_argument("--warmup", type=int, default=1, help="searches before timing (default 1)")
+    result.add_argument("--repetitions", type=positive, default=1, help="searches from each root (default 1)")
+    result.add_argument("--warmup", type=count, default=1, help="searches before timing (default 1)")
     result.add_argument("--device", choices=("auto", "cuda", "host"), default="auto")
     result.add_argument("--transport", choices=("auto", "nccl", "mpi"), default="auto")
     result.add_argument(
         "--patience-s",
-        type=float,
+        type=_seconds,
         help="end the job if a rank has kept others waiting for so long in a search (default 20, or 300 "
         "without a GPU)",
     )
@@ -259,9 +288,8 @@ class Searches:
         self.certificates.append(key | {"holds": certificate.holds} | violations)
         value = next(iter(columns.values()))
         totals = reached_totals(self._ranks, self._block, value, self._certifier)
-        status, reason = "ok" if certificate.holds else "invalid", certificate.reason
-        if getattr(answer, "overflowed", False) and certificate.violations.get("left_out"):
-            status, reason = "error", LENGTHS["uint32"].too_long
+        overflowed, too_long = getattr(answer, "overflowed", False), LENGTHS["uint32"].too_long
+        status, reason = certificate.outcome(overflowed=overflowed, too_long=too_long)
         edges = totals["input_edges"]
         if edges is None:
             directed = self._block.metadata.get("directed") is not False

@@ -99,10 +99,9 @@ def _sources(run: Run, drawn: npt.NDArray[np.int64] | QuerySets | None) -> npt.N
     """Return the sources of a run, or the numbers of its query sets: a single 0 where searches have none."""
     if drawn is None:
         return np.zeros(1, dtype=np.int64)
-    count = run.timing.sources
-    if isinstance(drawn, QuerySets):
-        return drawn.timed(count if isinstance(count, int) else len(count))
-    return drawn[:count] if isinstance(count, int) else drawn
+    sources = run.timing.sources
+    count = sources if isinstance(sources, int) else len(sources)
+    return drawn.timed(count) if isinstance(drawn, QuerySets) else drawn[:count]
 
 
 def _left_out(run: Run, folder: Path, number: int) -> Measurement | None:

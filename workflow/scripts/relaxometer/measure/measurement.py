@@ -521,11 +521,8 @@ class _Job:
 def _status(overflowed: bool, certificate: Certificate, too_long: str, *, is_rival: bool) -> tuple[str, str]:
     """Return the status of an answer's row, and the reason where it is not ok: `too_long` if it overflowed.
 
-    A variant overflows on detours, too, and the answer is right. The answer of a rival has a length that is
-    none, and the proof saw "not reached" there.
+    Where a rival's answer overflowed, it has a length that is none, and the proof saw "not reached" there.
     """
-    if certificate.holds:
-        return ("invalid", TOO_LONG) if overflowed and is_rival else ("ok", "")
-    if overflowed and certificate.violations.get("left_out"):
-        return "error", too_long
-    return "invalid", certificate.reason
+    if certificate.holds and overflowed and is_rival:
+        return "invalid", TOO_LONG
+    return certificate.outcome(overflowed=overflowed, too_long=too_long)

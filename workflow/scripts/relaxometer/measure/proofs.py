@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.core.supervision import Link
-from relaxometer.device import Device, DeviceOutOfMemory, get_device, stopwatch
+from relaxometer.device import Device, get_device, stopwatch
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
@@ -92,10 +92,25 @@ def serve_proofs(
     """Prove the answers of `searches`; a forked process finds them in its memory."""
     opened = get_device(device)
     link.reply(device_kind=opened.kind, device=opened.name)
+    if not searches:
+        return
+    prover: Prover | None = None
+    failure: dict[str, Any] = {}
     try:
-        prover = Prover(problem, graph, opened, queries) if searches else None
-        for _, search in zip(link.requests(), searches, strict=False):
-            link.reply(**prover.prove(search) if prover else {})
-    except DeviceOutOfMemory as error:
-        for _ in searches:
-            link.reply(status="oom", reason=str(error))
+        prover = Prover(problem, graph, opened, queries)
+    except MemoryError as error:
+        failure = _out_of_memory(error)
+    for _, search in zip(link.requests(), searches, strict=False):
+        link.reply(**(_proof(prover, search) if prover else failure))
+
+
+def _proof(prover: Prover, search: Search) -> dict[str, Any]:
+    """Return the proof of an answer, or a status where the memory is too small for it."""
+    try:
+        return prover.prove(search)
+    except MemoryError as error:
+        return _out_of_memory(error)
+
+
+def _out_of_memory(error: MemoryError) -> dict[str, Any]:
+    return {"status": "oom", "reason": str(error) or "out of memory"}

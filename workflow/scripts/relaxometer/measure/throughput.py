@@ -13,7 +13,7 @@ from relaxometer.device import Device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.sources import sources_table
-from relaxometer.measure.study import OUTCOME, WHERE, Row, outcome, study_table
+from relaxometer.measure.study import OUTCOME, WHERE, Row, study_table
 from relaxometer.problems.bfs import multi_source
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.sssp import PROBLEM
@@ -41,7 +41,8 @@ TABLE = pa.schema(
 """
 
 Sources = npt.NDArray[np.int64]
-Timed = tuple[float, list[str]]
+Timed = tuple[float, list[tuple[str, str]]]
+"""Milliseconds of a launch, and status and reason of each answer that is not proven."""
 
 
 def measure_throughput(
@@ -95,7 +96,9 @@ def _launches(graph: Graph, variant: str, keys: Sequence[Row], seed: int, device
         if key["repetition"] == 0:
             search(sources)
         time_ms, wrong = search(sources)
-        yield {"time_ms": time_ms, "proven": len(sources) - len(wrong), **outcome(wrong[0] if wrong else "")}
+        status, reason = wrong[0] if wrong else ("ok", "")
+        proven = len(sources) - len(wrong)
+        yield {"time_ms": time_ms, "proven": proven, "status": status, "reason": reason}
 
 
 def _trees(
@@ -107,20 +110,31 @@ def _trees(
 
     def search(sources: Sources) -> Timed:
         with resident.device.timer() as timer:
-            trees = solver.solve_many(sources)
-        return timer.ms, _wrong(certifier, sources, *trees)
+            first, second, *overflowed = solver.solve_many(sources)
+        too_long = resident.lengths.too_long if any(overflowed) else ""
+        return timer.ms, _wrong(certifier, sources, first, second, too_long)
 
     return search
 
 
-def _wrong(certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any, second: Any) -> list[str]:
-    """Say which trees are wrong and why; item i of `first` and `second` has the columns of source i."""
+def _wrong(
+    certifier: SsspCertifier | BfsCertifier, sources: Sources, first: Any, second: Any, too_long: str = ""
+) -> list[tuple[str, str]]:
+    """Say which trees are wrong and why; item i of `first` and `second` has the columns of source i.
+
+    `too_long` is not empty if some search overflowed.
+    """
     wrong = []
     for row, source in enumerate(sources.tolist()):
         certificate = certifier.check(source, first[row], second[row])
         if not certificate.holds:
-            wrong.append(f"source {source}: {certificate.reason}")
+            wrong.append(_refused(source, *certificate.outcome(overflowed=bool(too_long), too_long=too_long)))
     return wrong
+
+
+def _refused(source: int, status: str, reason: str) -> tuple[str, str]:
+    """Name the source of an answer that is wrong; one that is too long has a reason of its own."""
+    return status, reason if status == "error" else f"source {source}: {reason}"
 
 
 def _many_sources(resident: ResidentGraph, most: int) -> Callable[[Sources], Timed]:
@@ -142,10 +156,12 @@ def _phast_many_distances(resident: ResidentGraph, most: int) -> Callable[[Sourc
 
     def search(sources: Sources) -> Timed:
         with resident.device.timer() as timer:
-            distance = solver.find_distances(sources)
+            distance, overflowed = solver.find_distances(sources)
         proof = prover.check(distance.places(sources), distance.labels)
         wrong = sources[proof.wrong[: len(sources)]].tolist()
-        return timer.ms, [f"source {source}: {proof.certificate.reason}" for source in wrong]
+        too_long = resident.lengths.too_long
+        outcome = proof.certificate.outcome(overflowed=overflowed, too_long=too_long, rule="overstretched")
+        return timer.ms, [_refused(source, *outcome) for source in wrong]
 
     return search
 

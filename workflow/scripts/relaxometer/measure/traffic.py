@@ -63,11 +63,8 @@ class Contestant(Protocol):
     def take(self, changed: ResidentGraph) -> Row:
         """Take the weights of a changed graph; return the columns ``way``, ``update_ms`` and any facts."""
 
-    def search(self, source: int) -> tuple[float, Sequence[Any]]:
-        """Search the changed graph; return the milliseconds, and distances and predecessors.
-
-        OverflowError if a path is too long.
-        """
+    def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
+        """Search the changed graph; return the milliseconds, distances and predecessors, and any overflow."""
 
 
 Opener = Callable[[], AbstractContextManager[Contestant]]
@@ -190,9 +187,12 @@ def _search(
     certifier = SsspCertifier(changed)
     times_ms, reasons = [], []
     for source in sources:
-        time_ms, columns = contestant.search(source)
+        time_ms, columns, overflowed = contestant.search(source)
         # A program on the CPU answers in the host's memory.
         certificate = certifier.check(source, *map(changed.device.asarray, columns))
+        found = certificate.outcome(overflowed=overflowed, too_long=changed.lengths.too_long)
+        if found[0] == "error":
+            raise OverflowError(found[1])
         times_ms.append(time_ms)
         reasons.append("" if certificate.holds else f"source {source}: {certificate.reason}")
     return times_ms, reasons
@@ -229,10 +229,8 @@ class _Variant:
             changed.device.synchronize()
         return {"way": self._way, "update_ms": update.ms}
 
-    def search(self, source: int) -> tuple[float, Sequence[Any]]:
+    def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
         """Time a search."""
         with stopwatch() if self._on_cpu else self._graph.device.timer() as timer:
             answer = self._solver.solve(source)
-        if answer.overflowed:
-            raise OverflowError(self._graph.lengths.too_long)
-        return timer.ms, (answer.distance, answer.predecessor)
+        return timer.ms, (answer.distance, answer.predecessor), answer.overflowed

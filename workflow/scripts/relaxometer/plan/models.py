@@ -12,7 +12,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PositiveInt,
     PrivateAttr,
     create_model,
     field_validator,
@@ -366,7 +365,7 @@ class Updates(Section):
     """
 
     graphs: list[Name] = []
-    arcs: Annotated[list[PositiveInt], Field(min_length=1)] = [1, 10, 100, 1000]
+    arcs: Annotated[list[Annotated[int, Field(ge=1, lt=2**32)]], Field(min_length=1)] = [1, 10, 100, 1000]
     repetitions: Count = 3
 
 

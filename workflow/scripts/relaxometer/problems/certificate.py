@@ -28,6 +28,29 @@ class Certificate:
         """Whether every rule holds, which proves the answer."""
         return not any(self.violations.values())
 
+    def outcome(
+        self, *, overflowed: bool = False, too_long: str = "", rule: str = "left_out"
+    ) -> tuple[str, str]:
+        """Return the status of the answer, and the reason where it is not ``ok``.
+
+        A search that met a length beyond the type did not follow it. Where that was a detour only, the answer
+        is right, so the proof decides. An arc that leads out of the reached vertices shows that it was not.
+
+        Parameters
+        ----------
+        overflowed : bool
+            Whether the search met such a length.
+        too_long : str
+            The reason of its status ``error``: :attr:`relaxometer.graphs.lengths.Lengths.too_long`.
+        rule : str
+            The rule that an arc out of the reached vertices breaks.
+        """
+        if self.holds:
+            return "ok", ""
+        if overflowed and self.violations.get(rule):
+            return "error", too_long
+        return "invalid", self.reason
+
     @property
     def reason(self) -> str:
         """The broken rules in words; empty if all hold."""

@@ -8,10 +8,10 @@ of the nearest waiting vertex plus delta.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import PositiveInt
+from pydantic import Field
 
 from relaxometer.device.signature import read_source
 from relaxometer.distributed.comm import Ranks
@@ -45,8 +45,8 @@ class Parameters(variants.Parameters):
         otherwise.
     """
 
-    delta: PositiveInt | Literal["auto"] = "auto"
-    local_phases: PositiveInt = 1
+    delta: Annotated[int, Field(ge=1, lt=2**32)] | Literal["auto"] = "auto"
+    local_phases: Annotated[int, Field(ge=1, lt=2**32)] = 1
 
 
 class Solver:

@@ -91,7 +91,8 @@ class Solver:
     def _answer(self, origins: Any, rows: Any, targets: Any, queries: ResidentQueries) -> _Part:
         """Grow the trees of some origins, and read the answers to queries, given by tree and target."""
         xp, paths = self._device.xp, queries.host.paths
-        distances, predecessors = self._trees.solve_many(origins)
+        # A path too long is longer than any cutoff.
+        distances, predecessors, _ = self._trees.solve_many(origins)
         if self._parameters.grown_by == "phast-many":
             k = np.uint32(self._trees.k)
             distance = distances.labels[rows // k, targets, rows % k]

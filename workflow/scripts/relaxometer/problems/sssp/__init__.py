@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from relaxometer.graphs.graph import NO_PREDECESSOR, UNREACHED, Graph
 from relaxometer.problems.problem import Problem, Solver
 from relaxometer.problems.sssp.certify import RULES, SsspCertifier
 
-__all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver"]
+__all__ = ["NO_PREDECESSOR", "PROBLEM", "UNREACHED", "Answer", "Solver", "Trees"]
 
 
 def _complete(graph: Graph, source: int, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,3 +74,19 @@ class Answer:
     def columns(self) -> dict[str, Any]:
         """What is kept of the answer and proven."""
         return {"distance": self.distance, "predecessor": self.predecessor}
+
+
+class Trees(NamedTuple):
+    """Shortest distances from many sources and the trees that prove them.
+
+    Parameters
+    ----------
+    distance, predecessor : sequence of device arrays of shape (n_vertices,)
+        Item i is as in `Answer`, for source i.
+    overflowed : bool
+        Whether any search met a length that the type does not hold, as in `Answer`.
+    """
+
+    distance: Any
+    predecessor: Any
+    overflowed: bool

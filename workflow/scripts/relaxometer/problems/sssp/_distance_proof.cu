@@ -128,13 +128,14 @@ extern "C" __global__ void check_distances(const __grid_constant__ Incoming grap
     atomicAdd(&findings.total[place], total);
 }
 
-// The rule TIGHT for components: `members` has one vertex of each. One thread per component and place.
+// The rule TIGHT for components: `members` has one vertex of each. One thread per place; blockIdx.x numbers
+// components, of which there may be more than a grid has blocks in its second dimension.
 extern "C" __global__ void check_components(const __grid_constant__ Incoming graph,
                                             const __grid_constant__ Distances distances,
                                             const __grid_constant__ Findings findings,
                                             const u32* __restrict__ members, u32 places)
 {
-    u32 component = blockIdx.y, place = thread_id();
+    u32 component = blockIdx.x, place = blockIdx.y * blockDim.x + threadIdx.x;
     if (place >= places) return;
     u32 k = distances.k, batch = place / k, in_batch = place % k, v = members[component];
     length_t own = distances.of[(static_cast<size_t>(batch) * graph.n + v) * k + in_batch];

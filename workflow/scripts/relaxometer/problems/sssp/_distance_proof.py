@@ -33,9 +33,6 @@ BLOCK = 256
 ROWS = 64
 """Consecutive vertices that a warp checks."""
 
-MAX_SLICES = 65_535
-"""Groups of 32 places per launch: the largest second dimension of a grid."""
-
 
 @dataclass(frozen=True, eq=False)
 class Proof:
@@ -125,7 +122,7 @@ class DistanceProver:
         arguments = self._graph, distances, findings
         self._check_distances(*launch, (*arguments, np.uint32(ROWS)))
         if self._n_components:
-            launch = (-(-places // BLOCK), self._n_components), BLOCK
+            launch = (self._n_components, -(-places // BLOCK)), BLOCK
             self._check_components(*launch, (*arguments, self._members, np.uint32(places)))
         report = device.asnumpy(on_device)
         counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))

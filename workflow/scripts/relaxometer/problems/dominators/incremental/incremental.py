@@ -125,8 +125,8 @@ class Solver:
         Raises
         ------
         UserError
-            If an end is not a vertex of the graph, a removed arc does not exist, or `solve` was not called;
-            nothing is changed then.
+            If an end is not a vertex of the graph, a removed arc does not exist, an array has another shape,
+            or `solve` was not called; nothing is changed then.
         """
         if not self._reached:
             raise UserError("call solve before apply")
@@ -206,9 +206,15 @@ class Solver:
 
     def _checked(self, arcs: npt.ArrayLike, what: str) -> Keys:
         """Return arcs as sorted, unique keys."""
-        given = np.asarray(arcs)
+        shape = "expected a row per arc, its tail and its head"
+        try:
+            given = np.asarray(arcs)
+        except ValueError:  # rows of different lengths
+            raise UserError(f"{what}: {shape}") from None
         if given.size and given.dtype.kind not in "iu":
             raise UserError(f"{what}: ends of arcs must be integers, not {given.dtype}")
+        if given.size and (given.ndim != 2 or given.shape[1] != 2):
+            raise UserError(f"{what}: {shape}; the shape is {given.shape}")
         ends = given.astype(np.int64).reshape(-1, 2)
         outside = ends[(ends < 0) | (ends >= self._n)]
         if len(outside):

@@ -11,7 +11,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import Answer
+from relaxometer.problems.sssp import Answer, Trees
 from relaxometer.problems.sssp._cooperative import LOG_ROWS, blocks_at_once, logged_phases, threads_per_block
 from relaxometer.problems.sssp.near_far._near_far import (
     MODES,
@@ -90,7 +90,7 @@ class Solver:
             phases += logged_phases(self._graph.device.asnumpy(log)[: count + 1], MODES)
         return Answer(distance[0], predecessor[0], count, overflowed)
 
-    def solve_many(self, sources: npt.ArrayLike) -> tuple[Any, Any]:
+    def solve_many(self, sources: npt.ArrayLike) -> Trees:
         """Find the shortest paths from each of at most `Parameters.sources` sources in one launch.
 
         Parameters
@@ -99,24 +99,20 @@ class Solver:
 
         Returns
         -------
-        distance, predecessor : device array of shape (n_sources, n_vertices)
-            Row i is the answer for source i, with the types of `relaxometer.problems.sssp.Answer`. There are
-            gaps between the rows.
+        Trees
+            `distance` and `predecessor` are device arrays of shape (n_sources, n_vertices), with gaps between
+            the rows.
 
         Raises
         ------
         ValueError
             If there are no sources or too many.
-        OverflowError
-            If the type of the graph's weights does not hold the length of some path.
         """
         array = np.asarray(sources)
         if not 0 < len(array) <= self._sources:
             raise ValueError(f"{len(array)} sources; expected 1 to {self._sources} (parameter sources)")
         distance, predecessor, _, overflowed = self._launch(array, None)
-        if overflowed:
-            raise OverflowError(self._graph.lengths.too_long)
-        return distance, predecessor
+        return Trees(distance, predecessor, overflowed)
 
     def _allocate(self, searches: int, capacity: int) -> None:
         self._searches, self._capacity = searches, capacity

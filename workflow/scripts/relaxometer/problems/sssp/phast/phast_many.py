@@ -12,7 +12,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import UNREACHED, Answer, _maps
+from relaxometer.problems.sssp import UNREACHED, Answer, Trees, _maps
 from relaxometer.problems.sssp._incoming import incoming_arcs
 from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
 from relaxometer.problems.variants import Skipped
@@ -207,7 +207,7 @@ class Solver:
         distance, predecessor = Rows(sweeps.labels, 1, xp)[0], Rows(predecessors, 1, xp)[0]
         return Answer(distance, predecessor, None, overflowed)
 
-    def solve_many(self, sources: npt.ArrayLike) -> tuple[Rows, Rows]:
+    def solve_many(self, sources: npt.ArrayLike) -> Trees:
         """Find the shortest paths from each of at most `Parameters.sources` sources.
 
         Parameters
@@ -216,32 +216,29 @@ class Solver:
 
         Returns
         -------
-        distance, predecessor : Rows
-            Item i is the answer for source i, as in `relaxometer.problems.sssp.Answer`.
+        Trees
+            `distance` and `predecessor` are `Rows`.
 
         Raises
         ------
         ValueError
             If there are no sources or too many.
-        OverflowError
-            If some path is longer than 2**32 - 2.
         """
-        distance, predecessor = self._solve(sources, predecessors=True)
-        return distance, Rows(predecessor, len(distance), self.device.xp)
+        distance, predecessor, overflowed = self._solve(sources, predecessors=True)
+        return Trees(distance, Rows(predecessor, len(distance), self.device.xp), overflowed)
 
-    def find_distances(self, sources: npt.ArrayLike) -> Rows:
-        """Find distances only, else like :meth:`solve_many`."""
-        return self._solve(sources, predecessors=False)[0]
+    def find_distances(self, sources: npt.ArrayLike) -> tuple[Rows, bool]:
+        """Find distances only, else like :meth:`solve_many`; return them and `Trees.overflowed`."""
+        distance, _, overflowed = self._solve(sources, predecessors=False)
+        return distance, overflowed
 
-    def _solve(self, sources: npt.ArrayLike, *, predecessors: bool) -> tuple[Rows, Any]:
+    def _solve(self, sources: npt.ArrayLike, *, predecessors: bool) -> tuple[Rows, Any, bool]:
         array = np.asarray(sources)
         if not 0 < len(array) <= self._most:
             raise ValueError(f"{len(array)} sources; expected 1 to {self._most} (parameter sources)")
         sweeps = self.sweep(array)
         found, overflowed = self._finish(sweeps, len(array), predecessors=predecessors)
-        if overflowed:
-            raise OverflowError(self._graph.lengths.too_long)
-        return Rows(sweeps.labels, len(array), self.device.xp), found
+        return Rows(sweeps.labels, len(array), self.device.xp), found, overflowed
 
     def sweep(self, sources: npt.NDArray[np.integer], *, labels: Any = True, sums: bool = False) -> Sweeps:
         """Launch the climb and the sweep for some sources, and wait for nothing.

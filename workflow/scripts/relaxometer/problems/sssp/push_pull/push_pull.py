@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import AllowInfNan, PositiveFloat, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems import variants
@@ -42,7 +42,7 @@ class Parameters(variants.Parameters):
         Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket.
     """
 
-    delta: PositiveInt | PositiveFloat | Literal["auto"] = "auto"
+    delta: PositiveInt | Annotated[PositiveFloat, AllowInfNan(False)] | Literal["auto"] = "auto"
     beta: PositiveFloat = 64.0
 
 
