@@ -11,14 +11,15 @@ from relaxometer.problems.dominators import auto
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
 
-def solver_of(resident):
-    return auto.Solver(resident, auto.Parameters())
+def solver_of(resident, **parameters):
+    return auto.Solver(resident, auto.Parameters(**parameters))
 
 
 @pytest.mark.parametrize(
     ("name", "most", "chosen", "because"),
     [
-        ("grid", 2048, "cooper-harvey-kennedy", "323 vertices"),
+        ("grid", 2048, "semi-nca", "323 vertices"),
+        ("ladder", 2048, "cooper-harvey-kennedy", "803 vertices"),
         ("grid", 100, "biconnected", "all arcs lead both ways"),
         ("ladder", 100, "iterative-tree", "802 arcs lead one way, and not all at one vertex"),
         ("star", 2, "iterative-tree", "3 arcs lead one way"),
@@ -30,6 +31,7 @@ def test_the_choice_for_a_graph(device, monkeypatch, name, most, chosen, because
     graph = {**rooted_graphs(), "star": star}[name]
     solver = solver_of(ResidentGraph.upload(device, graph))
     assert (solver.resolved["chosen"], solver.resolved["because"]) == (chosen, because)
+    assert solver.ends_on_host == (most == 2048)
     for root in (0, 3):
         idom = device.asnumpy(device.asarray(solver.solve(root).idom))
         np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
@@ -45,3 +47,53 @@ def test_the_choice_for_a_batch(device, monkeypatch, most, chosen):
     idom = device.asnumpy(device.asarray(solver.solve().idom))
     one_core = cooper_harvey_kennedy.Solver(resident, cooper_harvey_kennedy.Parameters())
     np.testing.assert_array_equal(idom, one_core.solve().idom)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "chosen"),
+    [("grid", 2048, "semi-nca"), ("grid", 100, "biconnected"), ("ladder", 100, "iterative-tree")],
+)
+def test_a_graph_from_host_to_host(device, monkeypatch, name, most, chosen):
+    monkeypatch.setattr(auto, "SMALL_GRAPH", most)
+    monkeypatch.setattr(auto, "SMALL_GRAPH_FROM_HOST", most)
+    graph = rooted_graphs()[name]
+    solver = solver_of(ResidentGraph.upload(device, graph), host_to_host=True)
+    assert solver.resolved["chosen"] == chosen
+    assert solver.resolved["host_to_host"]
+    assert solver.ends_on_host
+    for root in (0, 3):
+        idom = solver.solve(root).idom
+        assert isinstance(idom, np.ndarray)
+        np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+
+
+@pytest.mark.parametrize(
+    "dear", [["ALL_CORES", "FEW_GRAPHS", "UPLOADED"], ["ONE_CORE", "UPLOADED"], ["ALL_CORES", "ONE_CORE"]]
+)
+def test_a_batch_from_host_to_host(device, monkeypatch, dear):
+    """The way of least expected cost is taken."""
+    for name in dear:
+        monkeypatch.setattr(auto, name, auto.Cost(1e6, 0))
+    solver = solver_of(ResidentBatch.upload(device, random_batch()), host_to_host=True)
+    on_gpu = "ALL_CORES" in dear and "ONE_CORE" in dear
+    assert solver.resolved["chosen"] == ("batch-warp" if on_gpu else "cooper-harvey-kennedy")
+    assert solver.resolved["because"].startswith("expected one core")
+    one_core = solver_of(ResidentBatch.upload(device, random_batch()))
+    expected = device.asnumpy(device.asarray(one_core.solve().idom))
+    np.testing.assert_array_equal(solver.solve().idom, expected)
+
+
+@pytest.mark.parametrize(
+    ("n_vertices", "few", "least"),
+    [
+        (30, True, "one core"),
+        (800, True, "GPU"),
+        (2500, False, "16 cores"),
+        (10_400, False, "16 cores"),
+        (301_584, False, "GPU"),
+    ],
+)
+def test_expected_costs_of_an_h200_and_16_cores(n_vertices, few, least):
+    costs = auto.costs_from_host(n_vertices, 16, few=few)
+    assert min(costs, key=costs.__getitem__) == least
+    assert list(auto.costs_from_host(n_vertices, 1, few=few)) == ["one core", "GPU"]

@@ -234,6 +234,47 @@ class TestBatches:
         with pytest.raises(ValueError, match="host_to_host excludes streams and replay"):
             module.Parameters(host_to_host=True, replay=True)
 
+    def test_one_graph_from_host_to_host(self, device):
+        """Up to 64 vertices, the kernel reads all of it at once."""
+        whole, expected = random_batch(), batch_reference(random_batch())
+        sizes = sorted(set(whole.sizes[whole.sizes <= 65].tolist()))
+        assert {1, 2, 32, 33, 64, 65} <= set(sizes)
+        for size in sizes:
+            (index, *_) = np.flatnonzero(whole.sizes == size)
+            batch = whole.select(np.arange(len(whole)) == index)
+            solver = make_solver("batch-warp", ResidentBatch.upload(device, batch), host_to_host=True)
+            first = whole.first_vertex[index]
+            for _ in range(2):
+                answer = solver.solve().idom
+                np.testing.assert_array_equal(answer, expected[first : first + size])
+                answer[:] = 0
+
+    def test_parallel_arcs_do_not_pass_the_shared_memory_of_one_graph(self, device):
+        """A batch made by hand may have them; the kernel for one graph holds 64 * 64 arcs."""
+        targets = np.array([1] * 6000 + [0] * 100, dtype=np.uint32)
+        offsets = np.array([0, 6000, 6100])
+        names, entries = np.array(["f"], dtype=object), np.zeros(1, dtype=np.uint32)
+        batch = Batch("parallel", names, np.array([0, 2]), entries, offsets, targets)
+        solver = make_solver("batch-warp", ResidentBatch.upload(device, batch), host_to_host=True)
+        np.testing.assert_array_equal(solver.solve().idom, [0, 0])
+
+    @pytest.mark.parametrize("cores", [1, 2])
+    @pytest.mark.parametrize("kept", [2011, 50, 3, 1])
+    def test_a_cpu_starts_from_a_batch(self, host_device, kept, cores):
+        batch = random_batch().select(np.arange(len(random_batch())) < kept)
+        resident = ResidentBatch.upload(host_device, batch)
+        solver = make_solver("cooper-harvey-kennedy", resident, cores=cores, host_to_host=True)
+        assert solver.resolved == {"cores": min(cores, kept), "host_to_host": True}
+        expected = batch_reference(random_batch())[: batch.n_vertices]
+        for _ in range(2):
+            np.testing.assert_array_equal(answer_of(solver, host_device), expected)
+
+    def test_a_cpu_prepares_single_graphs(self, host_device):
+        module = load_solver("dominators", "cooper-harvey-kennedy")
+        resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
+        with pytest.raises(Skipped, match="takes batches"):
+            module.Solver(resident, module.Parameters(host_to_host=True))
+
     @pytest.mark.parametrize("variant", ["cooper-harvey-kennedy", "semi-nca", "lengauer-tarjan"])
     def test_cores_share_a_batch(self, host_device, variant):
         solver = make_solver(variant, ResidentBatch.upload(host_device, random_batch()), cores=2)

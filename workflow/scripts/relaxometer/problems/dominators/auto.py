@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
+
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer, batch_warp, iterative_tree
@@ -11,59 +15,133 @@ from relaxometer.problems.dominators.biconnected import biconnected
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-
 SMALL_GRAPH = 2048
 """A CPU core solves graphs of at most this many vertices before a GPU kernel would start."""
 
-SMALL_BATCH = 512
-"""The same for all graphs of a batch, compared with a replayed launch."""
+SMALL_GRAPH_FROM_HOST = 24_576
+"""The same where the GPU first needs upload and preparation."""
+
+SWEPT = 2048
+"""Maximum vertices of a graph for sweeps on a CPU core; larger ones are left to `semi-nca`."""
+
+SMALL_BATCH = 370
+"""Maximum vertices of a batch for a CPU core, compared with a replayed launch."""
+
+
+class Cost(NamedTuple):
+    """Expected time of a search of a batch: µs in any case, and ns per vertex."""
+
+    fixed: float
+    per_vertex: float
+
+    def expected(self, n_vertices: int) -> float:
+        """Return the expected µs."""
+        return self.fixed + 1e-3 * self.per_vertex * n_vertices
+
+
+ONE_CORE = Cost(5.2, 40.7)
+ALL_CORES = Cost(33.3, 40.7)
+FEW_GRAPHS = Cost(21.3, 9.9)
+UPLOADED = Cost(89.3, 1.3)
+"""Ways from host to host, for one NVIDIA H200 and Xeon cores; docs/performance/dominators.md has the fit."""
+
+GAIN = 0.8
+"""c cores divide the time per vertex by c ** GAIN."""
 
 
 class Parameters(variants.Parameters):
-    """No parameters."""
+    """Where searches start and end.
+
+    Parameters
+    ----------
+    host_to_host : bool, default=False
+        Every search starts from arrays in ordinary memory and ends with the answer in host memory; choose for
+        the time of all of it. Nothing is prepared.
+    """
+
+    host_to_host: bool = False
 
 
 class Solver:
     """Dominators by the variant that suits the graph; only that one is prepared, and none is tried.
 
-    Graphs and batches of few vertices go to `cooper-harvey-kennedy` on one CPU core, other batches to
-    `batch-warp`, replayed. Other graphs go to `biconnected` if all their arcs lead both ways, else to
-    `iterative-tree`.
+    Graphs and batches of few vertices go to one CPU core: `cooper-harvey-kennedy`, or `semi-nca` for graphs
+    whose arcs all lead both ways, on which sweeps are slow. Other batches go to `batch-warp`, replayed. Other
+    graphs go to `biconnected` if all their arcs lead both ways, else to `iterative-tree`.
+
+    From host to host, larger graphs stay on a CPU core, and a batch goes to one core, all cores or
+    `batch-warp`, whichever is expected to take least.
+
+    Attributes
+    ----------
+    ends_on_host : bool
+        Whether a search is timed by the host's clock.
+    solve : callable
+        Finds the immediate dominators; see :class:`relaxometer.problems.problem.Solver`. It is that of the
+        chosen variant, since a call takes a noticeable part of the shortest searches.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["either"]] = "either"
+    solve: Callable[..., Answer]
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
-        self._chosen, self._because, self._solver = _of_batch(graph) if _is_batch(graph) else _of_graph(graph)
+        self._host_to_host = parameters.host_to_host
+        if isinstance(graph, ResidentBatch):
+            choose = _batch_from_host if self._host_to_host else _of_batch
+            self._chosen, self._because, self._solver = choose(graph)
+        else:
+            chosen = _graph_from_host(graph) if self._host_to_host else _of_graph(graph)
+            self._chosen, self._because, self._solver = chosen
+        self.ends_on_host = self._host_to_host or self._solver.runs_on == "cpu"
+        self.solve = self._solver.solve
 
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the chosen variant, the reason, and the variant's parameters."""
-        return {"chosen": self._chosen, "because": self._because} | self._solver.resolved
-
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators; see :class:`relaxometer.problems.problem.Solver`."""
-        answer: Answer = self._solver.solve(root, phases)
-        return answer
+        choice = {"chosen": self._chosen, "because": self._because}
+        return self._solver.resolved | choice | {"host_to_host": self._host_to_host}
 
 
-def _is_batch(graph: Any) -> bool:
-    return isinstance(graph, ResidentBatch)
+Choice = tuple[str, str, Any]
+"""A variant's name, the reason for it, and its solver."""
 
 
-def _of_batch(batch: Any) -> tuple[str, str, Any]:
+def _of_batch(batch: ResidentBatch) -> Choice:
     because = f"{batch.n_vertices:,} vertices in a batch"
     if batch.n_vertices <= SMALL_BATCH:
-        return "cooper-harvey-kennedy", because, _on_cpu(batch)
+        return "cooper-harvey-kennedy", because, _sweeps(batch)
     return "batch-warp", because, batch_warp.Solver(batch, batch_warp.Parameters(replay=True))
 
 
-def _of_graph(graph: Any) -> tuple[str, str, Any]:
+def _batch_from_host(batch: ResidentBatch) -> Choice:
+    # Loads Numba.
+    from relaxometer.problems.dominators.cpu._on_cpu import usable_cores
+
+    expected = costs_from_host(batch.n_vertices, usable_cores("all"), few=batch_warp.is_small(batch.host))
+    least = min(expected, key=lambda name: expected[name])
+    because = "expected " + ", ".join(f"{name} {us:.0f} µs" for name, us in expected.items())
+    if least == "GPU":
+        return "batch-warp", because, batch_warp.Solver(batch, batch_warp.Parameters(host_to_host=True))
+    cores: Literal[1, "all"] = 1 if least == "one core" else "all"
+    return "cooper-harvey-kennedy", because, _sweeps(batch, cores=cores, host_to_host=True)
+
+
+def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, float]:
+    """Return the µs that a batch is expected to take from host to host, by where it is solved.
+
+    With `few`, a kernel reads it from host memory.
+    """
+    shared = ALL_CORES._replace(per_vertex=ALL_CORES.per_vertex / cores**GAIN)
+    costs = {"one core": ONE_CORE, f"{cores} cores": shared, "GPU": FEW_GRAPHS if few else UPLOADED}
+    if cores == 1:
+        costs = {"one core": ONE_CORE, "GPU": costs["GPU"]}
+    return {name: cost.expected(n_vertices) for name, cost in costs.items()}
+
+
+def _of_graph(graph: ResidentGraph) -> Choice:
     if graph.n_vertices <= SMALL_GRAPH:
-        return "cooper-harvey-kennedy", f"{graph.n_vertices:,} vertices", _on_cpu(graph)
+        return _on_one_core(graph)
     try:
         solver = biconnected.Solver(graph, biconnected.Parameters())
         one_way = solver.resolved["one_way_arcs"]
@@ -75,8 +153,57 @@ def _of_graph(graph: Any) -> tuple[str, str, Any]:
     return "iterative-tree", because, iterative_tree.Solver(graph, iterative_tree.Parameters())
 
 
-def _on_cpu(graph: Any) -> Any:
-    # Loads Numba.
+def _on_one_core(graph: ResidentGraph) -> Choice:
+    from relaxometer.problems.dominators.cpu import semi_nca
+
+    because = f"{graph.n_vertices:,} vertices"
+    if graph.n_vertices <= SWEPT and not _leads_both_ways(graph.host):
+        return "cooper-harvey-kennedy", because, _sweeps(graph)
+    return "semi-nca", because, semi_nca.Solver(graph, semi_nca.Parameters())
+
+
+def _sweeps(graph: ResidentGraph | ResidentBatch, **parameters: Any) -> Any:
     from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
-    return cooper_harvey_kennedy.Solver(graph, cooper_harvey_kennedy.Parameters())
+    return cooper_harvey_kennedy.Solver(graph, cooper_harvey_kennedy.Parameters(**parameters))
+
+
+def _leads_both_ways(graph: Any) -> bool:
+    """Return whether every arc of a small graph has its reverse."""
+    if graph.metadata.get("directed") is False:
+        return True
+    heads = graph.targets.astype(np.int64)
+    tails = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    return bool(np.isin(heads * graph.n_vertices + tails, tails * graph.n_vertices + heads).all())
+
+
+def _graph_from_host(graph: ResidentGraph) -> Choice:
+    if graph.n_vertices <= SMALL_GRAPH_FROM_HOST:
+        solver = _EachFromHost(graph, _on_one_core, moves=False)
+    else:
+        solver = _EachFromHost(graph, _of_graph, moves=True)
+    return solver.chosen, solver.because, solver
+
+
+class _EachFromHost:
+    """Searches of a graph that each upload it if it `moves`, choose, prepare, and download the answer."""
+
+    runs_on = "device"
+
+    def __init__(
+        self, graph: ResidentGraph, choose: Callable[[ResidentGraph], Choice], *, moves: bool
+    ) -> None:
+        self._graph, self._choose, self._moves = graph, choose, moves
+        self.chosen, self.because, first = choose(graph)
+        self.resolved = first.resolved
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators."""
+        graph = self._graph
+        if self._moves:
+            device, host = graph.device, graph.host
+            # Dominators do not depend on weights.
+            arrays = device.asarray(host.offsets), device.asarray(host.targets), None
+            graph = ResidentGraph(device, host, *arrays)
+        answer: Answer = self._choose(graph)[2].solve(root, phases)
+        return Answer(graph.device.asnumpy(answer.idom), answer.phases) if self._moves else answer

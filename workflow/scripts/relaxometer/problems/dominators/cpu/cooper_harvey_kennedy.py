@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
+import numba
 import numpy as np
 from numba import njit, prange
 
+from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._flow_graphs import (
     NONE,
     Arcs,
     FlowGraph,
     FlowGraphs,
     Ids,
+    Offsets,
     dominators_by_vertex,
     graph_at,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import Bounds, CpuParameters, CpuSolver
+from relaxometer.problems.dominators.cpu._on_cpu import SHARES, Bounds, CpuParameters, CpuSolver, usable_cores
+from relaxometer.problems.phases import Phase
+from relaxometer.problems.variants import Skipped
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(CpuParameters):
-    """Cores; see :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`."""
+    """Cores; see also :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`.
+
+    Parameters
+    ----------
+    host_to_host : bool, default=False
+        Every search starts from the arrays of a batch: it finds the predecessors, which otherwise are
+        prepared once. A single graph is skipped.
+    """
+
+    host_to_host: bool = False
 
 
 @njit(cache=True)
@@ -125,6 +145,99 @@ def _reverse_post_order(graph: FlowGraph, vertex: Ids, number: Ids, path: Ids) -
     return finished
 
 
+@njit(cache=True)
+def _predecessors(offsets: Offsets, heads: Ids, into: Offsets, tails: Ids) -> None:
+    """Sort the arcs of one graph by head, from `into[0]` = 0; the tails of a head ascend."""
+    n = len(offsets) - 1
+    into[: n + 1] = 0
+    for arc in range(offsets[0], offsets[n]):
+        into[heads[arc]] += 1
+    for v in range(n):
+        into[v + 1] += into[v]
+    # Offsets are ends, and become begins as the arcs are placed from the last to the first.
+    for v in range(n - 1, -1, -1):
+        for arc in range(offsets[v + 1] - 1, offsets[v] - 1, -1):
+            head = heads[arc]
+            into[head] -= 1
+            tails[into[head]] = v
+
+
+@njit(cache=True)
+def _find_from_host(
+    first_vertex: Offsets, offsets: Offsets, heads: Ids, idom: Ids, begin: int, end: int
+) -> int:
+    """Find the dominators of graphs `begin` to `end` - 1 of a batch, and their predecessors first."""
+    most_vertices, most_arcs = 1, 1
+    for index in range(begin, end):
+        first, last = first_vertex[index], first_vertex[index + 1]
+        most_vertices = max(most_vertices, last - first)
+        most_arcs = max(most_arcs, offsets[last] - offsets[first])
+    scratch = np.empty((4, most_vertices), dtype=np.uint32)
+    into, tails = np.empty(most_vertices + 1, dtype=np.int64), np.empty(most_arcs, dtype=np.uint32)
+    most_rounds = 0
+    for index in range(begin, end):
+        first, last = first_vertex[index], first_vertex[index + 1]
+        own = offsets[first : last + 1]
+        _predecessors(own, heads, into, tails)
+        graph = FlowGraph(0, Arcs(own, heads), Arcs(into[: last - first + 1], tails))
+        most_rounds = max(most_rounds, _find_one(graph, idom[first:last], scratch, True))
+    return most_rounds
+
+
+@njit(cache=True)
+def _first_of_share(first_vertex: Offsets, offsets: Offsets, share: int, shares: int) -> int:
+    """Return the first graph of a share; shares have similar numbers of arcs."""
+    if share == shares:
+        return len(first_vertex) - 1
+    wanted = offsets[-1] * share // shares
+    low, high = 0, len(first_vertex) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[first_vertex[middle]] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, parallel=True)
+def _find_from_host_on_cores(
+    first_vertex: Offsets, offsets: Offsets, heads: Ids, idom: Ids, shares: int
+) -> int:
+    rounds = np.zeros(shares, dtype=np.int64)
+    for share in prange(shares):
+        begin = _first_of_share(first_vertex, offsets, share, shares)
+        end = _first_of_share(first_vertex, offsets, share + 1, shares)
+        rounds[share] = _find_from_host(first_vertex, offsets, heads, idom, begin, end)
+    return rounds.max()
+
+
+class FromHost:
+    """Searches that start from the arrays of a batch.
+
+    Parameters
+    ----------
+    resident : ResidentBatch
+    cores : int or "all"
+    """
+
+    def __init__(self, resident: ResidentBatch, cores: int | Literal["all"]) -> None:
+        self._batch = resident.host
+        self.cores = usable_cores(cores) if len(self._batch) > 1 else 1
+        self.n_arcs = self._batch.n_arcs
+        self.solve()  # compiles
+
+    def solve(self) -> tuple[Ids, int]:
+        """Return immediate dominators, and the largest number of rounds of a graph."""
+        batch = self._batch
+        idom = np.empty(len(batch.offsets) - 1, dtype=np.uint32)
+        arrays = batch.first_vertex, batch.offsets, batch.targets, idom
+        if self.cores == 1:
+            return idom, _find_from_host(*arrays, 0, len(batch.first_vertex) - 1)
+        numba.set_num_threads(self.cores)
+        return idom, _find_from_host_on_cores(*arrays, self.cores * SHARES)
+
+
 class Solver(CpuSolver):
     """Immediate dominators by the iterative algorithm of Cooper, Harvey and Kennedy, compiled with Numba.
 
@@ -138,3 +251,27 @@ class Solver(CpuSolver):
 
     find = staticmethod(_find)
     find_on_cores = staticmethod(_find_on_cores)
+
+    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
+        self._from_host: FromHost | None = None
+        if not parameters.host_to_host:
+            super().__init__(graph, parameters)
+        elif isinstance(graph, ResidentBatch):
+            self._from_host = FromHost(graph, parameters.cores)
+            self._cores = self._from_host.cores
+        else:
+            raise Skipped("host_to_host takes batches")
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The cores that work, and where searches start from."""
+        return super().resolved | {"host_to_host": self._from_host is not None}
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators; an instrumented run records the search as one phase."""
+        if self._from_host is None:
+            return super().solve(root, phases)
+        idom, rounds = self._from_host.solve()
+        if phases is not None:
+            phases.append(Phase("cpu", len(idom), self._from_host.n_arcs * max(rounds, 1), 0.0))
+        return Answer(idom, rounds or None)
