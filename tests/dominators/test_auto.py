@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from dominator_samples import random_batch, rooted_graphs, semi_nca
+from dominator_samples import graph_of, random_batch, rooted_graphs, semi_nca
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators import auto
+from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
 
@@ -21,8 +22,8 @@ def solver_of(resident, **parameters):
         ("grid", 2048, "semi-nca", "323 vertices"),
         ("ladder", 2048, "cooper-harvey-kennedy", "803 vertices"),
         ("grid", 100, "biconnected", "all arcs lead both ways"),
-        ("ladder", 100, "iterative-tree", "802 arcs lead one way, and not all at one vertex"),
-        ("star", 2, "iterative-tree", "3 arcs lead one way"),
+        ("ladder", 100, "iterative-tree", "an arc leads one way"),
+        ("star", 2, "iterative-tree", "an arc leads one way"),
     ],
 )
 def test_the_choice_for_a_graph(device, monkeypatch, name, most, chosen, because):
@@ -35,6 +36,28 @@ def test_the_choice_for_a_graph(device, monkeypatch, name, most, chosen, because
     for root in (0, 3):
         idom = device.asnumpy(device.asarray(solver.solve(root).idom))
         np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+
+
+@pytest.mark.parametrize(
+    ("name", "because"),
+    [
+        ("ladder", "802 arcs lead one way, and not all at one vertex"),
+        ("star", "3 arcs lead one way"),
+    ],
+)
+def test_arcs_that_the_host_does_not_look_at_are_counted(device, monkeypatch, name, because):
+    monkeypatch.setattr(auto, "SMALL_GRAPH", 2)
+    monkeypatch.setattr(auto, "LOOKED_AT", 0)
+    star = Graph.from_arcs("star", 4, [0, 0, 0], [1, 2, 3], [1, 1, 1])
+    solver = solver_of(ResidentGraph.upload(device, {**rooted_graphs(), "star": star}[name]))
+    assert (solver.resolved["chosen"], solver.resolved["because"]) == ("iterative-tree", because)
+
+
+def test_the_first_arcs_of_a_graph_are_looked_at():
+    arcs = [(0, 1), (1, 0), (1, 4), (2, 2), (4, 1), (4, 2)]
+    graph = graph_of("some", 5, arcs)
+    found = [leads_both_ways(graph.offsets, graph.targets, count) for count in range(8)]
+    assert found == [True] * 6 + [False] * 2
 
 
 @pytest.mark.parametrize(("most", "chosen"), [(1024, "batch-warp"), (10**9, "cooper-harvey-kennedy")])

@@ -24,6 +24,9 @@ SMALL_GRAPH_FROM_HOST = 24_576
 SWEPT = 2048
 """Maximum vertices of a graph for sweeps on a CPU core; larger ones are left to `semi-nca`."""
 
+LOOKED_AT = 4096
+"""Arcs of a graph that are looked at on the host: if one has no reverse, no kernel counts the others."""
+
 SMALL_BATCH = 370
 """Maximum vertices of a batch for a CPU core, compared with a replayed launch."""
 
@@ -141,69 +144,90 @@ def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, floa
 
 def _of_graph(graph: ResidentGraph) -> Choice:
     if graph.n_vertices <= SMALL_GRAPH:
-        return _on_one_core(graph)
-    try:
-        solver = biconnected.Solver(graph, biconnected.Parameters())
-        one_way = solver.resolved["one_way_arcs"]
-        if not one_way:
-            return "biconnected", "all arcs lead both ways", solver
-        because = f"{one_way:,} arcs lead one way"
-    except Skipped as reason:
-        because = str(reason)
+        name, module = _sweeps_or_semi_nca(graph)
+        return name, f"{graph.n_vertices:,} vertices", module.Solver(graph, module.Parameters())
+    because = "an arc leads one way"
+    if _leads_both_ways(graph):
+        try:
+            solver = biconnected.Solver(graph, biconnected.Parameters())
+            one_way = solver.resolved["one_way_arcs"]
+            if not one_way:
+                return "biconnected", "all arcs lead both ways", solver
+            because = f"{one_way:,} arcs lead one way"
+        except Skipped as reason:
+            because = str(reason)
     return "iterative-tree", because, iterative_tree.Solver(graph, iterative_tree.Parameters())
 
 
-def _on_one_core(graph: ResidentGraph) -> Choice:
-    from relaxometer.problems.dominators.cpu import semi_nca
+def _leads_both_ways(graph: ResidentGraph) -> bool:
+    """Return whether the graph says so, or its first arcs do, which are quickly looked at on the host."""
+    # Loads Numba.
+    from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 
-    because = f"{graph.n_vertices:,} vertices"
-    if graph.n_vertices <= SWEPT and not _leads_both_ways(graph.host):
-        return "cooper-harvey-kennedy", because, _sweeps(graph)
-    return "semi-nca", because, semi_nca.Solver(graph, semi_nca.Parameters())
+    host = graph.host
+    if "directed" in host.metadata:
+        return host.metadata["directed"] is False
+    return leads_both_ways(host.offsets, host.targets, LOOKED_AT)
 
 
-def _sweeps(graph: ResidentGraph | ResidentBatch, **parameters: Any) -> Any:
+def _sweeps_or_semi_nca(graph: ResidentGraph) -> tuple[str, Any]:
+    """Return name and module of the algorithm for one CPU core."""
+    from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy, semi_nca
+
+    if graph.n_vertices <= SWEPT and not _leads_both_ways(graph):
+        return "cooper-harvey-kennedy", cooper_harvey_kennedy
+    return "semi-nca", semi_nca
+
+
+def _sweeps(batch: ResidentBatch, **parameters: Any) -> Any:
     from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
-    return cooper_harvey_kennedy.Solver(graph, cooper_harvey_kennedy.Parameters(**parameters))
-
-
-def _leads_both_ways(graph: Any) -> bool:
-    """Return whether every arc of a small graph has its reverse."""
-    if graph.metadata.get("directed") is False:
-        return True
-    heads = graph.targets.astype(np.int64)
-    tails = np.repeat(np.arange(graph.n_vertices), graph.degrees)
-    return bool(np.isin(heads * graph.n_vertices + tails, tails * graph.n_vertices + heads).all())
+    return cooper_harvey_kennedy.Solver(batch, cooper_harvey_kennedy.Parameters(**parameters))
 
 
 def _graph_from_host(graph: ResidentGraph) -> Choice:
-    if graph.n_vertices <= SMALL_GRAPH_FROM_HOST:
-        solver = _EachFromHost(graph, _on_one_core, moves=False)
-    else:
-        solver = _EachFromHost(graph, _of_graph, moves=True)
-    return solver.chosen, solver.because, solver
+    kind = _EachOnOneCore if graph.n_vertices <= SMALL_GRAPH_FROM_HOST else _EachUploaded
+    solver = kind(graph)
+    return solver.chosen, f"{graph.n_vertices:,} vertices", solver
 
 
-class _EachFromHost:
-    """Searches of a graph that each upload it if it `moves`, choose, prepare, and download the answer."""
+class _EachUploaded:
+    """Searches of a graph that each upload it, choose, prepare, and download the answer."""
 
     runs_on = "device"
 
-    def __init__(
-        self, graph: ResidentGraph, choose: Callable[[ResidentGraph], Choice], *, moves: bool
-    ) -> None:
-        self._graph, self._choose, self._moves = graph, choose, moves
-        self.chosen, self.because, first = choose(graph)
-        self.resolved = first.resolved
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._device, self._host = graph.device, graph.host
+        self.chosen, _, solver = _of_graph(graph)
+        self.resolved = solver.resolved
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators."""
-        graph = self._graph
-        if self._moves:
-            device, host = graph.device, graph.host
-            # Dominators do not depend on weights.
-            arrays = device.asarray(host.offsets), device.asarray(host.targets), None
-            graph = ResidentGraph(device, host, *arrays)
-        answer: Answer = self._choose(graph)[2].solve(root, phases)
-        return Answer(graph.device.asnumpy(answer.idom), answer.phases) if self._moves else answer
+        asarray, host = self._device.asarray, self._host
+        # Dominators do not depend on weights.
+        graph = ResidentGraph(self._device, host, asarray(host.offsets), asarray(host.targets), None)
+        answer: Answer = _of_graph(graph)[2].solve(root, phases)
+        return Answer(self._device.asnumpy(answer.idom), answer.phases)
+
+
+class _EachOnOneCore:
+    """Searches of a graph that each choose, and find predecessors, on one CPU core."""
+
+    runs_on = "cpu"
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._graph = graph
+        self.chosen, module = _sweeps_or_semi_nca(graph)
+        self.resolved = module.Solver(graph, module.Parameters()).resolved  # compiles
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators."""
+        from relaxometer.problems.dominators._flow_graphs import FlowGraphs
+
+        find = _sweeps_or_semi_nca(self._graph)[1].Solver.find
+        graphs = FlowGraphs.of(self._graph).rooted_at(root)
+        idom = np.empty(graphs.n_vertices, dtype=np.uint32)
+        rounds = find(graphs, idom)
+        if phases is not None:
+            phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
+        return Answer(idom, rounds or None)
