@@ -50,6 +50,8 @@ __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
         u32 low = min(a, b);
         u32 seen = atomicCAS(&link[high], high, low);
         if (seen == high) return high;
+        // The cache of this multiprocessor takes note.
+        if (NEAR) store_relaxed(&link[high], seen);
         a = find_root<NEAR>(link, seen);
         b = low;
     }
