@@ -110,7 +110,7 @@ def test_a_batch_from_host_to_host(device, monkeypatch, dear):
     ("n_vertices", "few", "least"),
     [
         (30, True, "one core"),
-        (800, True, "GPU"),
+        (800, True, "one core"),
         (2500, False, "16 cores"),
         (10_400, False, "16 cores"),
         (301_584, False, "GPU"),

@@ -263,17 +263,11 @@ class TestBatches:
     def test_a_cpu_starts_from_a_batch(self, host_device, kept, cores):
         batch = random_batch().select(np.arange(len(random_batch())) < kept)
         resident = ResidentBatch.upload(host_device, batch)
-        solver = make_solver("cooper-harvey-kennedy", resident, cores=cores, host_to_host=True)
+        solver = make_solver("cooper-harvey-kennedy", resident, cores=cores)
         assert solver.resolved == {"cores": min(cores, kept), "host_to_host": True}
         expected = batch_reference(random_batch())[: batch.n_vertices]
         for _ in range(2):
             np.testing.assert_array_equal(answer_of(solver, host_device), expected)
-
-    def test_a_cpu_prepares_single_graphs(self, host_device):
-        module = load_solver("dominators", "cooper-harvey-kennedy")
-        resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])
-        with pytest.raises(Skipped, match="takes batches"):
-            module.Solver(resident, module.Parameters(host_to_host=True))
 
     @pytest.mark.parametrize("variant", ["cooper-harvey-kennedy", "semi-nca", "lengauer-tarjan"])
     def test_cores_share_a_batch(self, host_device, variant):

@@ -27,7 +27,7 @@ SWEPT = 2048
 LOOKED_AT = 4096
 """Arcs of a graph that are looked at on the host: if one has no reverse, no kernel counts the others."""
 
-SMALL_BATCH = 370
+SMALL_BATCH = 900
 """Maximum vertices of a batch for a CPU core, compared with a replayed launch."""
 
 
@@ -42,11 +42,11 @@ class Cost(NamedTuple):
         return self.fixed + 1e-3 * self.per_vertex * n_vertices
 
 
-ONE_CORE = Cost(5.2, 40.7)
-ALL_CORES = Cost(33.3, 40.7)
-FEW_GRAPHS = Cost(21.3, 9.9)
+ONE_CORE = Cost(2.4, 19.5)
+ALL_CORES = Cost(30, 19.5)
+FEW_GRAPHS = Cost(19, 9.9)
 UPLOADED = Cost(89.3, 1.3)
-"""Ways from host to host, for one NVIDIA H200 and Xeon cores; docs/performance/dominators.md has the fit."""
+"""Ways from host to host, for one NVIDIA H200 and Xeon cores; see docs/performance/dominators.md."""
 
 GAIN = 0.8
 """c cores divide the time per vertex by c ** GAIN."""
@@ -127,7 +127,7 @@ def _batch_from_host(batch: ResidentBatch) -> Choice:
     if least == "GPU":
         return "batch-warp", because, batch_warp.Solver(batch, batch_warp.Parameters(host_to_host=True))
     cores: Literal[1, "all"] = 1 if least == "one core" else "all"
-    return "cooper-harvey-kennedy", because, _sweeps(batch, cores=cores, host_to_host=True)
+    return "cooper-harvey-kennedy", because, _sweeps(batch, cores=cores)
 
 
 def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, float]:
@@ -144,8 +144,7 @@ def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, floa
 
 def _of_graph(graph: ResidentGraph) -> Choice:
     if graph.n_vertices <= SMALL_GRAPH:
-        name, module = _sweeps_or_semi_nca(graph)
-        return name, f"{graph.n_vertices:,} vertices", module.Solver(graph, module.Parameters())
+        return _on_one_core(graph)
     because = "an arc leads one way"
     if _leads_both_ways(graph):
         try:
@@ -170,13 +169,13 @@ def _leads_both_ways(graph: ResidentGraph) -> bool:
     return leads_both_ways(host.offsets, host.targets, LOOKED_AT)
 
 
-def _sweeps_or_semi_nca(graph: ResidentGraph) -> tuple[str, Any]:
-    """Return name and module of the algorithm for one CPU core."""
-    from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy, semi_nca
-
+def _on_one_core(graph: ResidentGraph) -> Choice:
+    because = f"{graph.n_vertices:,} vertices"
     if graph.n_vertices <= SWEPT and not _leads_both_ways(graph):
-        return "cooper-harvey-kennedy", cooper_harvey_kennedy
-    return "semi-nca", semi_nca
+        return "cooper-harvey-kennedy", because, _Swept(graph)
+    from relaxometer.problems.dominators.cpu import semi_nca
+
+    return "semi-nca", because, semi_nca.Solver(graph, semi_nca.Parameters())
 
 
 def _sweeps(batch: ResidentBatch, **parameters: Any) -> Any:
@@ -186,9 +185,11 @@ def _sweeps(batch: ResidentBatch, **parameters: Any) -> Any:
 
 
 def _graph_from_host(graph: ResidentGraph) -> Choice:
-    kind = _EachOnOneCore if graph.n_vertices <= SMALL_GRAPH_FROM_HOST else _EachUploaded
-    solver = kind(graph)
-    return solver.chosen, f"{graph.n_vertices:,} vertices", solver
+    if graph.n_vertices <= SMALL_GRAPH_FROM_HOST:
+        name, because, solver = _on_one_core(graph)
+        return name, because, solver if isinstance(solver, _Swept) else _EachPrepared(graph, solver)
+    uploaded = _EachUploaded(graph)
+    return uploaded.chosen, f"{graph.n_vertices:,} vertices", uploaded
 
 
 class _EachUploaded:
@@ -210,24 +211,44 @@ class _EachUploaded:
         return Answer(self._device.asnumpy(answer.idom), answer.phases)
 
 
-class _EachOnOneCore:
-    """Searches of a graph that each choose, and find predecessors, on one CPU core."""
+class _Swept:
+    """`cooper-harvey-kennedy` for a small graph, without preparation, which gains less than a plain call."""
 
     runs_on = "cpu"
 
     def __init__(self, graph: ResidentGraph) -> None:
-        self._graph = graph
-        self.chosen, module = _sweeps_or_semi_nca(graph)
-        self.resolved = module.Solver(graph, module.Parameters()).resolved  # compiles
+        from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
+
+        self._find, self._host = cooper_harvey_kennedy.find_from_host, graph.host
+        self.resolved = {"cores": 1}
+        self.solve(0)  # compiles
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators."""
+        host = self._host
+        idom = np.empty(len(host.offsets) - 1, dtype=np.uint32)
+        assert root is not None, "a graph needs a root"
+        rounds = self._find(host.offsets, host.targets, root, idom)
+        if phases is not None:
+            phases.append(Phase("cpu", len(idom), host.n_arcs * max(rounds, 1), 0.0))
+        return Answer(idom, rounds or None)
+
+
+class _EachPrepared:
+    """Searches of a graph on one CPU core that each find the predecessors."""
+
+    runs_on = "cpu"
+
+    def __init__(self, graph: ResidentGraph, solver: Any) -> None:
+        self._graph, self._find, self.resolved = graph, type(solver).find, solver.resolved
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators."""
         from relaxometer.problems.dominators._flow_graphs import FlowGraphs
 
-        find = _sweeps_or_semi_nca(self._graph)[1].Solver.find
         graphs = FlowGraphs.of(self._graph).rooted_at(root)
         idom = np.empty(graphs.n_vertices, dtype=np.uint32)
-        rounds = find(graphs, idom)
+        rounds = self._find(graphs, idom)
         if phases is not None:
             phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
         return Answer(idom, rounds or None)

@@ -28,14 +28,14 @@ def waits(timings: pd.DataFrame, *, host_to_host: bool) -> pd.DataFrame:
     timings : DataFrame
     host_to_host : bool
         Count upload, preparation and download, where the search itself does not contain them; a CPU program
-        is only prepared. Otherwise searches that move a graph are left out.
+        is only prepared. Otherwise searches that move a graph to the device are left out.
     """
     rows = timings[(timings["problem"] == "dominators") & (timings["device_kind"] != EMULATED)]
     rows = rows[~rows["rival"]]
     moved = rows.get("parameter_host_to_host", pd.Series(False, rows.index)).eq(True)
     streamed = pd.to_numeric(rows.get("parameter_streams", pd.Series(0, rows.index))).fillna(0) > 0
     if not host_to_host:
-        return source_times(rows[~moved & ~streamed])
+        return source_times(rows[(~moved | (rows["device_kind"] == "cpu")) & ~streamed])
     transfers = (rows["upload_ms"] + rows["download_ms"]).where(rows["device_kind"] != "cpu", 0.0)
     before = (transfers + rows["prepare_ms"]).where(~moved, 0.0)
     return source_times(rows.assign(time_ms=rows["time_ms"] + before)[~streamed])

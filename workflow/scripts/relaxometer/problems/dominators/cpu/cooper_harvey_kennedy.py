@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -21,56 +21,21 @@ from relaxometer.problems.dominators._flow_graphs import (
     graph_at,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import SHARES, Bounds, CpuParameters, CpuSolver, usable_cores
+from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, usable_cores
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
+    from relaxometer.graphs.batch import Batch
     from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(CpuParameters):
-    """Cores; see also :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`.
-
-    Parameters
-    ----------
-    host_to_host : bool, default=False
-        Every search starts from the arrays of a batch: it finds the predecessors, which otherwise are
-        prepared once. A single graph is skipped.
-    """
-
-    host_to_host: bool = False
-
-
-@njit(cache=True)
-def _find_share(graphs: FlowGraphs, idom: Ids, begin: int, end: int) -> int:
-    scratch = scratch_rows(graphs, 4)
-    most_rounds = 0
-    # The graphs of a batch are numbered in reverse post-order; a single one need not be.
-    in_order = len(graphs.roots) > 1
-    for index in range(begin, end):
-        first, last = graphs.first_vertex[index], graphs.first_vertex[index + 1]
-        rounds = _find_one(graph_at(graphs, index), idom[first:last], scratch, in_order)
-        most_rounds = max(most_rounds, rounds)
-    return most_rounds
+    """Cores; see :class:`relaxometer.problems.dominators.cpu._on_cpu.CpuParameters`."""
 
 
 @njit(cache=True)
 def _find(graphs: FlowGraphs, idom: Ids) -> int:
-    return _find_share(graphs, idom, 0, len(graphs.roots))
-
-
-@njit(cache=True, parallel=True)
-def _find_on_cores(graphs: FlowGraphs, idom: Ids, bounds: Bounds) -> int:
-    first_vertex, roots, out, into = graphs
-    out_offsets, out_ends = out
-    into_offsets, into_ends = into
-    rounds = np.zeros(len(bounds) - 1, dtype=np.int64)
-    for share in prange(len(bounds) - 1):
-        # Loops over cores take no nested tuples.
-        own = FlowGraphs(first_vertex, roots, Arcs(out_offsets, out_ends), Arcs(into_offsets, into_ends))
-        rounds[share] = _find_share(own, idom, bounds[share], bounds[share + 1])
-    return rounds.max()
+    return _find_one(graph_at(graphs, 0), idom, scratch_rows(graphs, 4), False)
 
 
 @njit(cache=True)
@@ -212,37 +177,22 @@ def _find_from_host_on_cores(
     return rounds.max()
 
 
-class FromHost:
-    """Searches that start from the arrays of a batch.
-
-    Parameters
-    ----------
-    resident : ResidentBatch
-    cores : int or "all"
-    """
-
-    def __init__(self, resident: ResidentBatch, cores: int | Literal["all"]) -> None:
-        self._batch = resident.host
-        self.cores = usable_cores(cores) if len(self._batch) > 1 else 1
-        self.n_arcs = self._batch.n_arcs
-        self.solve()  # compiles
-
-    def solve(self) -> tuple[Ids, int]:
-        """Return immediate dominators, and the largest number of rounds of a graph."""
-        batch = self._batch
-        idom = np.empty(len(batch.offsets) - 1, dtype=np.uint32)
-        arrays = batch.first_vertex, batch.offsets, batch.targets, idom
-        if self.cores == 1:
-            return idom, _find_from_host(*arrays, 0, len(batch.first_vertex) - 1)
-        numba.set_num_threads(self.cores)
-        return idom, _find_from_host_on_cores(*arrays, self.cores * SHARES)
+@njit(cache=True)
+def find_from_host(offsets: Offsets, heads: Ids, root: int, idom: Ids) -> int:
+    """Find the dominators of one graph, and its predecessors first; return the number of rounds."""
+    n = len(offsets) - 1
+    scratch = np.empty((4, n), dtype=np.uint32)
+    into, tails = np.empty(n + 1, dtype=np.int64), np.empty(max(len(heads), 1), dtype=np.uint32)
+    _predecessors(offsets, heads, into, tails)
+    return _find_one(FlowGraph(root, Arcs(offsets, heads), Arcs(into, tails)), idom, scratch, False)
 
 
 class Solver(CpuSolver):
     """Immediate dominators by the iterative algorithm of Cooper, Harvey and Kennedy, compiled with Numba.
 
     Sweeps in reverse post-order intersect the tree paths of predecessors until nothing changes. The graphs
-    of a batch come in that order; a single graph is searched first.
+    of a batch come in that order, and every search starts from the batch's arrays: it finds the predecessors
+    of a graph right before it needs them. A single graph is searched first; its predecessors are prepared.
 
     References
     ----------
@@ -250,28 +200,37 @@ class Solver(CpuSolver):
     """
 
     find = staticmethod(_find)
-    find_on_cores = staticmethod(_find_on_cores)
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
-        self._from_host: FromHost | None = None
-        if not parameters.host_to_host:
-            super().__init__(graph, parameters)
-        elif isinstance(graph, ResidentBatch):
-            self._from_host = FromHost(graph, parameters.cores)
-            self._cores = self._from_host.cores
+        self._batch: Batch | None = None
+        if isinstance(graph, ResidentBatch):
+            self._batch = graph.host
+            self._cores = usable_cores(parameters.cores) if len(self._batch) > 1 else 1
+            self._find_all()  # compiles
         else:
-            raise Skipped("host_to_host takes batches")
+            super().__init__(graph, parameters)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The cores that work, and where searches start from."""
-        return super().resolved | {"host_to_host": self._from_host is not None}
+        """The cores that work, and whether nothing is prepared."""
+        return super().resolved | {"host_to_host": self._batch is not None}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators; an instrumented run records the search as one phase."""
-        if self._from_host is None:
+        if self._batch is None:
             return super().solve(root, phases)
-        idom, rounds = self._from_host.solve()
+        idom, rounds = self._find_all()
         if phases is not None:
-            phases.append(Phase("cpu", len(idom), self._from_host.n_arcs * max(rounds, 1), 0.0))
+            phases.append(Phase("cpu", len(idom), self._batch.n_arcs * max(rounds, 1), 0.0))
         return Answer(idom, rounds or None)
+
+    def _find_all(self) -> tuple[Ids, int]:
+        """Return the dominators of a batch, and the largest number of rounds of a graph."""
+        batch = self._batch
+        assert batch is not None
+        idom = np.empty(len(batch.offsets) - 1, dtype=np.uint32)
+        arrays = batch.first_vertex, batch.offsets, batch.targets, idom
+        if self._cores == 1:
+            return idom, _find_from_host(*arrays, 0, len(batch.first_vertex) - 1)
+        numba.set_num_threads(self._cores)
+        return idom, _find_from_host_on_cores(*arrays, self._cores * SHARES)
