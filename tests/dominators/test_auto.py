@@ -53,6 +53,14 @@ def test_arcs_that_the_host_does_not_look_at_are_counted(device, monkeypatch, na
     assert (solver.resolved["chosen"], solver.resolved["because"]) == ("iterative-tree", because)
 
 
+def test_sweeps_are_fast_on_dense_graphs(device):
+    n = 12
+    graph = graph_of("complete", n, [(u, v) for u in range(n) for v in range(n) if u != v])
+    solver = solver_of(ResidentGraph.upload(device, graph))
+    assert solver.resolved["chosen"] == "cooper-harvey-kennedy"
+    assert not solver.solve(0).idom.any()
+
+
 def test_the_first_arcs_of_a_graph_are_looked_at():
     arcs = [(0, 1), (1, 0), (1, 4), (2, 2), (4, 1), (4, 2)]
     graph = graph_of("some", 5, arcs)

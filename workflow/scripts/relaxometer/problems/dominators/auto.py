@@ -24,6 +24,9 @@ SMALL_GRAPH_FROM_HOST = 24_576
 SWEPT = 2048
 """Maximum vertices of a graph for sweeps on a CPU core; larger ones are left to `semi-nca`."""
 
+DENSE = 8
+"""Arcs per vertex above which a graph has few levels: sweeps are fast although arcs lead both ways."""
+
 LOOKED_AT = 4096
 """Arcs of a graph that are looked at on the host: if one has no reverse, no kernel counts the others."""
 
@@ -68,9 +71,10 @@ class Parameters(variants.Parameters):
 class Solver:
     """Dominators by the variant that suits the graph; only that one is prepared, and none is tried.
 
-    Graphs and batches of few vertices go to one CPU core: `cooper-harvey-kennedy`, or `semi-nca` for graphs
-    whose arcs all lead both ways, on which sweeps are slow. Other batches go to `batch-warp`, replayed. Other
-    graphs go to `biconnected` if all their arcs lead both ways, else to `iterative-tree`.
+    Graphs and batches of few vertices go to one CPU core: `cooper-harvey-kennedy`, or `semi-nca` for larger
+    graphs, and for sparse ones whose arcs all lead both ways, on which sweeps are slow. Other batches go to
+    `batch-warp`, replayed. Other graphs go to `biconnected` if all their arcs lead both ways, else to
+    `iterative-tree`.
 
     From host to host, larger graphs stay on a CPU core, and a batch goes to one core, all cores or
     `batch-warp`, whichever is expected to take least.
@@ -171,7 +175,8 @@ def _leads_both_ways(graph: ResidentGraph) -> bool:
 
 def _on_one_core(graph: ResidentGraph) -> Choice:
     because = f"{graph.n_vertices:,} vertices"
-    if graph.n_vertices <= SWEPT and not _leads_both_ways(graph):
+    is_slow = graph.n_arcs <= DENSE * graph.n_vertices and _leads_both_ways(graph)
+    if graph.n_vertices <= SWEPT and not is_slow:
         return "cooper-harvey-kennedy", because, _Swept(graph)
     from relaxometer.problems.dominators.cpu import semi_nca
 
