@@ -38,6 +38,23 @@ def test_gotos_lead_anywhere():
     assert (np.abs(steps) > 1000).sum() > 400
 
 
+def test_the_order_of_a_flow_graph_can_be_spoilt():
+    parameters = {"vertices": 2000, "gotos": 0, "reach": 4}
+    whole, spoilt = (
+        made("flow-random", 1, **parameters),
+        made("flow-random", 1, **parameters, without_order=True),
+    )
+    assert spoilt.n_arcs == whole.n_arcs - 1
+    later = set(range(1, 2000)) - set(spoilt.targets[spoilt.tails < spoilt.targets].tolist())
+    assert len(later) == 1, "one vertex has no predecessor before it"
+    assert (reference_by_removal(spoilt, 0) != 2**32 - 1).all()
+
+
+def test_an_order_that_no_arc_spoils_is_one_line():
+    with pytest.raises(UserError, match=r"^without_order: no arc found[^\n]*$"):
+        made("flow-random", 1, vertices=3, loops=0, gotos=0, without_order=True)
+
+
 def test_another_seed_makes_another_graph():
     one, same, other = (made("flow-random", seed, vertices=200) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.targets, same.targets)

@@ -4,6 +4,7 @@ import dis
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flow_facts import branches, dominators, exits, joins, loop_heads
@@ -268,6 +269,22 @@ def test_a_batch_carries_its_origin_and_only_large_enough_graphs():
     assert batch.metadata["decoder"].startswith("bytecode ")
     assert batch.metadata["license"] == "PSF-2.0"
     assert all(name.startswith("json.") for name in batch.names)
+
+
+def test_the_first_functions_are_those_of_the_whole_batch():
+    parameters = {"modules": ["json", "email"], "minimum_blocks": 4}
+    whole = build_batch("mine", Dataset(format="python-cfgs", parameters=parameters), files=[])
+    first = build_batch(
+        "mine", Dataset(format="python-cfgs", parameters={**parameters, "first": 30}), files=[]
+    )
+    assert len(first) == 30
+    assert first.names.tolist() == whole.names[:30].tolist()
+    np.testing.assert_array_equal(first.targets, whole.targets[: first.n_arcs])
+    assert first.metadata["files"] < whole.metadata["files"]
+    more = build_batch(
+        "mine", Dataset(format="python-cfgs", parameters={**parameters, "first": 10**6}), files=[]
+    )
+    assert len(more) == len(whole)
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,27 @@
 import numpy as np
 import pytest
 
-from dominator_samples import random_batch, rooted_graphs, semi_nca
+from dominator_samples import graph_of, random_batch, rooted_graphs, semi_nca
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.dominators import auto
+from relaxometer.problems.dominators._flow_graphs import leads_both_ways
 from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
 
-def solver_of(resident):
-    return auto.Solver(resident, auto.Parameters())
+def solver_of(resident, **parameters):
+    return auto.Solver(resident, auto.Parameters(**parameters))
 
 
 @pytest.mark.parametrize(
     ("name", "most", "chosen", "because"),
     [
-        ("grid", 2048, "cooper-harvey-kennedy", "323 vertices"),
+        ("grid", 2048, "semi-nca", "323 vertices"),
+        ("ladder", 2048, "cooper-harvey-kennedy", "803 vertices"),
         ("grid", 100, "biconnected", "all arcs lead both ways"),
-        ("ladder", 100, "iterative-tree", "802 arcs lead one way, and not all at one vertex"),
-        ("star", 2, "iterative-tree", "3 arcs lead one way"),
+        ("ladder", 100, "iterative-tree", "an arc leads one way"),
+        ("star", 2, "iterative-tree", "an arc leads one way"),
     ],
 )
 def test_the_choice_for_a_graph(device, monkeypatch, name, most, chosen, because):
@@ -30,9 +32,40 @@ def test_the_choice_for_a_graph(device, monkeypatch, name, most, chosen, because
     graph = {**rooted_graphs(), "star": star}[name]
     solver = solver_of(ResidentGraph.upload(device, graph))
     assert (solver.resolved["chosen"], solver.resolved["because"]) == (chosen, because)
+    assert solver.ends_on_host == (most == 2048)
     for root in (0, 3):
         idom = device.asnumpy(device.asarray(solver.solve(root).idom))
         np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+
+
+@pytest.mark.parametrize(
+    ("name", "because"),
+    [
+        ("ladder", "802 arcs lead one way, and not all at one vertex"),
+        ("star", "3 arcs lead one way"),
+    ],
+)
+def test_arcs_that_the_host_does_not_look_at_are_counted(device, monkeypatch, name, because):
+    monkeypatch.setattr(auto, "SMALL_GRAPH", 2)
+    monkeypatch.setattr(auto, "LOOKED_AT", 0)
+    star = Graph.from_arcs("star", 4, [0, 0, 0], [1, 2, 3], [1, 1, 1])
+    solver = solver_of(ResidentGraph.upload(device, {**rooted_graphs(), "star": star}[name]))
+    assert (solver.resolved["chosen"], solver.resolved["because"]) == ("iterative-tree", because)
+
+
+def test_sweeps_are_fast_on_dense_graphs(device):
+    n = 12
+    graph = graph_of("complete", n, [(u, v) for u in range(n) for v in range(n) if u != v])
+    solver = solver_of(ResidentGraph.upload(device, graph))
+    assert solver.resolved["chosen"] == "cooper-harvey-kennedy"
+    assert not solver.solve(0).idom.any()
+
+
+def test_the_first_arcs_of_a_graph_are_looked_at():
+    arcs = [(0, 1), (1, 0), (1, 4), (2, 2), (4, 1), (4, 2)]
+    graph = graph_of("some", 5, arcs)
+    found = [leads_both_ways(graph.offsets, graph.targets, count) for count in range(8)]
+    assert found == [True] * 6 + [False] * 2
 
 
 @pytest.mark.parametrize(("most", "chosen"), [(1024, "batch-warp"), (10**9, "cooper-harvey-kennedy")])
@@ -45,3 +78,53 @@ def test_the_choice_for_a_batch(device, monkeypatch, most, chosen):
     idom = device.asnumpy(device.asarray(solver.solve().idom))
     one_core = cooper_harvey_kennedy.Solver(resident, cooper_harvey_kennedy.Parameters())
     np.testing.assert_array_equal(idom, one_core.solve().idom)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "chosen"),
+    [("grid", 2048, "semi-nca"), ("grid", 100, "biconnected"), ("ladder", 100, "iterative-tree")],
+)
+def test_a_graph_from_host_to_host(device, monkeypatch, name, most, chosen):
+    monkeypatch.setattr(auto, "SMALL_GRAPH", most)
+    monkeypatch.setattr(auto, "SMALL_GRAPH_FROM_HOST", most)
+    graph = rooted_graphs()[name]
+    solver = solver_of(ResidentGraph.upload(device, graph), host_to_host=True)
+    assert solver.resolved["chosen"] == chosen
+    assert solver.resolved["host_to_host"]
+    assert solver.ends_on_host
+    for root in (0, 3):
+        idom = solver.solve(root).idom
+        assert isinstance(idom, np.ndarray)
+        np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+
+
+@pytest.mark.parametrize(
+    "dear", [["ALL_CORES", "FEW_GRAPHS", "UPLOADED"], ["ONE_CORE", "UPLOADED"], ["ALL_CORES", "ONE_CORE"]]
+)
+def test_a_batch_from_host_to_host(device, monkeypatch, dear):
+    """The way of least expected cost is taken."""
+    for name in dear:
+        monkeypatch.setattr(auto, name, auto.Cost(1e6, 0))
+    solver = solver_of(ResidentBatch.upload(device, random_batch()), host_to_host=True)
+    on_gpu = "ALL_CORES" in dear and "ONE_CORE" in dear
+    assert solver.resolved["chosen"] == ("batch-warp" if on_gpu else "cooper-harvey-kennedy")
+    assert solver.resolved["because"].startswith("expected one core")
+    one_core = solver_of(ResidentBatch.upload(device, random_batch()))
+    expected = device.asnumpy(device.asarray(one_core.solve().idom))
+    np.testing.assert_array_equal(solver.solve().idom, expected)
+
+
+@pytest.mark.parametrize(
+    ("n_vertices", "few", "least"),
+    [
+        (30, True, "one core"),
+        (800, True, "one core"),
+        (2500, False, "16 cores"),
+        (10_400, False, "16 cores"),
+        (301_584, False, "GPU"),
+    ],
+)
+def test_expected_costs_of_an_h200_and_16_cores(n_vertices, few, least):
+    costs = auto.costs_from_host(n_vertices, 16, few=few)
+    assert min(costs, key=costs.__getitem__) == least
+    assert list(auto.costs_from_host(n_vertices, 1, few=few)) == ["one core", "GPU"]

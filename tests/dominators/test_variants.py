@@ -234,6 +234,41 @@ class TestBatches:
         with pytest.raises(ValueError, match="host_to_host excludes streams and replay"):
             module.Parameters(host_to_host=True, replay=True)
 
+    def test_one_graph_from_host_to_host(self, device):
+        """Up to 64 vertices, the kernel reads all of it at once."""
+        whole, expected = random_batch(), batch_reference(random_batch())
+        sizes = sorted(set(whole.sizes[whole.sizes <= 65].tolist()))
+        assert {1, 2, 32, 33, 64, 65} <= set(sizes)
+        for size in sizes:
+            (index, *_) = np.flatnonzero(whole.sizes == size)
+            batch = whole.select(np.arange(len(whole)) == index)
+            solver = make_solver("batch-warp", ResidentBatch.upload(device, batch), host_to_host=True)
+            first = whole.first_vertex[index]
+            for _ in range(2):
+                answer = solver.solve().idom
+                np.testing.assert_array_equal(answer, expected[first : first + size])
+                answer[:] = 0
+
+    def test_parallel_arcs_do_not_pass_the_shared_memory_of_one_graph(self, device):
+        """A batch made by hand may have them; the kernel for one graph holds 64 * 64 arcs."""
+        targets = np.array([1] * 6000 + [0] * 100, dtype=np.uint32)
+        offsets = np.array([0, 6000, 6100])
+        names, entries = np.array(["f"], dtype=object), np.zeros(1, dtype=np.uint32)
+        batch = Batch("parallel", names, np.array([0, 2]), entries, offsets, targets)
+        solver = make_solver("batch-warp", ResidentBatch.upload(device, batch), host_to_host=True)
+        np.testing.assert_array_equal(solver.solve().idom, [0, 0])
+
+    @pytest.mark.parametrize("cores", [1, 2])
+    @pytest.mark.parametrize("kept", [2011, 50, 3, 1])
+    def test_a_cpu_starts_from_a_batch(self, host_device, kept, cores):
+        batch = random_batch().select(np.arange(len(random_batch())) < kept)
+        resident = ResidentBatch.upload(host_device, batch)
+        solver = make_solver("cooper-harvey-kennedy", resident, cores=cores)
+        assert solver.resolved == {"cores": min(cores, kept), "host_to_host": True}
+        expected = batch_reference(random_batch())[: batch.n_vertices]
+        for _ in range(2):
+            np.testing.assert_array_equal(answer_of(solver, host_device), expected)
+
     @pytest.mark.parametrize("variant", ["cooper-harvey-kennedy", "semi-nca", "lengauer-tarjan"])
     def test_cores_share_a_batch(self, host_device, variant):
         solver = make_solver(variant, ResidentBatch.upload(host_device, random_batch()), cores=2)
@@ -377,26 +412,35 @@ def both_ways(graph: Graph, root: int | None = None) -> Graph:
 class TestBiconnected:
     """Undirected graphs, by biconnected components."""
 
-    @pytest.mark.parametrize("tree", ["union", "search"])
+    WAYS = (
+        {"tree": "union"},
+        {"tree": "union", "near_reads": True},
+        {"tree": "search"},
+        {"tree": "search", "near_reads": True},
+        {"tree": "search", "join": "mark"},
+        {"tree": "search", "join": "mark", "near_reads": True},
+    )
+
+    @pytest.mark.parametrize("ways", WAYS, ids=str)
     @pytest.mark.parametrize("name", sorted(rooted_graphs()))
-    def test_arcs_both_ways(self, device, name, tree):
+    def test_arcs_both_ways(self, device, name, ways):
         graph = both_ways(rooted_graphs()[name])
         resident = ResidentGraph.upload(device, graph)
-        solver = make_solver("biconnected", resident, tree=tree)
+        solver = make_solver("biconnected", resident, **ways)
         certifier = DominatorsCertifier(resident)
-        assert solver.resolved == {"tree": tree, "one_way_arcs": 0}
+        assert solver.resolved.items() >= {**ways, "one_way_arcs": 0}.items()
         for root in {0, graph.n_vertices // 2, graph.n_vertices - 1}:
             idom = answer_of(solver, device, root)
             np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
             assert certifier.check(root, device.asarray(idom)).holds
 
-    @pytest.mark.parametrize("tree", ["union", "search"])
+    @pytest.mark.parametrize("ways", WAYS, ids=str)
     @pytest.mark.parametrize("seed", [0, 1, 2])
-    def test_random_graphs(self, seed, tree):
+    def test_random_graphs(self, seed, ways):
         device = get_device("host", order_seed=seed)
         directed, root, _ = next(united(random_parts()[1000 * seed : 1000 * seed + 1000]))
         graph = both_ways(directed)
-        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
+        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), **ways)
         first = solver.solve(root).idom
         kept = first.copy()
         np.testing.assert_array_equal(first, semi_nca(device, graph, root))
@@ -406,12 +450,12 @@ class TestBiconnected:
         assert all(phase.time_ms >= 0 for phase in phases)
         np.testing.assert_array_equal(first, kept)
 
-    @pytest.mark.parametrize("tree", ["union", "search"])
+    @pytest.mark.parametrize("ways", WAYS, ids=str)
     @pytest.mark.parametrize("root", [0, 4])
     @pytest.mark.parametrize("name", ["irreducible", "of-the-paper", "ladder", "grid"])
-    def test_arcs_at_the_root_lead_one_way(self, device, name, root, tree):
+    def test_arcs_at_the_root_lead_one_way(self, device, name, root, ways):
         graph = both_ways(rooted_graphs()[name], root)
-        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), tree=tree)
+        solver = make_solver("biconnected", ResidentGraph.upload(device, graph), **ways)
         np.testing.assert_array_equal(answer_of(solver, device, root), semi_nca(device, graph, root))
         if solver.resolved["one_way_arcs"] > 1:
             with pytest.raises(Skipped, match=r"arcs lead one way, and not all at the root 3"):

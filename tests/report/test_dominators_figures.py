@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relaxometer.report.figures import waits
 from relaxometer.report.papers import dominators
 from relaxometer.results.claims import Claim, Evidence, NotMeasured, speedup_from_root, step_time
 from synthetic_runs import phases, searches
@@ -155,3 +156,57 @@ def test_the_claim_of_a_speedup_from_one_root(cpu_ms):
     low, high = found.interval
     assert low < cpu_ms < high
     assert (low > 1) == (cpu_ms > 1)
+
+
+def test_auto_is_no_kernel_that_wins():
+    """It counts as one and may have chosen a CPU core."""
+    timings = pd.concat([MEASURED, rows("auto", "small", 0.01)])
+    assert dominators.winners(timings)["kernel"].tolist() == ["iterative-tree"] * 2
+    assert dominators.crossing(dominators.median_times(timings, {"small": 30, "large": 10_000})) == 10_000
+
+
+def line(variant, graph, time_ms, device_kind="cuda", **columns):
+    """Rows of a variant with times to upload, prepare and download."""
+    moved = {"upload_ms": 1.0, "download_ms": 0.5, "parameter_host_to_host": False} | columns
+    return rows(variant, graph, time_ms, device_kind).assign(prepare_ms=2.0).assign(**moved)
+
+
+CHOICES = pd.concat(
+    [
+        line("auto", "small", 0.02, parameter_chosen="semi-nca", parameter_because="30 vertices"),
+        line("iterative-tree", "small", 0.04),
+        line("semi-nca", "small", 0.01, "cpu"),
+        line("auto", "large", 2.3, parameter_host_to_host=True, parameter_chosen="semi-nca").assign(
+            variant="auto-host-to-host", parameter_because="x"
+        ),
+        line("iterative-tree", "large", 0.1),
+        line("semi-nca", "large", 3.0, "cpu"),
+        line("batch-warp", "large", 2.0, parameter_host_to_host=True),
+        line("lengauer-tarjan", "large", 0.1, "cpu").assign(rival=True),
+    ]
+)
+
+
+def test_auto_is_compared_by_what_its_user_waits_for():
+    table = waits.regrets(CHOICES).set_index("question")
+    assert table["best"].to_dict() == {"resident": "semi-nca", "host to host": "batch-warp"}
+    assert table["regret"].tolist() == [pytest.approx(1), pytest.approx(0.15)]
+    assert waits.in_short(table) == "auto is within 10% of the best variant in 0 of 2 choices"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "best_ms"), [("batch-warp", 3.6), ("iterative-tree", 2.0)], ids=["prepared", "moved"]
+)
+def test_upload_preparation_and_download_count_where_a_search_lacks_them(left_out, best_ms):
+    table = waits.regrets(CHOICES[CHOICES["variant"] != left_out])
+    assert table.set_index("graph").loc["large", "best_ms"] == pytest.approx(best_ms)
+
+
+def test_choices_as_text():
+    table = waits.regret_table(CHOICES)
+    assert table["Regret"].tolist() == ["100%", "15%", ""]
+    assert table["Chosen"].tolist() == ["semi-nca", "semi-nca", ""]
+    nothing = waits.regret_table(CHOICES[CHOICES["kernel"] != "auto"])
+    assert nothing.values.tolist() == [
+        ["There is no graph on which auto and another variant ran in real time"]
+    ]

@@ -125,6 +125,8 @@ class Solver(Protocol):
     ----------
     runs_on : {"device", "cpu"}
         A CPU program is timed by the host's clock.
+    ends_on_host : bool, optional
+        True if every search returns when its answer is in host memory; then the host's clock times it, too.
     takes : {"graph", "batch", "either"}, optional
         "graph" if left out.
     weight_types : collection of str, optional

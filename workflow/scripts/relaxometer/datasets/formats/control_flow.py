@@ -34,11 +34,14 @@ class PythonCfgParameters(Section):
         Top-level modules and packages of the standard library to take; all if left out.
     tests : bool
         Take the library's own tests as well.
+    first : int, optional
+        Take only this many functions, the first in the order of files; fewer if there are no more.
     """
 
     minimum_blocks: PositiveInt = 3
     modules: list[str] | None = None
     tests: bool = False
+    first: PositiveInt | None = None
 
 
 FORMATS = {

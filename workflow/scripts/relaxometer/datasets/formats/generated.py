@@ -196,6 +196,9 @@ class FlowRandomParameters(Section):
         Arcs per vertex that lead forward, back, and anywhere; gotos enter loops past their heads.
     reach : int
         Longest span of a branch or loop, in vertices.
+    without_order : bool
+        Leave out one arc, so that a vertex has arcs from larger vertices only: the order of the vertices then
+        is not one in which each has a predecessor before it.
     """
 
     vertices: VertexCount
@@ -203,6 +206,7 @@ class FlowRandomParameters(Section):
     loops: Mean = 0.15
     gotos: Mean = 0.01
     reach: PositiveInt = 40
+    without_order: bool = False
 
 
 class LadderParameters(Section):

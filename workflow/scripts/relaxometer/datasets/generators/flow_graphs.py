@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse.csgraph
 
+from relaxometer.core.errors import UserError
 from relaxometer.datasets.formats.generated import (
     FlowRandomParameters,
     LadderParameters,
@@ -21,6 +23,9 @@ Ends = tuple[Vertices, Vertices]
 
 METADATA = {"generator": "relaxometer.datasets.generators.flow_graphs", "search_keys": [0]}
 """Metadata of all these graphs: searches start from the root."""
+
+TRIED = 200
+"""Vertices that are tried until one is reached without its only smaller predecessor."""
 
 STEP = 4
 """Every vertex has an arc from one of this many vertices before it, so all are reached."""
@@ -40,7 +45,37 @@ def flow_random(parameters: FlowRandomParameters, seed: int) -> Graph:
     ]
     tails = np.concatenate([tails for tails, _ in arcs])
     heads = np.minimum(np.concatenate([heads for _, heads in arcs]), n - 1)
+    if p.without_order:
+        tails, heads = _without_order(n, tails, heads, seed)
     return _graph("flow-random", n, tails, heads)
+
+
+def _without_order(n: int, tails: Vertices, heads: Vertices, seed: int) -> Ends:
+    """Leave out the arcs from the only smaller predecessor of a vertex that is reached without them.
+
+    Raises
+    ------
+    UserError
+        If there is no such vertex.
+    """
+    forward = tails < heads
+    # Parallel arcs are one.
+    smaller = np.bincount(np.unique(tails[forward] * n + heads[forward]) % n, minlength=n)
+    larger = np.bincount(heads[tails > heads], minlength=n)
+    candidates = np.flatnonzero((smaller == 1) & (larger > 0))
+    order = np.argsort(bits(stream(seed, Purpose.ORDER), 0, len(candidates)), kind="stable")
+    for v in candidates[order][:TRIED].tolist():
+        kept = ~(forward & (heads == v))
+        if _all_reached(n, tails[kept], heads[kept]):
+            return tails[kept], heads[kept]
+    raise UserError("without_order: no arc found whose loss spoils the order and leaves all vertices reached")
+
+
+def _all_reached(n: int, tails: Vertices, heads: Vertices) -> bool:
+    """Return whether the root reaches all vertices."""
+    matrix = scipy.sparse.csr_array((np.ones(len(tails), dtype=np.int8), (tails, heads)), shape=(n, n))
+    found = scipy.sparse.csgraph.breadth_first_order(matrix, 0, return_predecessors=False)
+    return len(found) == n
 
 
 def build_ladder(

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
+import numpy as np
 from bytecode import Bytecode, Instr, Label, TryBegin, TryEnd
 from bytecode.instr import MONITORING_ONLY_JUMP_OPS
 
@@ -40,24 +41,34 @@ def build(name: str, dataset: Dataset[PythonCfgParameters], files: list[Path]) -
     sources = library_files(library, parameters.modules, tests=parameters.tests)
     progress = Progress(f"control-flow graphs of {library}", len(sources))
     graphs: list[Arcs] = []
-    not_compiled = not_decoded = 0
+    n_files = not_compiled = not_decoded = candidates = 0
     # A fork could copy locks that other threads hold; a spawned process starts clean.
     with get_context("spawn").Pool(PROCESSES) as pool:
         for found in pool.imap(partial(graphs_of_file, library=library), sources, chunksize=8):
             progress.step()
+            n_files += 1
             not_compiled += not found.compiled
             not_decoded += found.not_decoded
             graphs += found.graphs
+            candidates += sum(arcs[1] >= parameters.minimum_blocks for arcs in found.graphs)
+            if parameters.first and candidates >= parameters.first:
+                # Blocks that are never reached do not count.
+                candidates = int((Batch.from_graphs(name, graphs).sizes >= parameters.minimum_blocks).sum())
+                if candidates >= parameters.first:
+                    break
     metadata = {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "decoder": f"bytecode {version('bytecode')}",
-        "files": len(sources),
+        "files": n_files,
         "files_not_compiled": not_compiled,
         "code_objects": len(graphs),
         "code_objects_not_decoded": not_decoded,
     }
     batch = Batch.from_graphs(name, graphs, metadata=metadata)
-    return batch.select(batch.sizes >= parameters.minimum_blocks)
+    wanted = batch.sizes >= parameters.minimum_blocks
+    if parameters.first:
+        wanted &= np.cumsum(wanted) <= parameters.first
+    return batch.select(wanted)
 
 
 def _check_modules(name: str, library: Path, modules: Collection[str]) -> None:

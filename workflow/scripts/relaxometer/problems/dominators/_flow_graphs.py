@@ -167,6 +167,26 @@ def _reversed(first_vertex: Offsets, out: Arcs) -> tuple[Offsets, Ids]:
 
 
 @njit(cache=True)
+def leads_both_ways(offsets: Offsets, heads: Ids, count: int) -> bool:
+    """Return whether each of the first `count` arcs of a graph has its reverse; heads ascend in a vertex."""
+    u = 0
+    for arc in range(min(count, len(heads))):
+        while offsets[u + 1] <= arc:
+            u += 1
+        low, high = offsets[heads[arc]], offsets[heads[arc] + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if heads[middle] < u:
+                low = middle + 1
+            else:
+                high = middle
+        if low == end or heads[low] != u:
+            return False
+    return True
+
+
+@njit(cache=True)
 def graph_at(graphs: FlowGraphs, index: int) -> FlowGraph:
     """Return one of the graphs, as views."""
     first, end = graphs.first_vertex[index], graphs.first_vertex[index + 1]

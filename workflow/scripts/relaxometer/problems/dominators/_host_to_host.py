@@ -12,7 +12,7 @@ from relaxometer.device.signature import read_source
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
-    from relaxometer.device import Device, Kernel
+    from relaxometer.device import Device, Module
     from relaxometer.graphs.batch import Batch
 
 SOURCE = read_source(Path(__file__).with_name("_from_host.cu"))
@@ -25,6 +25,17 @@ WIDENERS = SOURCE.constants["WIDENERS"]
 
 MOST_SHARED = SOURCE.constants["MOST_SHARED"]
 """The kernel reads batches of at most this many bytes from page-locked memory, without copies."""
+
+_WARPS = read_source(Path(__file__).with_name("batch_warp.cu")).constants
+
+LARGEST_OF_WARP, THREADS = _WARPS["LARGEST_OF_WARP"], _WARPS["THREADS"]
+"""Most vertices of a graph for a warp, and threads per block."""
+
+SETS_BYTES = 8 * LARGEST_OF_WARP * THREADS // 32
+"""Shared memory of a block for the predecessors of one small graph per warp."""
+
+LOOKS = 2000
+"""Looks at a word before the host waits for the device; some 0.1 ms."""
 
 
 class Mirrored:
@@ -94,20 +105,56 @@ class LargeBatches:
 class SmallBatches:
     """One launch that reads a batch of small graphs from page-locked memory and writes the answer there."""
 
-    def __init__(self, device: Device, batch: Batch, kernel: Kernel) -> None:
-        self._device, self._kernel = device, kernel
+    def __init__(self, device: Device, batch: Batch, module: Module) -> None:
+        self._device = device
         self._first_vertex = Mirrored(device, len(batch.first_vertex), np.int64)
         self._offsets = Mirrored(device, len(batch.offsets), np.int64)
         self._targets = Mirrored(device, batch.n_arcs, np.uint32)
         self._answer = Mirrored(device, batch.n_vertices, np.uint32)
         arrays = self._first_vertex, self._offsets, self._targets, self._answer
-        self._arguments = np.uint32(len(batch)), *(array.device for array in arrays)
+        arguments = np.uint32(len(batch)), *(array.device for array in arrays)
+        blocks = -(-len(batch) // (THREADS // 32))
+        kernel = module.get_function("few_graphs")
+        self._launch = kernel.bind(blocks, THREADS, arguments, shared_mem=SETS_BYTES)
 
-    def solve(self, batch: Batch, blocks: int, threads: int, shared_bytes: int) -> npt.NDArray[np.uint32]:
+    def solve(self, batch: Batch) -> npt.NDArray[np.uint32]:
         """Return the answer, which the next one overwrites."""
         self._first_vertex.host[:] = batch.first_vertex
         self._offsets.host[:] = batch.offsets
         self._targets.host[:] = batch.targets
-        self._kernel(blocks, threads, self._arguments, shared_mem=shared_bytes)
+        self._launch()
+        self._device.synchronize()
+        return self._answer.host
+
+
+class OneGraph:
+    """The same for one graph, all of which the kernel reads at once.
+
+    The kernel sets a word when the answer is there in host memory. Looking at it takes less time
+    than waiting for the device.
+    """
+
+    def __init__(self, device: Device, batch: Batch, module: Module) -> None:
+        self._device = device
+        self._offsets = Mirrored(device, len(batch.offsets), np.int64)
+        self._targets = Mirrored(device, batch.n_arcs, np.uint32)
+        self._answer = Mirrored(device, batch.n_vertices, np.uint32)
+        self._done = Mirrored(device, 1, np.uint32)
+        self._done.host[0] = 0
+        arrays = (array.device for array in (self._offsets, self._targets, self._answer, self._done))
+        arguments = np.uint32(batch.n_vertices), np.uint32(batch.n_arcs), *arrays
+        self._launch = module.get_function("one_graph").bind(1, 32, arguments)
+
+    def solve(self, batch: Batch) -> npt.NDArray[np.uint32]:
+        """Return the answer, which the next one overwrites."""
+        self._offsets.host[:] = batch.offsets
+        self._targets.host[:] = batch.targets
+        done = self._done.host
+        done[0] = 0
+        self._launch()
+        for _ in range(LOOKS):
+            if done[0]:
+                return self._answer.host
+        # It takes long, or has failed.
         self._device.synchronize()
         return self._answer.host

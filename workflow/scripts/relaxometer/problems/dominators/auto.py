@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
+
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer, batch_warp, iterative_tree
@@ -11,72 +15,245 @@ from relaxometer.problems.dominators.biconnected import biconnected
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.variants import Skipped
 
-if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
-
 SMALL_GRAPH = 2048
 """A CPU core solves graphs of at most this many vertices before a GPU kernel would start."""
 
-SMALL_BATCH = 512
-"""The same for all graphs of a batch, compared with a replayed launch."""
+SMALL_GRAPH_FROM_HOST = 24_576
+"""The same where the GPU first needs upload and preparation."""
+
+SWEPT = 2048
+"""Maximum vertices of a graph for sweeps on a CPU core; larger ones are left to `semi-nca`."""
+
+DENSE = 8
+"""Arcs per vertex above which a graph has few levels: sweeps are fast although arcs lead both ways."""
+
+LOOKED_AT = 4096
+"""Arcs of a graph that are looked at on the host: if one has no reverse, no kernel counts the others."""
+
+SMALL_BATCH = 900
+"""Maximum vertices of a batch for a CPU core, compared with a replayed launch."""
+
+
+class Cost(NamedTuple):
+    """Expected time of a search of a batch: µs in any case, and ns per vertex."""
+
+    fixed: float
+    per_vertex: float
+
+    def expected(self, n_vertices: int) -> float:
+        """Return the expected µs."""
+        return self.fixed + 1e-3 * self.per_vertex * n_vertices
+
+
+ONE_CORE = Cost(2.4, 19.5)
+ALL_CORES = Cost(30, 19.5)
+FEW_GRAPHS = Cost(19, 9.9)
+UPLOADED = Cost(89.3, 1.3)
+"""Ways from host to host, for one NVIDIA H200 and Xeon cores; see docs/performance/dominators.md."""
+
+GAIN = 0.8
+"""c cores divide the time per vertex by c ** GAIN."""
 
 
 class Parameters(variants.Parameters):
-    """No parameters."""
+    """Where searches start and end.
+
+    Parameters
+    ----------
+    host_to_host : bool, default=False
+        Every search starts from arrays in ordinary memory and ends with the answer in host memory; choose for
+        the time of all of it. Nothing is prepared.
+    """
+
+    host_to_host: bool = False
 
 
 class Solver:
     """Dominators by the variant that suits the graph; only that one is prepared, and none is tried.
 
-    Graphs and batches of few vertices go to `cooper-harvey-kennedy` on one CPU core, other batches to
+    Graphs and batches of few vertices go to one CPU core: `cooper-harvey-kennedy`, or `semi-nca` for larger
+    graphs, and for sparse ones whose arcs all lead both ways, on which sweeps are slow. Other batches go to
     `batch-warp`, replayed. Other graphs go to `biconnected` if all their arcs lead both ways, else to
     `iterative-tree`.
+
+    From host to host, larger graphs stay on a CPU core, and a batch goes to one core, all cores or
+    `batch-warp`, whichever is expected to take least.
+
+    Attributes
+    ----------
+    ends_on_host : bool
+        Whether a search is timed by the host's clock.
+    solve : callable
+        Finds the immediate dominators; see :class:`relaxometer.problems.problem.Solver`. It is that of the
+        chosen variant, since a call takes a noticeable part of the shortest searches.
     """
 
     runs_on: ClassVar[Literal["device"]] = "device"
     takes: ClassVar[Literal["either"]] = "either"
+    solve: Callable[..., Answer]
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
-        self._chosen, self._because, self._solver = _of_batch(graph) if _is_batch(graph) else _of_graph(graph)
+        self._host_to_host = parameters.host_to_host
+        if isinstance(graph, ResidentBatch):
+            choose = _batch_from_host if self._host_to_host else _of_batch
+            self._chosen, self._because, self._solver = choose(graph)
+        else:
+            chosen = _graph_from_host(graph) if self._host_to_host else _of_graph(graph)
+            self._chosen, self._because, self._solver = chosen
+        self.ends_on_host = self._host_to_host or self._solver.runs_on == "cpu"
+        self.solve = self._solver.solve
 
     @property
     def resolved(self) -> dict[str, Any]:
         """Return the chosen variant, the reason, and the variant's parameters."""
-        return {"chosen": self._chosen, "because": self._because} | self._solver.resolved
-
-    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
-        """Find the immediate dominators; see :class:`relaxometer.problems.problem.Solver`."""
-        answer: Answer = self._solver.solve(root, phases)
-        return answer
+        choice = {"chosen": self._chosen, "because": self._because}
+        return self._solver.resolved | choice | {"host_to_host": self._host_to_host}
 
 
-def _is_batch(graph: Any) -> bool:
-    return isinstance(graph, ResidentBatch)
+Choice = tuple[str, str, Any]
+"""A variant's name, the reason for it, and its solver."""
 
 
-def _of_batch(batch: Any) -> tuple[str, str, Any]:
+def _of_batch(batch: ResidentBatch) -> Choice:
     because = f"{batch.n_vertices:,} vertices in a batch"
     if batch.n_vertices <= SMALL_BATCH:
-        return "cooper-harvey-kennedy", because, _on_cpu(batch)
+        return "cooper-harvey-kennedy", because, _sweeps(batch)
     return "batch-warp", because, batch_warp.Solver(batch, batch_warp.Parameters(replay=True))
 
 
-def _of_graph(graph: Any) -> tuple[str, str, Any]:
+def _batch_from_host(batch: ResidentBatch) -> Choice:
+    # Loads Numba.
+    from relaxometer.problems.dominators.cpu._on_cpu import usable_cores
+
+    expected = costs_from_host(batch.n_vertices, usable_cores("all"), few=batch_warp.is_small(batch.host))
+    least = min(expected, key=lambda name: expected[name])
+    because = "expected " + ", ".join(f"{name} {us:.0f} µs" for name, us in expected.items())
+    if least == "GPU":
+        return "batch-warp", because, batch_warp.Solver(batch, batch_warp.Parameters(host_to_host=True))
+    cores: Literal[1, "all"] = 1 if least == "one core" else "all"
+    return "cooper-harvey-kennedy", because, _sweeps(batch, cores=cores)
+
+
+def costs_from_host(n_vertices: int, cores: int, *, few: bool) -> dict[str, float]:
+    """Return the µs that a batch is expected to take from host to host, by where it is solved.
+
+    With `few`, a kernel reads it from host memory.
+    """
+    shared = ALL_CORES._replace(per_vertex=ALL_CORES.per_vertex / cores**GAIN)
+    costs = {"one core": ONE_CORE, f"{cores} cores": shared, "GPU": FEW_GRAPHS if few else UPLOADED}
+    if cores == 1:
+        costs = {"one core": ONE_CORE, "GPU": costs["GPU"]}
+    return {name: cost.expected(n_vertices) for name, cost in costs.items()}
+
+
+def _of_graph(graph: ResidentGraph) -> Choice:
     if graph.n_vertices <= SMALL_GRAPH:
-        return "cooper-harvey-kennedy", f"{graph.n_vertices:,} vertices", _on_cpu(graph)
-    try:
-        solver = biconnected.Solver(graph, biconnected.Parameters())
-        one_way = solver.resolved["one_way_arcs"]
-        if not one_way:
-            return "biconnected", "all arcs lead both ways", solver
-        because = f"{one_way:,} arcs lead one way"
-    except Skipped as reason:
-        because = str(reason)
+        return _on_one_core(graph)
+    because = "an arc leads one way"
+    if _leads_both_ways(graph):
+        try:
+            solver = biconnected.Solver(graph, biconnected.Parameters())
+            one_way = solver.resolved["one_way_arcs"]
+            if not one_way:
+                return "biconnected", "all arcs lead both ways", solver
+            because = f"{one_way:,} arcs lead one way"
+        except Skipped as reason:
+            because = str(reason)
     return "iterative-tree", because, iterative_tree.Solver(graph, iterative_tree.Parameters())
 
 
-def _on_cpu(graph: Any) -> Any:
+def _leads_both_ways(graph: ResidentGraph) -> bool:
+    """Return whether the graph says so, or its first arcs do, which are quickly looked at on the host."""
     # Loads Numba.
+    from relaxometer.problems.dominators._flow_graphs import leads_both_ways
+
+    host = graph.host
+    if "directed" in host.metadata:
+        return host.metadata["directed"] is False
+    return leads_both_ways(host.offsets, host.targets, LOOKED_AT)
+
+
+def _on_one_core(graph: ResidentGraph) -> Choice:
+    because = f"{graph.n_vertices:,} vertices"
+    is_slow = graph.n_arcs <= DENSE * graph.n_vertices and _leads_both_ways(graph)
+    if graph.n_vertices <= SWEPT and not is_slow:
+        return "cooper-harvey-kennedy", because, _Swept(graph)
+    from relaxometer.problems.dominators.cpu import semi_nca
+
+    return "semi-nca", because, semi_nca.Solver(graph, semi_nca.Parameters())
+
+
+def _sweeps(batch: ResidentBatch, **parameters: Any) -> Any:
     from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
 
-    return cooper_harvey_kennedy.Solver(graph, cooper_harvey_kennedy.Parameters())
+    return cooper_harvey_kennedy.Solver(batch, cooper_harvey_kennedy.Parameters(**parameters))
+
+
+def _graph_from_host(graph: ResidentGraph) -> Choice:
+    if graph.n_vertices <= SMALL_GRAPH_FROM_HOST:
+        name, because, solver = _on_one_core(graph)
+        return name, because, solver if isinstance(solver, _Swept) else _EachPrepared(graph, solver)
+    uploaded = _EachUploaded(graph)
+    return uploaded.chosen, f"{graph.n_vertices:,} vertices", uploaded
+
+
+class _EachUploaded:
+    """Searches of a graph that each upload it, choose, prepare, and download the answer."""
+
+    runs_on = "device"
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        self._device, self._host = graph.device, graph.host
+        self.chosen, _, solver = _of_graph(graph)
+        self.resolved = solver.resolved
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators."""
+        asarray, host = self._device.asarray, self._host
+        # Dominators do not depend on weights.
+        graph = ResidentGraph(self._device, host, asarray(host.offsets), asarray(host.targets), None)
+        answer: Answer = _of_graph(graph)[2].solve(root, phases)
+        return Answer(self._device.asnumpy(answer.idom), answer.phases)
+
+
+class _Swept:
+    """`cooper-harvey-kennedy` for a small graph, without preparation, which gains less than a plain call."""
+
+    runs_on = "cpu"
+
+    def __init__(self, graph: ResidentGraph) -> None:
+        from relaxometer.problems.dominators.cpu import cooper_harvey_kennedy
+
+        self._find, self._host = cooper_harvey_kennedy.find_from_host, graph.host
+        self.resolved = {"cores": 1}
+        self.solve(0)  # compiles
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators."""
+        host = self._host
+        idom = np.empty(len(host.offsets) - 1, dtype=np.uint32)
+        assert root is not None, "a graph needs a root"
+        rounds = self._find(host.offsets, host.targets, root, idom)
+        if phases is not None:
+            phases.append(Phase("cpu", len(idom), host.n_arcs * max(rounds, 1), 0.0))
+        return Answer(idom, rounds or None)
+
+
+class _EachPrepared:
+    """Searches of a graph on one CPU core that each find the predecessors."""
+
+    runs_on = "cpu"
+
+    def __init__(self, graph: ResidentGraph, solver: Any) -> None:
+        self._graph, self._find, self.resolved = graph, type(solver).find, solver.resolved
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators."""
+        from relaxometer.problems.dominators._flow_graphs import FlowGraphs
+
+        graphs = FlowGraphs.of(self._graph).rooted_at(root)
+        idom = np.empty(graphs.n_vertices, dtype=np.uint32)
+        rounds = self._find(graphs, idom)
+        if phases is not None:
+            phases.append(Phase("cpu", len(idom), len(graphs.out.ends) * max(rounds, 1), 0.0))
+        return Answer(idom, rounds or None)

@@ -101,6 +101,34 @@ extern "C" __global__ void few_graphs(u32 n_graphs, const i64* __restrict__ firs
                   shared + threadIdx.x / WARP * LARGEST_OF_WARP);
 }
 
+// One graph of at most LARGEST_OF_WARP vertices by one warp, with arrays and answer in host memory. A read
+// over the link takes over a microsecond, so those of a common graph are made before any is waited for.
+// `done` is set when the answer is written.
+extern "C" __global__ void one_graph(u32 n, u32 n_arcs, const i64* __restrict__ offsets,
+                                     const u32* __restrict__ targets, u32* idom, u32* done)
+{
+    __shared__ u64 sets[LARGEST_OF_WARP];
+    __shared__ i64 own_offsets[LARGEST_OF_WARP + 1];
+    __shared__ u32 own_targets[LARGEST_OF_WARP * LARGEST_OF_WARP];
+    u32 lane = threadIdx.x;
+    u32 far = lane + WARP;
+    i64 offset = lane <= n ? offsets[lane] : 0;
+    i64 far_offset = far <= n ? offsets[far] : 0;
+    u32 target = lane < n_arcs ? targets[lane] : 0;
+    u32 far_target = far < n_arcs ? targets[far] : 0;
+    own_offsets[lane] = offset;
+    own_offsets[far] = far_offset;
+    own_targets[lane] = target;
+    own_targets[far] = far_target;
+    for (u32 i = far + WARP; i < n_arcs; i += WARP) own_targets[i] = targets[i];
+    if (n == LARGEST_OF_WARP && lane == 0) own_offsets[n] = n_arcs;
+    __syncwarp();
+    solve_by_warp({n, own_offsets, own_targets, idom}, lane, sets);
+    __threadfence_system();
+    __syncwarp();
+    if (lane == 0) store_relaxed(done, 1u);
+}
+
 extern "C" __global__ void batch_dominators(u32 n_graphs, u32 n_large, const u32* __restrict__ largest_first,
                                             const i64* __restrict__ first_vertex,
                                             const i64* __restrict__ offsets, const u32* __restrict__ targets,

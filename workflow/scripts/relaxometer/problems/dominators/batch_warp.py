@@ -9,22 +9,26 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
-from relaxometer.device.signature import read_source
 from relaxometer.problems.dominators import Answer, _batch
-from relaxometer.problems.dominators._host_to_host import MOST_SHARED, LargeBatches, SmallBatches
+from relaxometer.problems.dominators._host_to_host import (
+    LARGEST_OF_WARP,
+    MOST_SHARED,
+    SETS_BYTES,
+    LargeBatches,
+    OneGraph,
+    SmallBatches,
+)
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
+    from relaxometer.graphs.batch import Batch
     from relaxometer.graphs.resident_batch import ResidentBatch
 
-LARGEST_OF_WARP = read_source(Path(__file__).with_name("batch_warp.cu")).constants["LARGEST_OF_WARP"]
-"""Most vertices of a graph for a warp."""
 
-SETS_BYTES = 8 * LARGEST_OF_WARP * _batch.THREADS // 32
-"""Shared memory of a block for the predecessors of one small graph per warp."""
-
-WARPS = _batch.THREADS // 32
-"""Warps of a block."""
+def is_small(batch: Batch) -> bool:
+    """Return whether a kernel reads the batch from page-locked memory, with a warp for each graph."""
+    bytes_shared = batch.first_vertex.nbytes + batch.offsets.nbytes + batch.targets.nbytes
+    return bytes_shared <= MOST_SHARED and int(batch.sizes.max(initial=0)) <= LARGEST_OF_WARP
 
 
 class Parameters(_batch.Parameters):
@@ -59,27 +63,27 @@ class Solver(_batch.BatchSolver):
 
     def __init__(self, graph: ResidentBatch, parameters: Parameters) -> None:
         super().__init__(graph, parameters)
+        self.ends_on_host = parameters.host_to_host
         self._large: LargeBatches | None = None
-        self._small: SmallBatches | None = None
+        self._small: OneGraph | SmallBatches | None = None
         if not parameters.host_to_host:
             return
         host = graph.host
-        bytes_shared = host.first_vertex.nbytes + host.offsets.nbytes + host.targets.nbytes
-        if bytes_shared <= MOST_SHARED and host.sizes.max(initial=0) <= LARGEST_OF_WARP:
-            kernel = self._device.module(Path(__file__).with_name(self.file)).get_function("few_graphs")
-            self._small = SmallBatches(self._device, host, kernel)
+        if is_small(host):
+            module = self._device.module(Path(__file__).with_name(self.file))
+            # Parallel arcs could be too many for the kernel's shared memory.
+            is_one = len(host) == 1 and host.n_arcs <= LARGEST_OF_WARP**2
+            self._small = (OneGraph if is_one else SmallBatches)(self._device, host, module)
         else:
             self._large = LargeBatches(self._device, host)
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators of all graphs."""
-        batch = self._batch.host
         if phases is not None or not (self._large or self._small):
             return super().solve(root, phases)
+        batch = self._batch.host
         if self._small:
-            blocks = -(-len(batch) // WARPS)
-            threads = _batch.THREADS if len(batch) > 1 else 32
-            return Answer(self._small.solve(batch, blocks, threads, SETS_BYTES), None)
+            return Answer(self._small.solve(batch), None)
         assert self._large is not None
         self._large.upload(batch)
         self._solve_uploaded(self._large, batch.sizes)

@@ -116,13 +116,20 @@ def crossing(medians: pd.DataFrame) -> int | None:
     medians : DataFrame
         From :func:`median_times`.
     """
-    best = medians.pivot_table(index="size", columns="device_kind", values="time_ms", aggfunc="min")
+    best = _without_auto(medians).pivot_table(
+        index="size", columns="device_kind", values="time_ms", aggfunc="min"
+    )
     if not {"cuda", "cpu"} <= set(best.columns):
         return None
     wins = (best["cuda"] < best["cpu"]).to_numpy()
     losses = np.flatnonzero(~wins)
     first = losses[-1] + 1 if len(losses) else 0
     return int(best.index[first]) if first < len(best) else None
+
+
+def _without_auto(medians: pd.DataFrame) -> pd.DataFrame:
+    """Leave out `auto`, which counts as a kernel and may have chosen a CPU."""
+    return medians[medians["kernel"] != "auto"]
 
 
 def _size_finding(medians: pd.DataFrame, crossover: int | None, kind: str) -> str:
@@ -192,6 +199,7 @@ def winners(timings: pd.DataFrame) -> pd.DataFrame:
     """
     graphs = timings.loc[timings["problem"] == "dominators", "graph"].unique()
     medians = median_times(timings[timings["device_kind"] != EMULATED], dict.fromkeys(graphs, 0))
+    medians = _without_auto(medians)
     medians = medians.assign(full_name=full_names(medians))
     table = pd.DataFrame({"graph": graphs})
     for kind, who in (("cuda", "kernel"), ("cpu", "program")):

@@ -39,6 +39,14 @@ class CpuParameters(variants.Parameters):
     cores: PositiveInt | Literal["all"] = 1
 
 
+def usable_cores(wanted: int | Literal["all"]) -> int:
+    """Return how many of the wanted cores this process can use."""
+    # A process may use fewer cores than the machine has; Numba cannot start more threads than it found.
+    threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    most = min(len(os.sched_getaffinity(0)), threads)
+    return most if wanted == "all" else min(wanted, most)
+
+
 class CpuSolver:
     """Immediate dominators by a compiled function."""
 
@@ -52,11 +60,7 @@ class CpuSolver:
 
     def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: CpuParameters) -> None:
         self._graphs = FlowGraphs.of(graph)
-        # A process may use fewer cores than the machine has; Numba cannot start more threads than it found.
-        threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        most = min(len(os.sched_getaffinity(0)), threads)
-        wanted = most if parameters.cores == "all" else min(parameters.cores, most)
-        self._cores = wanted if len(self._graphs.roots) > 1 else 1
+        self._cores = usable_cores(parameters.cores) if len(self._graphs.roots) > 1 else 1
         self._bounds = self._shares()
         # The first call compiles.
         if self._cores == 1:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import numba
 import numpy as np
 from numba import njit, prange
 
+from relaxometer.graphs.resident_batch import ResidentBatch
+from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._flow_graphs import (
     NONE,
     Arcs,
     FlowGraph,
     FlowGraphs,
     Ids,
+    Offsets,
     dominators_by_vertex,
     graph_at,
     scratch_rows,
 )
-from relaxometer.problems.dominators.cpu._on_cpu import Bounds, CpuParameters, CpuSolver
+from relaxometer.problems.dominators.cpu._on_cpu import SHARES, CpuParameters, CpuSolver, usable_cores
+from relaxometer.problems.phases import Phase
+
+if TYPE_CHECKING:
+    from relaxometer.graphs.batch import Batch
+    from relaxometer.graphs.resident import ResidentGraph
 
 
 class Parameters(CpuParameters):
@@ -23,34 +34,8 @@ class Parameters(CpuParameters):
 
 
 @njit(cache=True)
-def _find_share(graphs: FlowGraphs, idom: Ids, begin: int, end: int) -> int:
-    scratch = scratch_rows(graphs, 4)
-    most_rounds = 0
-    # The graphs of a batch are numbered in reverse post-order; a single one need not be.
-    in_order = len(graphs.roots) > 1
-    for index in range(begin, end):
-        first, last = graphs.first_vertex[index], graphs.first_vertex[index + 1]
-        rounds = _find_one(graph_at(graphs, index), idom[first:last], scratch, in_order)
-        most_rounds = max(most_rounds, rounds)
-    return most_rounds
-
-
-@njit(cache=True)
 def _find(graphs: FlowGraphs, idom: Ids) -> int:
-    return _find_share(graphs, idom, 0, len(graphs.roots))
-
-
-@njit(cache=True, parallel=True)
-def _find_on_cores(graphs: FlowGraphs, idom: Ids, bounds: Bounds) -> int:
-    first_vertex, roots, out, into = graphs
-    out_offsets, out_ends = out
-    into_offsets, into_ends = into
-    rounds = np.zeros(len(bounds) - 1, dtype=np.int64)
-    for share in prange(len(bounds) - 1):
-        # Loops over cores take no nested tuples.
-        own = FlowGraphs(first_vertex, roots, Arcs(out_offsets, out_ends), Arcs(into_offsets, into_ends))
-        rounds[share] = _find_share(own, idom, bounds[share], bounds[share + 1])
-    return rounds.max()
+    return _find_one(graph_at(graphs, 0), idom, scratch_rows(graphs, 4), False)
 
 
 @njit(cache=True)
@@ -125,11 +110,89 @@ def _reverse_post_order(graph: FlowGraph, vertex: Ids, number: Ids, path: Ids) -
     return finished
 
 
+@njit(cache=True)
+def _predecessors(offsets: Offsets, heads: Ids, into: Offsets, tails: Ids) -> None:
+    """Sort the arcs of one graph by head, from `into[0]` = 0; the tails of a head ascend."""
+    n = len(offsets) - 1
+    into[: n + 1] = 0
+    for arc in range(offsets[0], offsets[n]):
+        into[heads[arc]] += 1
+    for v in range(n):
+        into[v + 1] += into[v]
+    # Offsets are ends, and become begins as the arcs are placed from the last to the first.
+    for v in range(n - 1, -1, -1):
+        for arc in range(offsets[v + 1] - 1, offsets[v] - 1, -1):
+            head = heads[arc]
+            into[head] -= 1
+            tails[into[head]] = v
+
+
+@njit(cache=True)
+def _find_from_host(
+    first_vertex: Offsets, offsets: Offsets, heads: Ids, idom: Ids, begin: int, end: int
+) -> int:
+    """Find the dominators of graphs `begin` to `end` - 1 of a batch, and their predecessors first."""
+    most_vertices, most_arcs = 1, 1
+    for index in range(begin, end):
+        first, last = first_vertex[index], first_vertex[index + 1]
+        most_vertices = max(most_vertices, last - first)
+        most_arcs = max(most_arcs, offsets[last] - offsets[first])
+    scratch = np.empty((4, most_vertices), dtype=np.uint32)
+    into, tails = np.empty(most_vertices + 1, dtype=np.int64), np.empty(most_arcs, dtype=np.uint32)
+    most_rounds = 0
+    for index in range(begin, end):
+        first, last = first_vertex[index], first_vertex[index + 1]
+        own = offsets[first : last + 1]
+        _predecessors(own, heads, into, tails)
+        graph = FlowGraph(0, Arcs(own, heads), Arcs(into[: last - first + 1], tails))
+        most_rounds = max(most_rounds, _find_one(graph, idom[first:last], scratch, True))
+    return most_rounds
+
+
+@njit(cache=True)
+def _first_of_share(first_vertex: Offsets, offsets: Offsets, share: int, shares: int) -> int:
+    """Return the first graph of a share; shares have similar numbers of arcs."""
+    if share == shares:
+        return len(first_vertex) - 1
+    wanted = offsets[-1] * share // shares
+    low, high = 0, len(first_vertex) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[first_vertex[middle]] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, parallel=True)
+def _find_from_host_on_cores(
+    first_vertex: Offsets, offsets: Offsets, heads: Ids, idom: Ids, shares: int
+) -> int:
+    rounds = np.zeros(shares, dtype=np.int64)
+    for share in prange(shares):
+        begin = _first_of_share(first_vertex, offsets, share, shares)
+        end = _first_of_share(first_vertex, offsets, share + 1, shares)
+        rounds[share] = _find_from_host(first_vertex, offsets, heads, idom, begin, end)
+    return rounds.max()
+
+
+@njit(cache=True)
+def find_from_host(offsets: Offsets, heads: Ids, root: int, idom: Ids) -> int:
+    """Find the dominators of one graph, and its predecessors first; return the number of rounds."""
+    n = len(offsets) - 1
+    scratch = np.empty((4, n), dtype=np.uint32)
+    into, tails = np.empty(n + 1, dtype=np.int64), np.empty(max(len(heads), 1), dtype=np.uint32)
+    _predecessors(offsets, heads, into, tails)
+    return _find_one(FlowGraph(root, Arcs(offsets, heads), Arcs(into, tails)), idom, scratch, False)
+
+
 class Solver(CpuSolver):
     """Immediate dominators by the iterative algorithm of Cooper, Harvey and Kennedy, compiled with Numba.
 
     Sweeps in reverse post-order intersect the tree paths of predecessors until nothing changes. The graphs
-    of a batch come in that order; a single graph is searched first.
+    of a batch come in that order, and every search starts from the batch's arrays: it finds the predecessors
+    of a graph right before it needs them. A single graph is searched first; its predecessors are prepared.
 
     References
     ----------
@@ -137,4 +200,37 @@ class Solver(CpuSolver):
     """
 
     find = staticmethod(_find)
-    find_on_cores = staticmethod(_find_on_cores)
+
+    def __init__(self, graph: ResidentGraph | ResidentBatch, parameters: Parameters) -> None:
+        self._batch: Batch | None = None
+        if isinstance(graph, ResidentBatch):
+            self._batch = graph.host
+            self._cores = usable_cores(parameters.cores) if len(self._batch) > 1 else 1
+            self._find_all()  # compiles
+        else:
+            super().__init__(graph, parameters)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The cores that work, and whether nothing is prepared."""
+        return super().resolved | {"host_to_host": self._batch is not None}
+
+    def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
+        """Find the immediate dominators; an instrumented run records the search as one phase."""
+        if self._batch is None:
+            return super().solve(root, phases)
+        idom, rounds = self._find_all()
+        if phases is not None:
+            phases.append(Phase("cpu", len(idom), self._batch.n_arcs * max(rounds, 1), 0.0))
+        return Answer(idom, rounds or None)
+
+    def _find_all(self) -> tuple[Ids, int]:
+        """Return the dominators of a batch, and the largest number of rounds of a graph."""
+        batch = self._batch
+        assert batch is not None
+        idom = np.empty(len(batch.offsets) - 1, dtype=np.uint32)
+        arrays = batch.first_vertex, batch.offsets, batch.targets, idom
+        if self._cores == 1:
+            return idom, _find_from_host(*arrays, 0, len(batch.first_vertex) - 1)
+        numba.set_num_threads(self._cores)
+        return idom, _find_from_host_on_cores(*arrays, self._cores * SHARES)

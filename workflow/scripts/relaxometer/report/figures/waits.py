@@ -1,0 +1,123 @@
+"""The choice of `auto` for dominators, and its regret: searches in place, and from host to host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from relaxometer.report.catalogue import TIMINGS, Exhibit, View
+from relaxometer.report.figures.choice import AUTO, CLOSE
+from relaxometer.report.figures.summary import rounded
+from relaxometer.report.targets import runs_of
+from relaxometer.results.samples import EMULATED, paired, source_times
+
+if TYPE_CHECKING:
+    from relaxometer.plan.plan import Plan
+
+QUESTIONS = {False: "resident", True: "host to host"}
+"""By whether transfers and preparation count."""
+
+
+def waits(timings: pd.DataFrame, *, host_to_host: bool) -> pd.DataFrame:
+    """Return the proven searches of dominators in real time, `time_ms` being what their user waits for.
+
+    Parameters
+    ----------
+    timings : DataFrame
+    host_to_host : bool
+        Count upload, preparation and download, where the search itself does not contain them; a CPU program
+        is only prepared. Otherwise searches that move a graph to the device are left out.
+    """
+    rows = timings[(timings["problem"] == "dominators") & (timings["device_kind"] != EMULATED)]
+    rows = rows[~rows["rival"]]
+    moved = rows.get("parameter_host_to_host", pd.Series(False, rows.index)).eq(True)
+    streamed = pd.to_numeric(rows.get("parameter_streams", pd.Series(0, rows.index))).fillna(0) > 0
+    if not host_to_host:
+        return source_times(rows[(~moved | (rows["device_kind"] == "cpu")) & ~streamed])
+    transfers = (rows["upload_ms"] + rows["download_ms"]).where(rows["device_kind"] != "cpu", 0.0)
+    before = (transfers + rows["prepare_ms"]).where(~moved, 0.0)
+    return source_times(rows.assign(time_ms=rows["time_ms"] + before)[~streamed])
+
+
+def regrets(timings: pd.DataFrame) -> pd.DataFrame:
+    """Compare `auto` with the best other variant on each graph and batch, rivals apart.
+
+    Returns
+    -------
+    DataFrame
+        One row per question and proven run of `auto` that was made for it: ``graph, question, variant,
+        chosen, because, auto_ms, best, best_ms`` and ``regret``, the share by which `auto` exceeds the best.
+    """
+    found = []
+    for host_to_host, question in QUESTIONS.items():
+        times = waits(timings, host_to_host=host_to_host)
+        is_auto = times["kernel"] == AUTO
+        for (graph, variant), ours in times[is_auto].groupby(["graph", "variant"], sort=False):
+            run = timings[(timings["graph"] == graph) & (timings["variant"] == variant)].iloc[0]
+            if (run["parameter_host_to_host"] is True or run["parameter_host_to_host"] == 1) != host_to_host:
+                continue
+            others = times[~is_auto & (times["graph"] == graph)]
+            medians = {
+                name: [float(side.median()) for side in paired(ours, theirs)]
+                for name, theirs in others.groupby("variant", sort=False)
+            }
+            medians = {name: both for name, both in medians.items() if np.isfinite(both).all()}
+            if not medians:
+                continue
+            best = max(medians, key=lambda name: medians[name][0] / medians[name][1])
+            auto_ms, best_ms = medians[best]
+            row = {"graph": graph, "question": question, "variant": variant}
+            row |= {name: run[f"parameter_{name}"] for name in ("chosen", "because")}
+            row |= {"auto_ms": auto_ms, "best": best, "best_ms": best_ms}
+            found.append(row | {"regret": auto_ms / best_ms - 1})
+    return pd.DataFrame(found)
+
+
+def in_short(table: pd.DataFrame) -> str:
+    """Return the number of good choices, from the table of :func:`regrets`."""
+    if table.empty:
+        return "There is no graph on which auto and another variant ran in real time"
+    good = int((table["regret"] <= CLOSE).sum())
+    return f"auto is within {CLOSE:.0%} of the best variant in {good} of {len(table)} choices"
+
+
+def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return :func:`regrets` as text, one row per choice and a summary."""
+    table = regrets(timings)
+    lines = [
+        {
+            "Graph": row["graph"],
+            "Question": row["question"],
+            "Chosen": row["chosen"],
+            "Why": row["because"],
+            "auto [ms]": rounded(row["auto_ms"]),
+            "Best variant": row["best"],
+            "Best [ms]": rounded(row["best_ms"]),
+            "Regret": f"{round(row['regret'], 2) + 0.0:.0%}",  # no "-0%"
+        }
+        for row in table.to_dict("records")
+    ]
+    return pd.DataFrame([*lines, {"Graph": in_short(table)}]).fillna("")
+
+
+def _has_choice(plan: Plan) -> bool:
+    """Whether `auto` runs on some graph together with another variant."""
+    return any(
+        run.problem == "dominators" and run.solver == AUTO and len(runs_of(plan, "dominators", run.graph)) > 1
+        for run in plan.runs.values()
+    )
+
+
+EXHIBITS = (
+    Exhibit(
+        "dominator-choices",
+        lambda inputs: regret_table(inputs.timings),
+        lambda *_: {"timings": TIMINGS},
+        views=(
+            View("dominator-choices", "dominators", "auto", "its choices and why, as a table", suffix="csv"),
+        ),
+        wanted=_has_choice,
+    ),
+)
