@@ -1,11 +1,14 @@
 """Figures and tables of throughput, all pairs, the choice of auto, and preparation, read back as drawn."""
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from relaxometer.measure.studies import STUDIES
 from relaxometer.report.figures import all_pairs, choice, preparation, throughput, traffic
-from relaxometer.results.gather import verdict
+from relaxometer.results.verdict import verdict
 from synthetic_runs import searches, spread
 
 
@@ -218,10 +221,11 @@ class TestVerdict:
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
         table = launches(TOWN).assign(variant="many-sources")
         table.to_parquet(tmp_path / "right.parquet")
-        assert verdict(summary, [tmp_path / "right.parquet"]).startswith("1 runs measured")
+        assert verdict(summary, {"throughput": [tmp_path / "right.parquet"]}).startswith("1 runs measured")
         table.loc[4, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
         table.to_parquet(tmp_path / "wrong.parquet")
-        head, line = verdict(summary, [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]).splitlines()
+        files = [tmp_path / "right.parquet", tmp_path / "wrong.parquet"]
+        head, line = verdict(summary, {"throughput": files}).splitlines()
         assert head.startswith("error: 1 of ")
         assert line == "100 searches at once by many-sources on town: invalid (source 7: rule tree)"
 
@@ -231,7 +235,7 @@ class TestVerdict:
         table = changes(ROADS)
         table.loc[1, ["status", "reason"]] = ["invalid", "source 7: rule tree"]
         table.to_parquet(tmp_path / "wrong.parquet")
-        head, line = verdict(summary, traffic=[tmp_path / "wrong.parquet"]).splitlines()
+        head, line = verdict(summary, {"traffic": [tmp_path / "wrong.parquet"]}).splitlines()
         assert head.startswith("error: 1 of 10 ")
         assert line == "phast on town after change 1 of its weights: invalid (source 7: rule tree)"
 
@@ -240,12 +244,37 @@ class TestVerdict:
         summary.write_text("problem,graph,variant,status,reason\nsssp,town,tiled,ok,\n", encoding="utf-8")
         file = tmp_path / "passes.parquet"
         passes().to_parquet(file)
-        assert verdict(summary, all_pairs=[file]).startswith("1 runs measured")
+        assert verdict(summary, {"all_pairs": [file]}).startswith("1 runs measured")
         wrong = {"status": ["ok", "invalid"], "reason": ["", "sums differ"]}
         passes().assign(**wrong).to_parquet(file)
-        head, line = verdict(summary, all_pairs=[file]).splitlines()
+        head, line = verdict(summary, {"all_pairs": [file]}).splitlines()
         assert head.startswith("error: 1 of 3")
         assert line == "all pairs of town, with the proof: invalid (sums differ)"
+
+    def test_a_wrong_update_of_dominators_is_named(self, tmp_path):
+        summary, file = tmp_path / "summary.csv", tmp_path / "updates.parquet"
+        summary.write_text("problem,graph,variant,status,reason\n", encoding="utf-8")
+        rows = {"graph": "flow", "change": ["removed", "added"], "arcs": 1000, "repetition": 0}
+        outcomes = {"status": ["ok", "invalid"], "reason": ["", "rule parent broken"]}
+        pd.DataFrame({**rows, **outcomes}).to_parquet(file)
+        head, line = verdict(summary, {"updates": [file]}).splitlines()
+        assert head.startswith("error: 1 of 2 ")
+        assert line == "dominators incremental on flow, arcs added: 1,000: invalid (rule parent broken)"
+
+    def test_every_study_with_a_status_is_judged(self):
+        for name, study in STUDIES.items():
+            module, _, _ = study.measure.partition(":")
+            module = importlib.import_module(module)
+            tables = (getattr(module, one, None) for one in ("TABLE", "PASSES"))
+            has_status = any(table is not None and "status" in table.names for table in tables)
+            assert (study.describe is not None) == has_status, name
+
+    def test_runs_without_an_answer_to_prove_are_named(self, tmp_path):
+        summary = tmp_path / "summary.csv"
+        rows = ["sssp,town,tiled,ok,", "sssp,town,silent,unproven,it gives no answer that could be proven"]
+        summary.write_text("\n".join(["problem,graph,variant,status,reason", *rows, ""]), encoding="utf-8")
+        (head,) = verdict(summary).splitlines()
+        assert head.endswith("every answer proven right; without an answer to prove: sssp silent on town")
 
 
 def passes(*, device_kind="cuda", **options):

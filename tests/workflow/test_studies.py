@@ -128,6 +128,13 @@ def test_the_preparation_of_every_variant_is_tabulated(finished):
     assert table.loc["dijkstra-cpu", "Pays after [searches]"] == "first from the start"
 
 
+def test_updates_are_measured_whatever_the_report_shows(finished):
+    flow = {"graphs": ["flow-random-1k"]}
+    finished.configure({**CONFIG, "dominators": flow, "updates": {**flow, "arcs": [1]}})
+    assert ("measure_updates", "") in finished.jobs_to_run()
+    finished.configure(CONFIG)
+
+
 def test_another_number_of_searches_measures_again(finished):
     finished.configure({**CONFIG, "throughput": {"graphs": ["tiny"], "searches": [1, 6]}})
     jobs = finished.jobs_to_run()

@@ -214,6 +214,15 @@ def first_round(wildcards):
     return {"first": [f"{folder}/runs.parquet", f"{folder}/context.json"]}
 
 
+def judged_studies(wildcards):
+    """The tables of the studies that the configuration asks for and whose rows have a status."""
+    return {
+        name: expand(study.path, graph=study.graphs(PLAN.config))
+        for name, study in STUDIES.items()
+        if study.describe
+    }
+
+
 def rival_inputs(wildcards):
     """The graph and sources of a rival's run, and its installation unless a command starts it."""
     run, inputs = run_of(wildcards), run_inputs(wildcards)

@@ -71,21 +71,8 @@ rule gather_distributed:
 
 rule judge_answers:
     input:
+        unpack(judged_studies),
         summary="results/summary.csv",
-        throughput=expand(
-            "results/throughput/{graph}.parquet", graph=PLAN.config.throughput.graphs
-        )
-        + expand(
-            "results/bfs_throughput/{graph}.parquet",
-            graph=PLAN.config.bfs_throughput.graphs,
-        ),
-        traffic=expand(
-            "results/traffic/{graph}.parquet", graph=PLAN.config.traffic.graphs
-        ),
-        all_pairs=expand(
-            "results/all_pairs/{graph}/passes.parquet",
-            graph=PLAN.config.all_pairs.graphs,
-        ),
         contexts=expand("{folder}/context.json", folder=ROUND_FOLDERS),
     output:
         "results/verdict.txt",
@@ -95,7 +82,7 @@ rule judge_answers:
         "../envs/relaxometer.yaml"
     params:
         lost={"a study": PLAN.lost_studies, "a further round": PLAN.lost_rounds},
-        code=code_hash("results.gather"),
+        code=code_hash("results.verdict"),
     script:
         "../scripts/judge_answers.py"
 
@@ -103,9 +90,6 @@ rule judge_answers:
 use rule judge_answers as judge_distributed with:
     input:
         summary="results/distributed.csv",
-        throughput=[],
-        traffic=[],
-        all_pairs=[],
         contexts=[],
     output:
         "results/distributed_verdict.txt",
@@ -113,7 +97,7 @@ use rule judge_answers as judge_distributed with:
         "logs/judge_distributed.log",
     params:
         lost={},
-        code=code_hash("results.gather"),
+        code=code_hash("results.verdict"),
 
 
 rule accept_answers:

@@ -18,12 +18,11 @@ with job(snakemake):
             count = sum(not line.startswith("warning:") for line in lines)
             raise UserError(f"{snakemake.input[0]} names {count} measurements that are not ok")
     else:
-        from relaxometer.results.gather import verdict  # loads pandas
+        from relaxometer.measure.studies import STUDIES
+        from relaxometer.results.verdict import verdict  # loads pandas
 
-        throughput = [Path(file) for file in snakemake.input.throughput]
         contexts = [Path(file) for file in snakemake.input.contexts]
-        traffic = [Path(file) for file in snakemake.input.traffic]
-        all_pairs = [Path(file) for file in snakemake.input.all_pairs]
-        lost = snakemake.params.lost
-        text = verdict(Path(snakemake.input.summary), throughput, lost, contexts, traffic, all_pairs)
+        studies = {name: [Path(file) for file in snakemake.input.get(name, ())] for name in STUDIES}
+        made = {name: files for name, files in studies.items() if files}
+        text = verdict(Path(snakemake.input.summary), made, snakemake.params.lost, contexts)
         write_text(text, Path(snakemake.output[0]))

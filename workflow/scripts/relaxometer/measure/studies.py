@@ -41,6 +41,9 @@ class Study:
         A study without graphs is made if the report redraws one of these papers.
     further : tuple of str
         Names of the files in the same folder that hold the second table and those that follow.
+    describe : callable, optional
+        Returns a line of text for a row of the first table, as the verdict names it. None if rows have no
+        status.
     """
 
     path: str
@@ -49,11 +52,29 @@ class Study:
     parameters: Callable[[Plan], dict[str, Any]] = lambda plan: {"seed": plan.config.seed}
     papers: frozenset[str] = frozenset()
     further: tuple[str, ...] = ()
+    describe: Callable[[Mapping[Any, Any]], str] | None = None
 
     @property
     def paths(self) -> list[str]:
         """All files of the result, that with the statuses first."""
         return [self.path, *(str(Path(self.path).with_name(name)) for name in self.further)]
+
+
+def _launch(row: Mapping[Any, Any]) -> str:
+    by = f" by {row['variant']}" if "variant" in row else ""
+    return f"{row['searches']} searches at once{by} on {row['graph']}"
+
+
+def _change_of_weights(row: Mapping[Any, Any]) -> str:
+    return f"{row['variant']} on {row['graph']} after change {row['round']} of its weights"
+
+
+def _pass(row: Mapping[Any, Any]) -> str:
+    return f"all pairs of {row['graph']}, {'with' if row['proof'] else 'without'} the proof"
+
+
+def _update(row: Mapping[Any, Any]) -> str:
+    return f"dominators incremental on {row['graph']}, arcs {row['change']}: {row['arcs']:,}"
 
 
 def _section(name: str) -> Callable[[Plan], dict[str, Any]]:
@@ -76,18 +97,21 @@ STUDIES = {
         "relaxometer.measure.throughput:measure_throughput",
         lambda config: config.throughput.graphs,
         _section("throughput"),
+        describe=_launch,
     ),
     "bfs_throughput": Study(
         "results/bfs_throughput/{graph}.parquet",
         "relaxometer.measure.throughput:measure_throughput",
         lambda config: config.bfs_throughput.graphs,
         _section("bfs_throughput"),
+        describe=_launch,
     ),
     "traffic": Study(
         "results/traffic/{graph}.parquet",
         "relaxometer.measure.traffic:measure_traffic",
         lambda config: config.traffic.graphs,
         _traffic,
+        describe=_change_of_weights,
     ),
     "all_pairs": Study(
         "results/all_pairs/{graph}/passes.parquet",
@@ -95,12 +119,14 @@ STUDIES = {
         lambda config: config.all_pairs.graphs,
         _section("all_pairs"),
         further=("sources.parquet", "components.parquet", "distances.parquet"),
+        describe=_pass,
     ),
     "updates": Study(
         "results/updates/{graph}.parquet",
         "relaxometer.measure.updates:measure_updates",
         lambda config: config.updates.graphs,
         _section("updates"),
+        describe=_update,
     ),
     "extract_min": Study(
         "results/extract_min.parquet",

@@ -1,4 +1,4 @@
-"""Gathers the samples of all runs into tidy tables, a summary and a verdict."""
+"""Gathers the samples of all runs into tidy tables and a summary."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.files import read_frame, read_table
+from relaxometer.core.files import read_table
 from relaxometer.results import rows as tables
-from relaxometer.results.contexts import cost_warnings, drift_warnings, read_contexts
+from relaxometer.results.contexts import read_contexts
 from relaxometer.results.graph500_result import rate_statistics, traversed_edges
 from relaxometer.results.processes import with_processes
 from relaxometer.results.samples import run_estimate, source_times
@@ -41,14 +41,8 @@ SEVERITY = ["ok", "disputed", "unproven", "absent", "skipped", "timeout", "oom",
 UNTIMED = FAILURES | {"unproven"}
 """Statuses without a time in the summary."""
 
-QUIET = {"ok", "skipped", "absent", "unproven"}
-"""Statuses that a verdict does not name."""
-
 NOTHING = pa.table({key: pa.array([], pa.string()) for key in KEY})
 """The gathered file of no run."""
-
-MAX_NAMED = 30
-"""Most measurements that the first line of a verdict names."""
 
 
 def gather(folders: list[Path], file: str) -> pa.Table:
@@ -214,65 +208,3 @@ def _times(good: pd.DataFrame, directed: bool) -> dict[str, float]:
         "mteps_harmonic": statistics.get("harmonic_mean", np.nan),
         "phases": good["phases"].median(),
     }
-
-
-def verdict(
-    summary: Path,
-    throughput: Sequence[Path] = (),
-    lost: Mapping[str, Sequence[str]] | None = None,
-    contexts: Sequence[Path] = (),
-    traffic: Sequence[Path] = (),
-    all_pairs: Sequence[Path] = (),
-) -> str:
-    """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
-
-    Lines that begin with "warning:" follow, of races during which the machine's speed changed, of leaks and
-    of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
-    because of an error.
-
-    Parameters
-    ----------
-    summary : Path
-        ``summary.csv``.
-    throughput : sequence of Path
-        Tables of :data:`relaxometer.measure.throughput.TABLE`.
-    lost : mapping of str to sequence of str, optional
-        Why others that could not be made are missing, by their kind.
-    contexts : sequence of Path
-        ``context.json`` of all rounds.
-    traffic : sequence of Path
-        Tables of :data:`relaxometer.measure.traffic.TABLE`.
-    all_pairs : sequence of Path
-        Tables of :data:`relaxometer.measure.all_pairs.PASSES`.
-    """
-    table = read_frame(summary, keep_default_na=False)
-    outcomes = [
-        (f"{row.problem} {row.variant} on {row.graph}", row.status, row.reason) for row in table.itertuples()
-    ]
-    for launches in map(read_frame, throughput):
-        for row in launches.itertuples():
-            by = f" by {row.variant}" if "variant" in launches else ""
-            outcomes.append((f"{row.searches} searches at once{by} on {row.graph}", row.status, row.reason))
-    for rounds in map(read_frame, traffic):
-        for row in rounds.itertuples():
-            what = f"{row.variant} on {row.graph} after change {row.round} of its weights"
-            outcomes.append((what, row.status, row.reason))
-    for passes in map(read_frame, all_pairs):
-        for row in passes.itertuples():
-            what = f"all pairs of {row.graph}, {'with' if row.proof else 'without'} the proof"
-            outcomes.append((what, row.status, row.reason))
-    outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
-    bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
-    failed = [outcome for outcome in bad if outcome[1] in FAILURES]
-    lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
-    named = ", ".join(f"{what} ({status})" for what, status, _ in bad[:MAX_NAMED])
-    if len(bad) > MAX_NAMED:
-        named += f", and {len(bad) - MAX_NAMED} more; see results/verdict.txt"
-    if failed:
-        head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
-    else:
-        proven = int(table["status"].isin(PROVEN).sum())
-        head = f"{proven} runs measured, every answer proven right"
-        head += f"; not finished: {named}" if bad else ""
-    known = read_contexts(contexts)
-    return "\n".join([head, *lines, *drift_warnings(known), *cost_warnings(known), ""])

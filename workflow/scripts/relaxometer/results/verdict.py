@@ -1,0 +1,80 @@
+"""The verdict on all answers of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from relaxometer.core.files import read_frame
+from relaxometer.measure.studies import STUDIES
+from relaxometer.results.contexts import cost_warnings, drift_warnings, read_contexts
+from relaxometer.results.rows import FAILURES, PROVEN
+
+QUIET = {"ok", "skipped", "absent", "unproven"}
+"""Statuses without a line of their own."""
+
+MAX_NAMED = 30
+"""Most measurements that the first line names."""
+
+Outcome = tuple[str, str, str]
+"""A measurement, its status and the reason of the status."""
+
+
+def verdict(
+    summary: Path,
+    studies: Mapping[str, Sequence[Path]] | None = None,
+    lost: Mapping[str, Sequence[str]] | None = None,
+    contexts: Sequence[Path] = (),
+) -> str:
+    """Return the verdict on a whole run: one line, then a line for each measurement that is not ok.
+
+    Lines that begin with "warning:" follow, of races during which the machine's speed changed, of leaks and
+    of clocks that were held back. The first line begins with "error:" if an answer is wrong or is missing
+    because of an error. Otherwise it also names the runs that gave no answer to prove.
+
+    Parameters
+    ----------
+    summary : Path
+        ``summary.csv``.
+    studies : mapping of str to sequence of Path, optional
+        Tables of studies, by their keys in :data:`relaxometer.measure.studies.STUDIES`.
+    lost : mapping of str to sequence of str, optional
+        Why others that could not be made are missing, by their kind.
+    contexts : sequence of Path
+        ``context.json`` of all rounds.
+    """
+    table = read_frame(summary, keep_default_na=False)
+    outcomes = [
+        (f"{row.problem} {row.variant} on {row.graph}", row.status, row.reason) for row in table.itertuples()
+    ]
+    unproven = [what for what, status, _ in outcomes if status == "unproven"]
+    for name, paths in (studies or {}).items():
+        outcomes += _of_study(name, paths)
+    outcomes += [(kind, "error", reason) for kind, reasons in (lost or {}).items() for reason in reasons]
+    bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
+    lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
+    named = _listed([f"{what} ({status})" for what, status, _ in bad])
+    if any(status in FAILURES for _, status, _ in bad):
+        head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
+    else:
+        proven = int(table["status"].isin(PROVEN).sum())
+        head = f"{proven} runs measured, every answer proven right"
+        head += f"; without an answer to prove: {_listed(unproven)}" if unproven else ""
+        head += f"; not finished: {named}" if bad else ""
+    known = read_contexts(contexts)
+    return "\n".join([head, *lines, *drift_warnings(known), *cost_warnings(known), ""])
+
+
+def _of_study(name: str, paths: Sequence[Path]) -> list[Outcome]:
+    """Return the outcome of each row of a study's tables."""
+    describe = STUDIES[name].describe
+    assert describe is not None, f"rows of {name} have no status"
+    rows = [row for path in paths for row in read_frame(path).to_dict("records")]
+    return [(describe(row), row["status"], row["reason"]) for row in rows]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in one line, the first `MAX_NAMED` of them."""
+    shown = ", ".join(names[:MAX_NAMED])
+    more = len(names) - MAX_NAMED
+    return f"{shown}, and {more} more; see results/verdict.txt" if more > 0 else shown
