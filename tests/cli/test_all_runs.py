@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from relaxometer.core.files import write_table
 from relaxometer.distributed.launch import obstacle
+from relaxometer.measure.requests import request_for_sources, with_request
 from relaxometer.problems.variants import solver_names
 from tiny_workflow import without_rivals
 
@@ -129,6 +132,40 @@ def test_each_graph_has_all_rounds_in_mirrored_order(folder):
         "sssp other dijkstra-cpu round 2: ok"
     ]
     assert pq.read_table(second / "runs.parquet")["round"].to_pylist() == [2]
+
+
+def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder):
+    drawn = folder / "results/sources/small-grid.parquet"
+    write_table(with_request(pa.table({"source": [1, 2, 3]}), request_for_sources([1, 2, 3], 5)), drawn)
+    overlay = {
+        "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
+        "datasets": OVERLAY["datasets"],
+        "sssp": {
+            "graphs": ["small-grid"],
+            "variants": {**dict.fromkeys(solver_names("sssp"), False), "dijkstra-cpu": {}},
+        },
+        "bfs": {"graphs": []},
+        "routes": {
+            "graphs": ["small-grid"],
+            "variants": {**dict.fromkeys(solver_names("routes"), False), "dijkstra-cpu": {}},
+            "queries": {"near": {"pairs": 4}},
+        },
+        "report": {"maps": []},
+    }
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    said = "results/sources/small-grid.parquet: drawn for another configuration; drawn anew"
+    assert done.stderr.splitlines() == [said]
+    sources = pq.read_table(drawn)["source"].to_pylist()
+    assert len(sources) == 2
+    runs = pq.read_table(folder / "results/runs/sssp/small-grid/dijkstra-cpu/runs.parquet")
+    assert runs["source"].to_pylist() == sources
+    overlay["routes"]["queries"]["near"] = {"pairs": 99, "paths": True}
+    done = all_runs(folder, overlay)
+    assert done.returncode == 0, done.stderr
+    sets = pq.read_table(folder / "results/queries/routes/small-grid.parquet").to_pylist()
+    assert {(one["queries"], one["paths"]) for one in sets} == {(99, True)}
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_runs_with_results_can_be_passed_over(folder):

@@ -5,6 +5,7 @@ from pathlib import Path
 from relaxometer.core.files import write_table
 from relaxometer.core.scripting import job
 from relaxometer.graphs.graph import read_graph
+from relaxometer.measure.requests import request_for_queries, request_for_sources, with_request
 from relaxometer.measure.sources import sources_table
 from relaxometer.problems.problem import add_folders, load_problem
 
@@ -14,7 +15,9 @@ with job(snakemake):
         add_folders(snakemake.config.get("kernels", []))
         kind, given = load_problem(snakemake.wildcards.problem).queries, snakemake.params.queries
         specs = {name: kind.spec.model_validate(spec) for name, spec in given.items()}
-        table = kind.draw(graph, specs, snakemake.params.draws, snakemake.params.seed)
+        drawn = specs, snakemake.params.draws, snakemake.params.seed
+        table, request = kind.draw(graph, *drawn), request_for_queries(*drawn)
     else:
-        table = sources_table(graph, snakemake.params.sources, snakemake.params.seed)
-    write_table(table, Path(snakemake.output[0]))
+        drawn = snakemake.params.sources, snakemake.params.seed
+        table, request = sources_table(graph, *drawn), request_for_sources(*drawn)
+    write_table(with_request(table, request), Path(snakemake.output[0]))

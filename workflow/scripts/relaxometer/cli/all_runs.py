@@ -39,6 +39,13 @@ from relaxometer.graphs.files import read_sources
 from relaxometer.graphs.graph import Graph, read_graph
 from relaxometer.measure.jobs import run_rival, run_variant
 from relaxometer.measure.ranks import arguments_of, check_gpus
+from relaxometer.measure.requests import (
+    Request,
+    request_for_queries,
+    request_for_sources,
+    serves,
+    with_request,
+)
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.studies import STUDIES, run_study
 from relaxometer.plan.load import load_plan
@@ -71,20 +78,39 @@ def _in_fork(do: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 
 
 def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np.int64] | QuerySets | None:
-    """Return the sources or query sets that the workflow drew, or draw them; None if there are none."""
+    """Return the sources or query sets that the workflow drew, or draw them; None if there are none.
+
+    A file that was drawn for another configuration is replaced.
+    """
     if isinstance(graph, Batch) or not load_problem(problem).has_source:
         return None
     if kind := load_problem(problem).queries:
         path = Path("results/queries", problem, f"{graph.name}.parquet")
-        if not path.is_file():
-            what = graph, plan.queries[problem], plan.draws, plan.config.seed
-            write_table(_in_fork(kind.draw, *what), path)
+        drawn = plan.queries[problem], plan.draws, plan.config.seed
+        request = request_for_queries(*drawn)
+        if not path.is_file() or _is_stale(path, request):
+            write_table(with_request(_in_fork(kind.draw, graph, *drawn), request), path)
         return kind.read(path, graph)
-    path = Path("results/sources", f"{graph.name}.parquet")
-    timing = plan.config.timing
-    if path.is_file():
-        return read_sources(path, graph.n_vertices)
-    return sources_table(graph, timing.sources, plan.config.seed)["source"].to_numpy()
+    path = sources_file(graph.name)
+    wanted = plan.config.timing.sources, plan.config.seed
+    if not path.is_file():
+        return sources_table(graph, *wanted)["source"].to_numpy()
+    if _is_stale(path, request_for_sources(*wanted)):
+        write_table(with_request(sources_table(graph, *wanted), request_for_sources(*wanted)), path)
+    return read_sources(path, graph.n_vertices)
+
+
+def sources_file(graph: str) -> Path:
+    """Return the file of a graph's sources."""
+    return Path("results/sources", f"{graph}.parquet")
+
+
+def _is_stale(path: Path, request: Request) -> bool:
+    """Return whether a file was drawn for something else, and say so."""
+    is_stale = not serves(path, request)
+    if is_stale:
+        print(f"{path}: drawn for another configuration; drawn anew", file=sys.stderr)
+    return is_stale
 
 
 def inputs_of(plan: Plan) -> list[str]:
@@ -206,14 +232,21 @@ def run_all_distributed(plan: Plan, limit_s: float, missing: bool) -> list[str]:
 def _launch_several(runs: list[DistributedRun], plan: Plan, folder: Path, limit_s: float) -> int:
     """Start ranks once for these runs, in turn; return the exit code."""
     timing = plan.config.timing
+    request = request_for_sources(timing.sources, plan.config.seed)
     lines = []
     for run in runs:
         check_gpus(run)
+        sources = sources_file(run.graph) if run.graph else None
+        if sources and not serves(sources, request):
+            raise UserError(
+                f"{sources}: drawn for another configuration; delete it, and let snakemake --until "
+                "draw_sources draw it anew"
+            )
         arguments = arguments_of(
             run,
             folder / run.name,
             folder_of_graph=Path("results/graphs", run.graph) if run.graph else None,
-            sources=f"results/sources/{run.graph}.parquet" if run.graph else None,
+            sources=str(sources) if sources else None,
             repetitions=timing.repetitions,
             warmup=timing.warmup,
         )

@@ -1,0 +1,58 @@
+"""What sources and query sets were drawn for, kept in their files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from relaxometer.core.validation import Section
+
+KEY = b"drawn for"
+"""The key of the schema's metadata that holds a request as JSON."""
+
+AMOUNTS = ("sources", "draws")
+"""Numbers of a request of which a file may have more: the first ones are the same, and a run takes these."""
+
+Request = dict[str, Any]
+
+
+def request_for_sources(sources: int | list[int], seed: int) -> Request:
+    """Return what determines the sources of a graph: number or list, and seed."""
+    return {"seed": seed, "sources": sources}
+
+
+def request_for_queries(specs: Mapping[str, Section], draws: int, seed: int) -> Request:
+    """Return what determines the query sets of a graph: specs, number of sets for each, and seed."""
+    # Values left out may get another default or more neighbours; those that are given count.
+    given = [[name, spec.model_dump(mode="json", exclude_defaults=True)] for name, spec in specs.items()]
+    return {"seed": seed, "draws": draws, "queries": given}
+
+
+def with_request(table: pa.Table, request: Request) -> pa.Table:
+    """Return a table that says what it was drawn for."""
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(request)})
+
+
+def serves(path: Path, request: Request) -> bool:
+    """Return whether a file was drawn for a request.
+
+    A file that does not say what it was drawn for, or cannot be read, is taken to serve: drawing it again may
+    need files that are on another machine only, and whoever reads it next reports damage.
+    """
+    try:
+        said = (pq.read_schema(path).metadata or {}).get(KEY)
+        found = json.loads(said) if said else None
+    except (OSError, ValueError, pa.ArrowException):
+        return True
+    if not isinstance(found, dict):
+        return True
+    wanted = json.loads(json.dumps(request))
+    for key in AMOUNTS:
+        if isinstance(found.get(key), int) and isinstance(wanted.get(key), int):
+            found[key] = min(found[key], wanted[key])
+    return bool(found == wanted)
