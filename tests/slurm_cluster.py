@@ -18,7 +18,7 @@ START_TIMEOUT_S = 30
 PROCESSORS = 16
 GPUS = 4
 
-# The node claims more processors and GPUs than the machine has: what is tested is who runs beside whom, and
+# The node claims more processors and GPUs than the machine has: tests ask which jobs run together, and
 # `timeshares` of short jobs on two cores are fast enough. There is no accounting; `squeue` remembers jobs for
 # MinJobAge seconds. Nothing here needs cgroups.
 CONFIGURATION = """\

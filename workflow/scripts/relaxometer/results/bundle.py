@@ -49,7 +49,7 @@ from relaxometer.results.rows import KEY, PROVEN
 SUMMARY_FILE, CERTIFICATES, LOCK = "summary.csv", "certificates.parquet", "requirements.lock"
 
 MOST_VERTICES = 1 << 22
-"""Answers on larger graphs are left out unless asked for: each has 8 bytes a vertex."""
+"""Answers on larger graphs are left out unless asked for: each has 8 bytes per vertex."""
 
 NEEDED = [
     *(*KEY, "kernel", "class", "rival", "device_kind", "device", "round", "source", "repetition"),

@@ -64,10 +64,10 @@ class BfsCertifier:
         n = np.uint32(self._graph.n_vertices)
         rows = np.uint32(source), level, predecessor
         csr = n, self._graph.offsets, self._graph.targets
-        warps_a_block = BLOCK // 32
+        warps_per_block = BLOCK // 32
         self._report[:, 0] = 0
         self._report[:, 1] = n
-        self._check_arcs(_blocks(int(n), warps_a_block), BLOCK, (*csr, level, self._report))
+        self._check_arcs(_blocks(int(n), warps_per_block), BLOCK, (*csr, level, self._report))
         self._check_tree(_blocks(int(n), BLOCK), BLOCK, (*csr, *rows, self._report))
         report = self._graph.device.asnumpy(self._report)
         counts = dict(zip(RULES, report[:, 0].tolist(), strict=True))
@@ -75,5 +75,5 @@ class BfsCertifier:
         return Certificate(counts, {rule: vertex for (rule, count), vertex in firsts if count})
 
 
-def _blocks(rows: int, rows_a_block: int) -> int:
-    return min((rows + rows_a_block - 1) // rows_a_block, MAX_BLOCKS)
+def _blocks(rows: int, rows_per_block: int) -> int:
+    return min((rows + rows_per_block - 1) // rows_per_block, MAX_BLOCKS)

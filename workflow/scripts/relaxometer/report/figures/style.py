@@ -269,7 +269,7 @@ def dodge(axes: Axes, place: int, of: int) -> float:
 
 
 def draw_series(
-    axes: Axes, points: Sequence[tuple[float, ...]], style: Look, label: str, beside: tuple[int, int] = (0, 1)
+    axes: Axes, points: Sequence[tuple[float, ...]], style: Look, label: str, place: tuple[int, int] = (0, 1)
 ) -> None:
     """Draw points (x, middle, low, high) with whiskers, and a line between neighbouring sizes.
 
@@ -281,12 +281,12 @@ def draw_series(
         Ordered by x.
     style : Look
     label : str
-    beside : (int, int), default=(0, 1)
+    place : (int, int), default=(0, 1)
         Number of the series and how many there are: they are moved apart sideways (:func:`dodge`).
     """
     at, middle, low, high = np.array(with_gaps(points, axes.get_xticks())).reshape(-1, 4).T
     axes.errorbar(
-        at * dodge(axes, *beside),
+        at * dodge(axes, *place),
         middle,
         yerr=(middle - low, high - middle),
         markersize=5,
