@@ -12,7 +12,7 @@ rule describe_graph:
         figure=report(
             "results/figures/common/degrees/{graph}.svg",
             category=CHAPTERS.get("Graphs", "Graphs"),
-            caption="../report/common/degrees.rst",
+            caption="../report/pages/degrees.rst",
             labels={
                 "graph": "{graph}",
                 "figure": "degrees",
@@ -22,7 +22,7 @@ rule describe_graph:
         page=report(
             "results/pages/graphs/{graph}.html",
             category=CHAPTERS.get("Graphs", "Graphs"),
-            caption="../report/common/graph.rst",
+            caption="../report/pages/graph.rst",
             labels={
                 "graph": "{graph}",
                 "figure": "page",
@@ -47,7 +47,7 @@ rule describe_batch:
         figure=report(
             "results/figures/common/batch-sizes/{batch}.svg",
             category=CHAPTERS.get("Graphs", "Graphs"),
-            caption="../report/common/batch-sizes.rst",
+            caption="../report/pages/batch-sizes.rst",
             labels={
                 "graph": "{batch}",
                 "figure": "sizes",
@@ -57,7 +57,7 @@ rule describe_batch:
         page=report(
             "results/pages/batches/{batch}.html",
             category=CHAPTERS.get("Graphs", "Graphs"),
-            caption="../report/common/batch.rst",
+            caption="../report/pages/batch.rst",
             labels={
                 "graph": "{batch}",
                 "figure": "page",
@@ -115,7 +115,7 @@ if PROGRAMS:
                 report(
                     variant_pages.path(program),
                     category=CHAPTERS.get("Variants", "Variants"),
-                    caption="../report/common/variant.rst",
+                    caption="../report/pages/variant.rst",
                     labels={
                         "problem": program["problem"],
                         "variant or rival": program["variant"],
