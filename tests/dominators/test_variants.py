@@ -361,7 +361,7 @@ class TestIterativeTree:
 
     @pytest.mark.parametrize("name", sorted(rooted_graphs()))
     def test_a_forest_with_many_tops(self, device, name, monkeypatch):
-        monkeypatch.setattr("relaxometer.problems.dominators.iterative_tree.MOST_TOPS", 1)
+        monkeypatch.setattr("relaxometer.problems.dominators._forest.MOST_TOPS", 1)
         graph = rooted_graphs()[name]
         solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph))
         for root in (0, graph.n_vertices // 2):
