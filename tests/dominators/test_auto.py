@@ -87,6 +87,7 @@ def test_the_choice_for_a_batch(device, monkeypatch, most, chosen):
 def test_a_graph_from_host_to_host(device, monkeypatch, name, most, chosen):
     monkeypatch.setattr(auto, "SMALL_GRAPH", most)
     monkeypatch.setattr(auto, "SMALL_GRAPH_FROM_HOST", most)
+    monkeypatch.setattr(auto, "SMALL_SEARCHED_FROM_HOST", most)
     graph = rooted_graphs()[name]
     solver = solver_of(ResidentGraph.upload(device, graph), host_to_host=True)
     assert solver.resolved["chosen"] == chosen
@@ -96,6 +97,22 @@ def test_a_graph_from_host_to_host(device, monkeypatch, name, most, chosen):
         idom = solver.solve(root).idom
         assert isinstance(idom, np.ndarray)
         np.testing.assert_array_equal(idom, semi_nca(device, graph, root))
+
+
+@pytest.mark.parametrize(
+    ("both_ways", "n_vertices", "chosen"),
+    [
+        (True, 4000, "semi-nca"),
+        (True, 4001, "biconnected"),
+        (False, 7000, "cooper-harvey-kennedy"),
+        (False, 7001, "iterative-tree"),
+    ],
+)
+def test_the_limits_from_host_to_host(device, both_ways, n_vertices, chosen):
+    arcs = [(v, v + 1) for v in range(n_vertices - 1)]
+    back = [(w, v) for v, w in arcs] if both_ways else []
+    resident = ResidentGraph.upload(device, graph_of("path", n_vertices, arcs + back))
+    assert solver_of(resident, host_to_host=True).resolved["chosen"] == chosen
 
 
 @pytest.mark.parametrize(
@@ -118,9 +135,11 @@ def test_a_batch_from_host_to_host(device, monkeypatch, dear):
     ("n_vertices", "few", "least"),
     [
         (30, True, "one core"),
-        (800, True, "one core"),
-        (2500, False, "16 cores"),
-        (10_400, False, "16 cores"),
+        (752, True, "one core"),
+        (2167, False, "one core"),
+        (3290, False, "16 cores"),
+        (10_578, False, "GPU"),
+        (41_802, False, "GPU"),
         (301_584, False, "GPU"),
     ],
 )

@@ -19,7 +19,8 @@ from relaxometer.core.errors import UserError
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.dominators.incremental import _changing_arcs, _doubts
+from relaxometer.problems.dominators import _forest
+from relaxometer.problems.dominators.incremental import _changing_arcs, _doubts, incremental
 from relaxometer.problems.variants import load_solver
 
 
@@ -55,6 +56,8 @@ def limits(draw):
         (_doubts, "CAPACITIES"): draw(st.sampled_from([(16,), _doubts.CAPACITIES])),
         (_doubts, "MAX_LOST"): draw(st.sampled_from([1, _doubts.MAX_LOST])),
         (_changing_arcs, "LEAST_SPARE"): draw(st.sampled_from([1, 3, _changing_arcs.LEAST_SPARE])),
+        (_forest, "MOST_TOPS"): draw(st.sampled_from([0, 1])),
+        (incremental, "MOST_LEVELS"): draw(st.sampled_from([1, 2, incremental.MOST_LEVELS])),
     }
 
 
@@ -165,6 +168,7 @@ def forbid_searches(solver, monkeypatch):
         raise AssertionError("a search")
 
     monkeypatch.setattr(solver._search, "go_on", searched)
+    monkeypatch.setattr(solver._search, "goes_on_within", searched)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +212,41 @@ def test_a_removal_on_a_map_is_local(device):
         idom = device.asnumpy(solver.apply(removed=[arc]).idom)
         np.testing.assert_array_equal(idom, semi_nca(device, graph_of("now", 400, sorted(arcs)), 0))
         assert solver.kept > 350
+
+
+def deep_arcs(n):
+    """A path of n vertices with skips, in the order of its numbers."""
+    return [*((v, v + 1) for v in range(n - 1)), *((v, v + 2) for v in range(0, n - 2, 3))]
+
+
+@pytest.mark.parametrize(
+    ("change", "back"),
+    [
+        pytest.param((5, 6), (5, 6), id="nearly everything is searched again"),
+        pytest.param((1, 2), (1, 2), id="nearly everything becomes unreachable and returns"),
+    ],
+)
+def test_an_update_of_a_deep_graph_searches_few_levels(device, monkeypatch, change, back):
+    """A search of all takes 267 levels; a solve from scratch takes none."""
+    n = 400
+    arcs = set(deep_arcs(n)) - {(0, 2)}
+    solver = solver_of(device, graph_of("deep", n, sorted(arcs)), largest_share=1.0)
+    levels, within = [], solver._search.goes_on_within
+    monkeypatch.setattr(solver._search, "go_on", None)
+
+    def counted(*arguments):
+        enough = within(*arguments)
+        levels.append(int(device.item(solver._search.longest_chain)))
+        return enough
+
+    monkeypatch.setattr(solver._search, "goes_on_within", counted)
+    answers = [solver.solve(0), solver.apply(removed=[change]), solver.apply(added=[back])]
+    idoms = [device.asnumpy(answer.idom) for answer in answers]
+    np.testing.assert_array_equal(idoms[1], semi_nca(device, graph_of("now", n, sorted(arcs - {change})), 0))
+    for idom in idoms[::2]:
+        np.testing.assert_array_equal(idom, semi_nca(device, graph_of("deep", n, sorted(arcs)), 0))
+    assert max(levels) == incremental.MOST_LEVELS + 1
+    assert solver.kept in (0, n)
 
 
 def test_a_bridge_takes_what_is_behind_it(device):

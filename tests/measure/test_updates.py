@@ -41,8 +41,22 @@ def test_every_update_is_a_row_and_every_state_proven(device, monkeypatch):
     assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}
     assert all(row["time_ms"] > 0 and row["full_ms"] > 0 and 0 <= row["kept"] <= 1 for row in rows)
     assert {(row["device_kind"], row["device"]) for row in rows} == {(device.kind, device.name)}
-    # The update and the full solve, including those of the untimed draw.
-    assert len(checked) == 2 * (len(rows) + 2)
+    # The update and the full solve, including those of the two untimed changes.
+    assert len(checked) == 2 * (len(rows) + 4)
+
+
+def test_a_removal_that_moves_dominators_comes_before_the_timed_ones(host_device, monkeypatch):
+    kept, original = [], incremental.Solver.apply
+
+    def noted(self, added=(), removed=()):
+        answer = original(self, added, removed)
+        kept.append(self.kept)
+        return answer
+
+    monkeypatch.setattr(incremental.Solver, "apply", noted)
+    rows = updates(host_device, sample(), [1], 1)
+    untimed = kept[: -len(rows)]
+    assert any(0 < some < max(kept) for some in untimed)
 
 
 def test_adding_arcs_keeps_the_tree(host_device):

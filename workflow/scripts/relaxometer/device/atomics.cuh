@@ -40,11 +40,6 @@ inline T load_relaxed(const T* address)
     return value;
 }
 
-inline u32 load_near(const u32* address)
-{
-    return load_relaxed(address);
-}
-
 template <typename T>
 inline void store_relaxed(T* address, T value)
 {
@@ -91,14 +86,6 @@ template <typename T>
 __device__ __forceinline__ T load_relaxed(const T* address)
 {
     return *const_cast<const volatile T*>(address);
-}
-
-// The same through the first-level cache: the value may be as old as the last barrier.
-__device__ __forceinline__ u32 load_near(const u32* address)
-{
-    u32 value;
-    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(address));
-    return value;
 }
 
 template <typename T>

@@ -73,8 +73,9 @@ def _updates(graph: Graph, sizes: Sequence[int], seed: int, device: Device) -> I
     """Remove and add as many arcs as each size says; yield two rows per size."""
     rng = np.random.default_rng(seed)
     changing = _ChangingGraph(graph, seed, device)
-    # Kernels are compiled at their first call.
+    # Kernels are compiled at their first call, some of them only by a removal that moves dominators.
     changing.remove_and_add(changing.draw(rng, sizes[0]))
+    changing.remove_and_add(changing.into_a_leaf())
     for size in sizes:
         yield from changing.remove_and_add(changing.draw(rng, size))
 
@@ -89,7 +90,18 @@ class _ChangingGraph:
         self._whole = _State(graph, self._root, device)
         parameters = incremental.Parameters.model_validate({})
         self._solver = incremental.Solver(ResidentGraph.upload(device, graph), parameters)
-        self._reached = _count_reached(self._solver.solve(self._root))
+        answer = self._solver.solve(self._root)
+        self._idom = device.asnumpy(answer.idom)
+        self._reached = _count_reached(answer)
+
+    def into_a_leaf(self) -> Ends:
+        """Return all arcs into a reached vertex that dominates no other, of few arcs of its own."""
+        may_go = self._idom != NO_DOMINATOR
+        may_go[self._idom[may_go]] = False
+        may_go[self._root] = False
+        leaf = np.argmin(np.where(may_go, np.diff(self._graph.offsets), self._graph.n_arcs + 1))
+        arcs = np.flatnonzero((self._graph.targets == leaf) & may_go[leaf])
+        return np.column_stack([self._tails[arcs], self._graph.targets[arcs]]).astype(np.int64)
 
     def draw(self, rng: np.random.Generator, count: int) -> Ends:
         """Draw arcs of the graph: tails and heads."""

@@ -65,6 +65,50 @@ __device__ __forceinline__ void expand(const Search& search, u32 begin, u32 end,
     }
 }
 
+struct Extent {
+    u32* counters;
+    u32* reached;
+    u32* levels;
+};
+
+// Searches level by level from the first `end` vertices; at most `most_levels` if LIMITED.
+template <bool LIMITED>
+__device__ __forceinline__ void search_levels(cooperative_groups::grid_group grid, const Search& search,
+                                              u32 end, u32 most_levels, u32* hubs, const Extent& extent)
+{
+    u32* found = extent.counters;
+    u32* listed = extent.counters + 3;
+    u32 begin = 0;
+    u32 level = 0;
+    while (begin < end && (!LIMITED || level < most_levels)) {
+        u32 now = level % 3;
+        u32 cleared = (level + 1) % 3;
+        if (thread_id() == 0) {
+            store_relaxed(&found[cleared], 0u);
+            store_relaxed(&listed[cleared], 0u);
+        }
+        expand(search, begin, end, &found[now], hubs, &listed[now]);
+        grid.sync();
+        u32 n_hubs = load_relaxed(&listed[now]);
+        if (n_hubs != 0) {
+            for (u32 h = 0; h < n_hubs; ++h) {
+                u32 u = search.order[hubs[h]];
+                i64 stop = search.offsets[u + 1];
+                for (i64 arc = search.offsets[u] + thread_id(); arc < stop; arc += thread_count()) {
+                    visit(search, hubs[h], arc, end, &found[now]);
+                }
+            }
+            grid.sync();
+        }
+        begin = end;
+        end += load_relaxed(&found[now]);
+        ++level;
+    }
+    if (thread_id() != 0) return;
+    *extent.reached = end;
+    *extent.levels = LIMITED && begin < end ? level + 1 : level;
+}
+
 // Starts from `root`, or from the `numbered` vertices that have numbers if there are any. `counters` are six
 // zeros; `reached` and `levels` are set.
 extern "C" __global__ void breadth_first(u32 root, u32 numbered, const i64* __restrict__ offsets,
@@ -79,37 +123,17 @@ extern "C" __global__ void breadth_first(u32 root, u32 numbered, const i64* __re
         parent[0] = 0;
     }
     grid.sync();
-    u32* found = counters;
-    u32* listed = counters + 3;
-    u32 begin = 0;
-    u32 end = numbered == 0 ? 1 : numbered;
-    u32 level = 0;
-    while (begin < end) {
-        u32 now = level % 3;
-        u32 cleared = (level + 1) % 3;
-        if (thread_id() == 0) {
-            store_relaxed(&found[cleared], 0u);
-            store_relaxed(&listed[cleared], 0u);
-        }
-        expand(search, begin, end, &found[now], hubs, &listed[now]);
-        grid.sync();
-        u32 n_hubs = load_relaxed(&listed[now]);
-        if (n_hubs != 0) {
-            for (u32 h = 0; h < n_hubs; ++h) {
-                u32 u = order[hubs[h]];
-                i64 stop = offsets[u + 1];
-                for (i64 arc = offsets[u] + thread_id(); arc < stop; arc += thread_count()) {
-                    visit(search, hubs[h], arc, end, &found[now]);
-                }
-            }
-            grid.sync();
-        }
-        begin = end;
-        end += load_relaxed(&found[now]);
-        ++level;
-    }
-    if (thread_id() == 0) {
-        *reached = end;
-        *levels = level;
-    }
+    search_levels<false>(grid, search, numbered == 0 ? 1 : numbered, 0, hubs, {counters, reached, levels});
+}
+
+// The same from the `numbered` vertices, for at most `most_levels`; `levels` is larger if more are left.
+extern "C" __global__ void breadth_first_within(u32 numbered, u32 most_levels,
+                                                const i64* __restrict__ offsets,
+                                                const u32* __restrict__ targets, u32* number, u32* order,
+                                                u32* parent, u32* hubs, u32* counters, u32* reached,
+                                                u32* levels)
+{
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    Search search = {offsets, targets, number, order, parent};
+    search_levels<true>(grid, search, numbered, most_levels, hubs, {counters, reached, levels});
 }

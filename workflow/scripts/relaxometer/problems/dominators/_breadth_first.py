@@ -11,6 +11,7 @@ from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems.dominators._forest import Tree
 
 if TYPE_CHECKING:
+    from relaxometer.device import Kernel
     from relaxometer.graphs.resident import ResidentGraph
 
 THREADS = 512
@@ -36,6 +37,7 @@ class BreadthFirst:
         device, xp = graph.device, graph.device.xp
         module = device.module(Path(__file__).with_name("_breadth_first.cu"), cooperative=True)
         self._kernel = module.get_function("breadth_first")
+        self._within = module.get_function("breadth_first_within")
         n = graph.n_vertices
         self.number = xp.empty(n, dtype=xp.uint32)
         self.order = xp.empty(n, dtype=xp.uint32)
@@ -44,7 +46,8 @@ class BreadthFirst:
         self.longest_chain = xp.empty(1, dtype=xp.uint32)
         self._hubs = xp.empty(n, dtype=xp.uint32)
         self._counters = xp.empty(6, dtype=xp.uint32)
-        self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), -(-n // THREADS))
+        fitting = (device.max_cooperative_blocks(kernel, THREADS) for kernel in (self._kernel, self._within))
+        self._blocks = min(*fitting, -(-n // THREADS))
 
     def search(self, root: int) -> None:
         """Assign numbers to the vertices reached from `root`; return before the device has finished."""
@@ -63,8 +66,15 @@ class BreadthFirst:
         """
         self._run(0, numbered, arcs)
 
+    def goes_on_within(self, most_levels: int, numbered: int, arcs: tuple[Any, Any]) -> bool:
+        """Do the same for at most `most_levels`; return whether these were enough."""
+        self._launch(self._within, (np.uint32(numbered), np.uint32(most_levels)), arcs)
+        return int(self._graph.device.item(self.longest_chain)) <= most_levels
+
     def _run(self, root: int, numbered: int, arcs: tuple[Any, Any]) -> None:
+        self._launch(self._kernel, (np.uint32(root), np.uint32(numbered)), arcs)
+
+    def _launch(self, kernel: Kernel, begin: tuple[np.uint32, np.uint32], arcs: tuple[Any, Any]) -> None:
         self._counters.fill(0)
         tree = (self.number, self.order, self.parent, self._hubs, self._counters)
-        begin = (np.uint32(root), np.uint32(numbered))
-        self._kernel(self._blocks, THREADS, (*begin, *arcs, *tree, self.reached, self.longest_chain))
+        kernel(self._blocks, THREADS, (*begin, *arcs, *tree, self.reached, self.longest_chain))

@@ -10,10 +10,16 @@ import numpy as np
 from relaxometer.graphs.graph import UNREACHED
 
 if TYPE_CHECKING:
-    from relaxometer.graphs.resident import ResidentGraph
+    from relaxometer.device import Device
 
 THREADS = 512
 """Threads per block, as in the launch bounds."""
+
+MOST_TOPS = 1 / 64
+"""Maximum share of vertices without a smaller predecessor for which a forest gives the first tree."""
+
+LONG_CHAIN = 65536
+"""Above a longer chain the first round has a table of ancestors."""
 
 
 class Tree(NamedTuple):
@@ -39,9 +45,10 @@ class Forest:
 
     Parameters
     ----------
-    graph : ResidentGraph
-    tails : device array of shape (n_arcs,), uint32
-        The tail of every arc.
+    device : Device
+    n_vertices : int
+    tails, heads : device array of shape (n_arcs,), uint32
+        The ends of every arc.
 
     Attributes
     ----------
@@ -49,15 +56,15 @@ class Forest:
         Vertices other than 0 without a smaller predecessor.
     """
 
-    def __init__(self, graph: ResidentGraph, tails: Any) -> None:
-        self._graph = graph
-        device, xp, n = graph.device, graph.device.xp, graph.n_vertices
+    def __init__(self, device: Device, n_vertices: int, tails: Any, heads: Any) -> None:
+        self._device = device
+        xp, n, n_arcs = device.xp, n_vertices, len(tails)
         module = device.module(Path(__file__).with_name("_forest.cu"), cooperative=True)
         self._kernel = module.get_function("grow_tree")
-        wanted = max(1, -(-max(n, graph.n_arcs) // THREADS))
+        wanted = max(1, -(-max(n, n_arcs) // THREADS))
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
         lowest = xp.full(n, UNREACHED, dtype=np.uint32)
-        arcs = np.uint64(graph.n_arcs), tails, graph.targets
+        arcs = np.uint64(n_arcs), tails, heads
         module.get_function("lowest_predecessors")(self._blocks, THREADS, (*arcs, lowest))
         self._vertices = xp.arange(n, dtype=np.uint32)
         self.tops = int((lowest[1:] >= self._vertices[1:]).sum())
@@ -65,9 +72,9 @@ class Forest:
         self._forest = module.struct(
             "Forest",
             n=np.uint32(n),
-            n_arcs=np.uint64(graph.n_arcs),
+            n_arcs=np.uint64(n_arcs),
             tails=tails,
-            heads=graph.targets,
+            heads=heads,
             lowest=lowest,
             parent=self._parent,
             top=top,
@@ -76,12 +83,17 @@ class Forest:
         )
         self._depth = xp.empty(n, dtype=np.uint32)
 
+    @property
+    def serves(self) -> bool:
+        """Whether few vertices are tops, so that a tree takes few rounds."""
+        return self.tops <= MOST_TOPS * len(self._vertices)
+
     def tree_of(self, root: int) -> Tree:
         """Find a tree from `root` and number its vertices by depth."""
         extent, reached, depth = self._grow(root)
         # Vertices that are not reached have the largest depth and come last.
-        order = self._graph.device.xp.argsort(self._depth).astype(np.uint32)
-        number = self._graph.device.xp.full(len(order), UNREACHED, dtype=np.uint32)
+        order = self._device.xp.argsort(self._depth).astype(np.uint32)
+        number = self._device.xp.full(len(order), UNREACHED, dtype=np.uint32)
         number[order[:reached]] = self._vertices[:reached]
         return Tree(number, order, number[self._parent[order]], extent[:1], extent[1:], depth)
 
@@ -92,7 +104,7 @@ class Forest:
 
     def _grow(self, root: int) -> tuple[Any, int, int]:
         """Find parents and depths by vertex; return how many are reached, and on the longest chain."""
-        extent = self._graph.device.xp.zeros(2, dtype=np.uint32)
+        extent = self._device.xp.zeros(2, dtype=np.uint32)
         self._kernel(self._blocks, THREADS, (self._forest, np.uint32(root), self._depth, extent))
-        reached, depth = self._graph.device.asnumpy(extent).tolist()
+        reached, depth = self._device.asnumpy(extent).tolist()
         return extent, reached, depth

@@ -18,11 +18,11 @@ from relaxometer.problems.variants import Skipped
 SMALL_GRAPH = 2048
 """A CPU core solves graphs of at most this many vertices before a GPU kernel would start."""
 
-SMALL_GRAPH_FROM_HOST = 24_576
-"""The same where the GPU first needs upload and preparation."""
+SMALL_GRAPH_FROM_HOST = 7000
+"""The same for sweeps where the GPU first needs upload and preparation."""
 
-SWEPT = 2048
-"""Maximum vertices of a graph for sweeps on a CPU core; larger ones are left to `semi-nca`."""
+SMALL_SEARCHED_FROM_HOST = 4000
+"""The same for `semi-nca`."""
 
 DENSE = 8
 """Arcs per vertex above which a graph has few levels: sweeps are fast although arcs lead both ways."""
@@ -45,11 +45,12 @@ class Cost(NamedTuple):
         return self.fixed + 1e-3 * self.per_vertex * n_vertices
 
 
-ONE_CORE = Cost(2.4, 19.5)
-ALL_CORES = Cost(30, 19.5)
-FEW_GRAPHS = Cost(19, 9.9)
-UPLOADED = Cost(89.3, 1.3)
-"""Ways from host to host, for one NVIDIA H200 and Xeon cores; see docs/performance/dominators.md."""
+ONE_CORE = Cost(2.5, 26)
+ALL_CORES = Cost(54, 29)
+FEW_GRAPHS = Cost(20, 9)
+UPLOADED = Cost(66, 1.2)
+"""Ways from host to host, for one NVIDIA H200 and Xeon cores: the mean of searches one after the other and of
+searches after a pause, which delays threads more than a kernel; see docs/performance/dominators.md."""
 
 GAIN = 0.8
 """c cores divide the time per vertex by c ** GAIN."""
@@ -71,10 +72,9 @@ class Parameters(variants.Parameters):
 class Solver:
     """Dominators by the variant that suits the graph; only that one is prepared, and none is tried.
 
-    Graphs and batches of few vertices go to one CPU core: `cooper-harvey-kennedy`, or `semi-nca` for larger
-    graphs, and for sparse ones whose arcs all lead both ways, on which sweeps are slow. Other batches go to
-    `batch-warp`, replayed. Other graphs go to `biconnected` if all their arcs lead both ways, else to
-    `iterative-tree`.
+    Graphs and batches of few vertices go to one CPU core: `cooper-harvey-kennedy`, or `semi-nca` for sparse
+    graphs whose arcs all lead both ways, on which sweeps are slow. Other batches go to `batch-warp`,
+    replayed. Other graphs go to `biconnected` if all their arcs lead both ways, else to `iterative-tree`.
 
     From host to host, larger graphs stay on a CPU core, and a batch goes to one core, all cores or
     `batch-warp`, whichever is expected to take least.
@@ -175,12 +175,15 @@ def _leads_both_ways(graph: ResidentGraph) -> bool:
 
 def _on_one_core(graph: ResidentGraph) -> Choice:
     because = f"{graph.n_vertices:,} vertices"
-    is_slow = graph.n_arcs <= DENSE * graph.n_vertices and _leads_both_ways(graph)
-    if graph.n_vertices <= SWEPT and not is_slow:
+    if not _has_many_sweeps(graph):
         return "cooper-harvey-kennedy", because, _Swept(graph)
     from relaxometer.problems.dominators.cpu import semi_nca
 
     return "semi-nca", because, semi_nca.Solver(graph, semi_nca.Parameters())
+
+
+def _has_many_sweeps(graph: ResidentGraph) -> bool:
+    return graph.n_arcs <= DENSE * graph.n_vertices and _leads_both_ways(graph)
 
 
 def _sweeps(batch: ResidentBatch, **parameters: Any) -> Any:
@@ -190,7 +193,8 @@ def _sweeps(batch: ResidentBatch, **parameters: Any) -> Any:
 
 
 def _graph_from_host(graph: ResidentGraph) -> Choice:
-    if graph.n_vertices <= SMALL_GRAPH_FROM_HOST:
+    limit = SMALL_SEARCHED_FROM_HOST if _has_many_sweeps(graph) else SMALL_GRAPH_FROM_HOST
+    if graph.n_vertices <= limit:
         name, because, solver = _on_one_core(graph)
         return name, because, solver if isinstance(solver, _Swept) else _EachPrepared(graph, solver)
     uploaded = _EachUploaded(graph)

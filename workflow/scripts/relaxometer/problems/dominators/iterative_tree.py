@@ -9,7 +9,7 @@ from pydantic import PositiveInt
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
-from relaxometer.problems.dominators._forest import Forest, Tree
+from relaxometer.problems.dominators._forest import LONG_CHAIN, Forest, Tree
 from relaxometer.problems.dominators._out_of_core import OutOfCore
 from relaxometer.problems.dominators._predecessors import arc_tails
 from relaxometer.problems.dominators._rounds import Rounds
@@ -17,10 +17,6 @@ from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
-
-
-MOST_TOPS = 1 / 64
-"""Maximum share of vertices without a smaller predecessor for which a forest gives the first tree."""
 
 
 class Parameters(variants.Parameters):
@@ -40,7 +36,7 @@ class Parameters(variants.Parameters):
 
     resident_arcs: PositiveInt | None = None
     first_tree: Literal["auto", "search"] = "auto"
-    lift_above: PositiveInt = 65536
+    lift_above: PositiveInt = LONG_CHAIN
 
     def wants_arcs(self, n_arcs: int) -> bool:
         """Return whether this many arcs are kept on the device."""
@@ -68,10 +64,9 @@ class Solver:
             return
         self._rounds = Rounds(graph.device, graph.n_vertices, graph.n_arcs)
         self._arcs = arc_tails(graph), graph.targets
-        forest = Forest(graph, self._arcs[0])
+        forest = Forest(graph.device, graph.n_vertices, *self._arcs)
         self._in_order = forest.tree_in_order() if forest.tops == 0 else None
-        few_tops = forest.tops <= MOST_TOPS * graph.n_vertices
-        self._grower = forest if few_tops and parameters.first_tree == "auto" else BreadthFirst(graph)
+        self._grower = forest if forest.serves and parameters.first_tree == "auto" else BreadthFirst(graph)
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@
 //             have the same biconnected components as all arcs: Cong and Bader, "An Experimental Study of
 //             Parallel Biconnected Components Algorithms on Symmetric Multiprocessors" (IPDPS 2005). So most
 //             arcs are never looked at.
-//             With MARKS, without reading the tails of arcs.
 //   join      Each arc of the forest closes a cycle with the tree, whose vertices, but for the topmost, are
 //   united.
 //             The levels of its ends differ by one at most, so both climb to the topmost side by side.
@@ -63,55 +62,7 @@ __device__ __forceinline__ void join_cycle(const Tree& tree, u32 u, u32 w)
     }
 }
 
-// Links the vertices on the same cycle to their parents, but for those below the topmost: these are united
-// later.
-__device__ __forceinline__ void mark_cycle(const Tree& tree, u32 u, u32 w)
-{
-    if (tree.level[u] != tree.level[w]) {
-        u32 deeper = tree.level[u] > tree.level[w] ? u : w;
-        w = tree.level[u] > tree.level[w] ? w : u;
-        u = tree.parent[deeper];
-        store_relaxed(&tree.joined[deeper], u);
-    }
-    while (u != w) {
-        u32 over_u = tree.parent[u];
-        u32 over_w = tree.parent[w];
-        if (over_u == over_w) return;
-        store_relaxed(&tree.joined[u], over_u);
-        store_relaxed(&tree.joined[w], over_w);
-        u = over_u;
-        w = over_w;
-    }
-}
-
-// Unites the vertices on all cycles, link by link.
-__device__ __forceinline__ void join_all(cg::grid_group grid, const Graph& graph, const Links& links,
-                                         const Tree& tree)
-{
-    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        if (links.link[v] != v) join_cycle(tree, links.from[v], links.to[v]);
-    }
-    grid.sync();
-}
-
-// The same in two steps: links to parents, which need no atomic operation, are followed to their tops; then
-// the tops above the ends of each arc are united.
-__device__ __forceinline__ void mark_all(cg::grid_group grid, const Graph& graph, const Links& links,
-                                         const Tree& tree)
-{
-    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        if (links.link[v] != v) mark_cycle(tree, links.from[v], links.to[v]);
-    }
-    grid.sync();
-    compress(tree.joined, graph.n);
-    grid.sync();
-    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
-        if (links.link[v] != v) unite_if_apart(tree.joined, links.from[v], links.to[v]);
-    }
-    grid.sync();
-}
-
-// `anchor` is a vertex of many arcs, not used with MARKS. `times` is null or has a word more than stages.
+// `anchor` is a vertex of many arcs. `times` is null or has a word more than stages.
 extern "C" __global__ void __launch_bounds__(512, 3)
     biconnected_levels(const __grid_constant__ Graph graph, const __grid_constant__ Links links,
                        const __grid_constant__ Tree tree, u32 root, u32 anchor, u32* idom, u64* times)
@@ -121,15 +72,12 @@ extern "C" __global__ void __launch_bounds__(512, 3)
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) tree.joined[v] = v;
     if (thread_id() < 3) tree.votes[thread_id()] = 0;
     u32 round = 0;
-#ifdef MARKS
-    span_by_vertex(grid, graph, links, InTree{tree.parent, root}, root);
-    stamp(times, CONNECT);
-    mark_all(grid, graph, links, tree);
-#else
     span(grid, graph, links, InTree{tree.parent, root}, anchor, root);
     stamp(times, CONNECT);
-    join_all(grid, graph, links, tree);
-#endif
+    for (u32 v = thread_id(); v < graph.n; v += thread_count()) {
+        if (links.link[v] != v) join_cycle(tree, links.from[v], links.to[v]);
+    }
+    grid.sync();
     stamp(times, JOIN);
     shorten(grid, tree.joined, graph.n, tree.votes, &round);
     for (u32 v = thread_id(); v < graph.n; v += thread_count()) {

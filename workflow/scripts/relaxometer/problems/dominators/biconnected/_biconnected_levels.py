@@ -35,15 +35,13 @@ class FromLevels:
     graph : ResidentGraph
     packed : Struct
         The struct ``Graph`` of the kernel.
-    options : tuple of str
-        Compiler options that choose between ways of the kernel.
     """
 
-    def __init__(self, graph: ResidentGraph, packed: Any, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, graph: ResidentGraph, packed: Any) -> None:
         self._graph, self._packed = graph, packed
         device, xp, n = graph.device, graph.device.xp, graph.n_vertices
         self._search = hybrid.Solver(graph, hybrid.Parameters.model_validate({}))
-        self._module = device.module(SOURCE.path, cooperative=True, options=options)
+        self._module = device.module(SOURCE.path, cooperative=True)
         self._kernel = self._module.get_function("biconnected_levels")
         wanted = -(-max(n, graph.n_arcs) // THREADS)
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)

@@ -8,30 +8,13 @@
 
 #include "device/any_of_grid.cuh"
 
-// Whether threads that unite components read links through the first-level cache, since all of them read the
-// link of the same root. An old link leads to an ancestor, too. Compare-and-swap refuses a root that is one
-// no longer and returns its link, so the next try starts above it.
-#ifdef NEAR_READS
-const bool NEAR = true;
-#else
-const bool NEAR = false;
-#endif
-
-template <bool NEARBY>
-__device__ __forceinline__ u32 load_link(const u32* address)
-{
-    return NEARBY ? load_near(address) : load_relaxed(address);
-}
-
-// Returns the root above `v`, or an ancestor that was a root if `NEARBY`; links that it passes are shortened,
-// which only skips vertices.
-template <bool NEARBY = false>
+// Returns the root above `v`; links that it passes are shortened, which only skips vertices.
 __device__ __forceinline__ u32 find_root(u32* link, u32 v)
 {
     u32 below = v;
-    u32 at = load_link<NEARBY>(&link[v]);
+    u32 at = load_relaxed(&link[v]);
     while (true) {
-        u32 above = load_link<NEARBY>(&link[at]);
+        u32 above = load_relaxed(&link[at]);
         if (above == at) return at;
         if (below != at) store_relaxed(&link[below], above);
         below = at;
@@ -43,16 +26,14 @@ __device__ __forceinline__ u32 find_root(u32* link, u32 v)
 // united.
 __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
 {
-    a = find_root<NEAR>(link, a);
-    b = find_root<NEAR>(link, b);
+    a = find_root(link, a);
+    b = find_root(link, b);
     while (a != b) {
         u32 high = max(a, b);
         u32 low = min(a, b);
         u32 seen = atomicCAS(&link[high], high, low);
         if (seen == high) return high;
-        // The cache of this multiprocessor takes note.
-        if (NEAR) store_relaxed(&link[high], seen);
-        a = find_root<NEAR>(link, seen);
+        a = find_root(link, seen);
         b = low;
     }
     return UNREACHED;
@@ -61,7 +42,7 @@ __device__ __forceinline__ u32 unite(u32* link, u32 a, u32 b)
 // The same where most ends have the same link above them, whose root need not be read.
 __device__ __forceinline__ void unite_if_apart(u32* link, u32 a, u32 b)
 {
-    if (load_link<NEAR>(&link[a]) != load_link<NEAR>(&link[b])) unite(link, a, b);
+    if (load_relaxed(&link[a]) != load_relaxed(&link[b])) unite(link, a, b);
 }
 
 // Makes every link lead to the root of its component, where threads have shortened long chains already.

@@ -40,22 +40,9 @@ class Parameters(variants.Parameters):
         "union": any tree, by union-find. "search": a breadth-first tree by `hybrid`, so that few arcs need be
         looked at. "auto": "search" if the graph says that it is undirected and has a vertex of 1,024 arcs.
         A tree of more than 256 levels gives way to "union".
-    join : {"unite", "mark"}
-        How vertices on a cycle of a breadth-first tree get together. "unite": by union-find. "mark": they are
-        linked to their parents, and only the tops of these links are united.
-    near_reads : bool, default=False
-        Union-find reads links through the first-level cache.
     """
 
     tree: Literal["auto", "union", "search"] = "auto"
-    join: Literal["unite", "mark"] = "unite"
-    near_reads: bool = False
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The options of the compiler."""
-        chosen = {"-DMARKS": self.join == "mark", "-DNEAR_READS": self.near_reads}
-        return tuple(option for option, wanted in chosen.items() if wanted)
 
 
 class Solver:
@@ -81,7 +68,7 @@ class Solver:
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph
         device, n = graph.device, graph.n_vertices
-        self._module = module = device.module(SOURCE.path, cooperative=True, options=parameters.options)
+        self._module = module = device.module(SOURCE.path, cooperative=True)
         self._kernel = module.get_function("biconnected")
         wanted = -(-max(2 * n, graph.n_arcs) // THREADS)
         self._blocks = min(device.max_cooperative_blocks(self._kernel, THREADS), wanted)
@@ -89,10 +76,7 @@ class Solver:
         self._one_way, self._n_one_way = self._count_one_way(module, tails)
         arcs = {"offsets": graph.offsets, "tails": tails, "heads": graph.targets}
         self._packed = module.struct("Graph", n=np.uint32(n), n_arcs=np.uint64(graph.n_arcs), **arcs)
-        self._parameters = parameters
-        self._from_levels: FromLevels | None = None
-        if self._searches(parameters):
-            self._from_levels = FromLevels(graph, self._packed, parameters.options)
+        self._from_levels = FromLevels(graph, self._packed) if self._searches(parameters) else None
         self._work = None if self._from_levels else self._new_work()
 
     def _new_work(self) -> Any:
@@ -133,9 +117,8 @@ class Solver:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The parameters in force, and the number of arcs that lead one way, all at one vertex."""
-        tree = "search" if self._from_levels else "union"
-        return self._parameters.model_dump() | {"tree": tree, "one_way_arcs": self._n_one_way}
+        """Where the tree comes from, and the number of arcs that lead one way, all at one vertex."""
+        return {"tree": "search" if self._from_levels else "union", "one_way_arcs": self._n_one_way}
 
     def solve(self, root: int | None = None, phases: list[Phase] | None = None) -> Answer:
         """Find the immediate dominators from `root`."""

@@ -13,6 +13,7 @@ from relaxometer.graphs.graph import UNREACHED
 from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
+from relaxometer.problems.dominators._forest import LONG_CHAIN, Forest
 from relaxometer.problems.dominators._rounds import Rounds
 from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs, Keys, keys_of
 from relaxometer.problems.dominators.incremental._doubts import Doubts, Known
@@ -20,6 +21,9 @@ from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
+
+MOST_LEVELS = 64
+"""Levels of a search after which an update starts over from a forest, which is found in a few passes."""
 
 
 class Parameters(variants.Parameters):
@@ -48,6 +52,8 @@ class Solver:
       apply the arcs into them. Other vertices keep their dominators. With two detours that share no vertex,
       and outside the tree, a removed arc changes nothing.
     - If no detour is found nearby, all vertices below the old immediate dominator of the head are in doubt.
+    - Where `iterative_tree` takes its first tree from a forest, so does a solve from scratch here, and an
+      update that searches more than 64 levels solves from scratch.
     - The arcs of a vertex that becomes unreachable are treated as removed. New arcs may make it reachable
       again, so they are added after that.
 
@@ -89,6 +95,8 @@ class Solver:
         self._search = BreadthFirst(graph)
         self._arcs = ChangingArcs(graph)
         self._rounds = Rounds(graph.device, n, graph.n_arcs)
+        has_forest = Forest(graph.device, n, *self._arcs.all).serves
+        self._most_levels = MOST_LEVELS if has_forest else None
         self._doubts = Doubts(graph.device, n)
         self._longest = xp.full(1, n, dtype=np.uint32)
         self._tree = Known(
@@ -141,36 +149,61 @@ class Solver:
             return self._start_over(None)
         if len(new):
             all_stayed = self.kept == self._reached
-            self._grow(self._reached if all_stayed else int(self._device.item(self._search.reached)))
+            first = self._reached if all_stayed else int(self._device.item(self._search.reached))
+            if not self._grow(first):
+                return self._start_over(None)
             arcs = self._arcs.all
         return self._finish(arcs, None)
 
     def _start_over(self, phases: list[Phase] | None) -> Answer:
         """Solve from scratch."""
+        self.kept = 0
+        if self._most_levels:
+            return self._start_from(Forest(self._device, self._n, *self._arcs.all), phases)
         self._search.number.fill(UNREACHED)
         self._search.number[self._root] = 0
         self._search.order[0] = self._root
         self._search.parent[0] = 0
-        self._grow(1)
+        self._grow(1, limited=False)
         self._tree.idom[0] = 0
-        self.kept = 0
         return self._finish(self._arcs.all, phases)
 
-    def _grow(self, numbered: int) -> None:
-        """Search on from the first `numbered` vertices; parents bound the dominators of the others."""
-        search, arcs = self._search, self._arcs
-        search.go_on(numbered, arcs.by_tail)
-        while arcs.n_spare and self._doubts.enter_by_spare(arcs, self._tree, search.reached):
-            search.go_on(int(self._device.item(search.reached)), arcs.by_tail)
-        self._tree.idom[numbered:] = search.parent[numbered:]
+    def _start_from(self, forest: Forest, phases: list[Phase] | None) -> Answer:
+        """Solve from scratch, without a search."""
+        tree = forest.tree_of(self._root)
+        for ours, found in zip(self._tree, (tree.number, tree.order, tree.parent, tree.parent), strict=True):
+            ours[:] = found
+        self._search.reached[:] = tree.reached
+        return self._finish(self._arcs.all, phases, tree.depth if tree.depth > LONG_CHAIN else 0)
 
-    def _finish(self, arcs: tuple[Any, Any], phases: list[Phase] | None) -> Answer:
-        """Run rounds over these arcs, if there are any, and return the answer."""
+    def _grow(self, numbered: int, *, limited: bool = True) -> bool:
+        """Search on from the first `numbered` vertices; parents bound the dominators of the others.
+
+        Returns
+        -------
+        bool
+            False if a forest would take fewer steps; the tree is invalid then.
+        """
+        search, arcs = self._search, self._arcs
+        first = numbered
+        while True:
+            if not (limited and self._most_levels):
+                search.go_on(first, arcs.by_tail)
+            elif not search.goes_on_within(self._most_levels, first, arcs.by_tail):
+                return False
+            if not arcs.n_spare or not self._doubts.enter_by_spare(arcs, self._tree, search.reached):
+                break
+            first = int(self._device.item(search.reached))
+        self._tree.idom[numbered:] = search.parent[numbered:]
+        return True
+
+    def _finish(self, arcs: tuple[Any, Any], phases: list[Phase] | None, lifted: int = 0) -> Answer:
+        """Run rounds over these arcs, if there are any, and return the answer; see :meth:`Rounds.run`."""
         search, idom = self._search, self._tree.idom
         rounds = 0
         if len(arcs[0]):
             tree = search.reached, search.number, idom
-            rounds = self._rounds.run(arcs, tree, self._longest, phases)
+            rounds = self._rounds.run(arcs, tree, self._longest, phases, lifted)
         self._reached = int(self._device.item(search.reached))
         return Answer(self._rounds.dominators(self._n, search.reached, search.order, idom), rounds)
 
@@ -180,7 +213,8 @@ class Solver:
         Returns
         -------
         tuple of device arrays or None
-            Tails and heads. None if too many vertices are in doubt; the tree is invalid then.
+            Tails and heads. None if too many vertices are in doubt or too many levels are searched; the tree
+            is invalid then.
         """
         before, all_gone = self._tree, gone
         self._doubts.clear()
@@ -194,7 +228,8 @@ class Solver:
                 before = Known(*(array.copy() for array in self._tree))
             self.kept = self._reached - in_doubt
             self._doubts.leave_tree(before, self._tree, self._reached)
-            self._grow(self.kept)
+            if not self._grow(self.kept):
+                return None
             arcs, lost = self._doubts.list_arcs(self._arcs, self.kept, before, self._tree.number)
             if lost is None:
                 return None
