@@ -10,7 +10,7 @@ from relaxometer.core.files import write_table
 from relaxometer.measure import traffic_rival
 from relaxometer.measure.traffic import measure_traffic, slowed
 from relaxometer.plan.models import RivalRun, Timing
-from relaxometer.results.gather import verdict
+from relaxometer.results.verdict import verdict
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
 from rival_runs import ADAPTERS, GRID, make_rival
@@ -127,7 +127,7 @@ def test_weights_that_a_rival_ignores_are_noticed(rows, tmp_path):
     assert all(row["proven"] < 3 and row["reason"].startswith("source ") for row in found)
     summary = tmp_path / "summary.csv"
     summary.write_text("problem,graph,variant,status,reason\nsssp,grid,dijkstra-cpu,ok,\n", encoding="utf-8")
-    head = verdict(summary, traffic=[tmp_path / "traffic.parquet"]).splitlines()[0]
+    head = verdict(summary, {"traffic": [tmp_path / "traffic.parquet"]}).splitlines()[0]
     assert head.startswith(
         "error: 2 of 5 measurements are not ok: mine on grid after change 0 of its weights"
     )

@@ -155,6 +155,10 @@ def markdown(rows: pd.DataFrame) -> str:
     return "\n".join([line(rows.columns), rule, *map(line, rows.itertuples(index=False))])
 
 
+MOVED, MOVED_TO = "python -m relaxometer.all_runs", "python -m relaxometer.cli.all_runs"
+"""A command of older pages, and the same today."""
+
+
 class Data:
     """The committed data of a suite, and the functions by which its template asks for them.
 
@@ -347,7 +351,10 @@ class Data:
         named = ("summary.csv", "claims.csv", "facts.csv", "tables", "figures", "samples.parquet")
         there = [*named, "context.json"]
         files = ", ".join(f"[`{name}`]({name})" for name in there if (self.folder / name).exists())
-        return markdown(pd.DataFrame([("machine", machine), *rows, ("files", files)], columns=["", " "]))
+        told = [("machine", machine), *rows, ("files", files)]
+        if any(MOVED in text for _, text in told):
+            told.insert(-1, ("now", f"`{MOVED}` is `{MOVED_TO}`"))
+        return markdown(pd.DataFrame(told, columns=["", " "]))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -133,6 +133,7 @@ LOOKS = {
     "batch-warp-streams-4": Look("#1F4E79", LONG, "h", "right"),
     "batch-warp-host-to-host": Look("#225EA8", DOTTED, "h", "none"),
     "batch-block": Look("#E69F00", DASHED, "X"),
+    "auto-host-to-host": Look("#5B5B8A", DOTTED, "p", "right"),
     "lengauer-tarjan": Look("#404040", DASHDOT, "v"),
     "cooper-harvey-kennedy": Look("#707070", DASHED, "^"),
     "semi-nca": Look("#202020", SOLID, "P"),

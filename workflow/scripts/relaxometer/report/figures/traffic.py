@@ -32,8 +32,8 @@ TREES = 10.0 ** np.arange(0, 4.01, 0.25)
 SHARED = ["way", "class", "threads", "status", "reason"]
 """Columns of the first failed round of a variant, or of any if none failed."""
 
-APART = 1.25
-"""Labels of lines are at least this factor apart."""
+APART = 0.055
+"""Distance of the names of two lines, as a share of the logarithmic axis."""
 
 
 def medians(changes: pd.DataFrame) -> pd.DataFrame:
@@ -79,17 +79,18 @@ def traffic(changes: pd.DataFrame, graph: str) -> Figure:
     table = table.assign(rival=table["class"].notna())
     columns = [table[column].tolist() for column in ("variant", "rival", "ready_ms", "tree_ms")]
     figure, axes = new_figure(4.0)
+    apart = float(table["ready_ms"].max() / table["tree_ms"].min()) ** APART
     lowest = 0.0
     for name, rival, ready_ms, tree_ms in zip(*columns, strict=True):
         per_tree = (ready_ms + (TREES - 1) * tree_ms) / TREES
         axes.plot(TREES, per_tree, color=look(name, rival).colour, label=name)
-        lowest = max(per_tree[-1], lowest * APART)
+        lowest = max(per_tree[-1], lowest * apart)
         annotate(axes, name, (TREES[-1], lowest), (5, 0), **AT_END)
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="Trees until the weights change again",
-        ylabel=f"Time per tree with its share of the change [ms{emulated_note(kind)}]",
+        ylabel=f"Time per tree, change included [ms{emulated_note(kind)}]",
     )
     plain_log(axes.xaxis, axes.yaxis)
     entitle(figure, title, _finding(table, changes, kind))
