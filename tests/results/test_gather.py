@@ -52,3 +52,14 @@ def test_parameters_with_a_common_type_keep_it(tmp_path, values):
 def test_mappings_may_have_different_keys(tmp_path):
     found = gathered(tmp_path, [{"a": 1.5}, {"a": 2, "b": 3}])["parameter_one"].to_pylist()
     assert found == [{"a": 1.5, "b": None}, {"a": 2, "b": 3}]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [({}, "cpu-1"), ({"threads": 1}, "cpu-1"), ({"threads": 8}, "cpu-all"), ({"cores": 16}, "cpu-all")],
+)
+def test_the_class_of_a_cpu_variant_follows_its_threads_or_cores(tmp_path, parameters, expected):
+    pq.write_table(pa.table({"source": [0]}), tmp_path / "runs.parquet")
+    context = {"run": {**RUN, "variant": "v"}, "device_kind": "cpu", "device": "d", "parameters": parameters}
+    (tmp_path / "context.json").write_text(json.dumps(context))
+    assert gather([tmp_path], "runs.parquet")["class"].to_pylist() == [expected]

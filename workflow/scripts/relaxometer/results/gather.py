@@ -121,7 +121,8 @@ def _class_of(context: Mapping[str, Any]) -> str:
     """Return what a variant runs on."""
     if context["device_kind"] != "cpu":
         return {"cuda": "gpu", "host": "emulated"}[context["device_kind"]]
-    return "cpu-1" if context.get("parameters", {}).get("threads", 1) == 1 else "cpu-all"
+    parameters = context.get("parameters", {})
+    return "cpu-1" if parameters.get("threads", parameters.get("cores", 1)) == 1 else "cpu-all"
 
 
 def summarise(
