@@ -166,6 +166,10 @@ def test_sources_and_query_sets_of_another_configuration_are_drawn_anew(folder):
     sets = pq.read_table(folder / "results/queries/routes/small-grid.parquet").to_pylist()
     assert {(one["queries"], one["paths"]) for one in sets} == {(99, True)}
     assert len(done.stderr.splitlines()) == 1
+    overlay["routes"]["queries"]["near"] = {"pairs": 98}
+    mixed = all_runs(folder, overlay, "--missing")
+    assert mixed.returncode == 1
+    assert mixed.stderr.startswith("error: results/queries/routes/small-grid.parquet: drawn for another")
 
 
 def test_runs_with_results_can_be_passed_over(folder):

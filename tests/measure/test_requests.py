@@ -60,6 +60,18 @@ def test_query_sets_of_other_specs_do_not_serve(tmp_path, specs, draws, fits):
     assert serves(path, request_for_queries(wanted, draws, 1)) is fits
 
 
+def test_an_edited_file_of_pairs_does_not_serve_and_a_missing_one_does(tmp_path):
+    pairs = tmp_path / "pairs.txt"
+    pairs.write_text("0 1\n")
+    wanted = {"near": Spec(file=str(pairs))}
+    path = written(tmp_path, request_for_queries(wanted, 1, 1))
+    assert serves(path, request_for_queries(wanted, 1, 1))
+    pairs.write_text("0 1\n1 2\n")
+    assert not serves(path, request_for_queries(wanted, 1, 1))
+    pairs.unlink()
+    assert serves(path, request_for_queries(wanted, 1, 1))
+
+
 @pytest.mark.parametrize("metadata", [None, {"drawn for": "{"}, {"drawn for": "7"}])
 def test_a_file_that_does_not_say_is_taken(tmp_path, metadata):
     path = tmp_path / "drawn.parquet"

@@ -148,3 +148,18 @@ def test_a_suite_is_judged_once_and_not_if_it_has_its_searches(suite, tmp_path):
     assert found["measured"][0] == 0.981
     assert np.isnan(found["low"][1])
     assert not rejudge(tables.folder, papers)
+
+
+def test_a_claim_that_moved_to_another_graph_has_the_value_of_that_graph(suite, tmp_path):
+    tables = suite(run("adaptive", 10), run("conventional", 20), run("adaptive", 10, graph="village"))
+    papers = tmp_path / "claims"
+    papers.mkdir()
+    keys = {"id": "c", "where": "w", "text": "t", "graph": "town", "quantity": "speedup"}
+    keys |= {"of": "adaptive", "over": "conventional", "direction": "higher"}
+    (papers / "p.yaml").write_text(f"- {keys}\n", encoding="utf-8")
+    line = {"id": "c", "source": "p", "graph": "village", "measured": "0.5", "verdict": "opposite", "ratio": ""}
+    file = tables.folder / "claims.csv"
+    pd.DataFrame([line]).to_csv(file, index=False)
+    assert rejudge(tables.folder, papers)
+    found = pd.read_csv(file).iloc[0]
+    assert (found["graph"], found["measured"], found["verdict"]) == ("town", 2, "same")

@@ -29,7 +29,7 @@ class RoutingKit(Rival):
         self.hierarchy = self.timed("contract_ms", CCH, order, *self.lists, False)
         self.metric = self.timed("customize_ms", CCHMetric, self.hierarchy, self.new)
         if self.problem == "routes":
-            pairs = Pairs(self.hierarchy, self.metric, len(self.weights))
+            pairs = Pairs(self.hierarchy, self.metric, self.n, self.weights)
             self.ask, self.solve, self.answer = pairs.ask, pairs.solve, pairs.answer
         else:
             self.query = self.timed("targets_ms", CCHOneToMany, self.metric, self.targets)

@@ -9,9 +9,11 @@ LIMIT = f"RoutingKit's distances and weights stay below {INFINITE:,}"
 
 
 class Pairs:
-    def __init__(self, hierarchy, metric, n_arcs):
+    def __init__(self, hierarchy, metric, n_vertices, weights):
         self.hierarchy, self.metric, self.query = hierarchy, metric, CCHQuery(metric)
-        self.n_arcs, self.hops = n_arcs, None
+        self.n_arcs, self.hops = len(weights), None
+        longest = min(weights.sum(dtype=np.int64), (n_vertices - 1) * int(weights.max(initial=0)))
+        self.may_be_too_long = longest >= INFINITE
 
     def ask(self, queries):
         self.queries = queries
@@ -36,7 +38,7 @@ class Pairs:
 
     def answer(self):
         found = np.array(self.found, dtype=np.float64).ravel()  # None, where unreached, becomes NaN
-        if self.queries.cutoff >= INFINITE:
+        if self.may_be_too_long and self.queries.cutoff >= INFINITE:
             self.check(np.isnan(found))
         found[found > self.queries.cutoff] = np.nan
         columns = {"distance": np.nan_to_num(found, nan=-1).astype(np.int64)}

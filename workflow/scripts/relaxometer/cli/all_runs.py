@@ -85,7 +85,7 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
     if isinstance(graph, Batch) or not load_problem(problem).has_source:
         return None
     if kind := load_problem(problem).queries:
-        path = Path("results/queries", problem, f"{graph.name}.parquet")
+        path = queries_file(problem, graph.name)
         drawn = plan.queries[problem], plan.draws, plan.config.seed
         request = request_for_queries(*drawn)
         if not path.is_file() or _is_stale(path, request):
@@ -103,6 +103,26 @@ def sources_of(plan: Plan, problem: str, graph: Graph | Batch) -> npt.NDArray[np
 def sources_file(graph: str) -> Path:
     """Return the file of a graph's sources."""
     return Path("results/sources", f"{graph}.parquet")
+
+
+def queries_file(problem: str, graph: str) -> Path:
+    """Return the file of a graph's query sets."""
+    return Path("results/queries", problem, f"{graph}.parquet")
+
+
+def refuse_to_mix(plan: Plan, graph: str) -> None:
+    """Raise UserError if what was drawn for a graph with finished runs does not serve this configuration."""
+    drawn = {sources_file(graph): request_for_sources(plan.config.timing.sources, plan.config.seed)}
+    for problem in problem_names():
+        if load_problem(problem).queries and graph in plan.config.problem(problem).graphs:
+            request = request_for_queries(plan.queries[problem], plan.draws, plan.config.seed)
+            drawn[queries_file(problem, graph)] = request
+    for path, request in drawn.items():
+        if path.is_file() and not serves(path, request):
+            raise UserError(
+                f"{path}: drawn for another configuration, as finished runs on {graph} were; leave out --missing, "
+                "or delete the file and those runs"
+            )
 
 
 def _is_stale(path: Path, request: Request) -> bool:
@@ -170,7 +190,10 @@ def run_all(plan: Plan, limit_s: float, missing: bool) -> list[str]:
     left = []
     for graph_name in [None, *inputs_of(plan)]:
         graph = None
-        for name, job in jobs_of(plan, graph_name).items():
+        jobs = jobs_of(plan, graph_name)
+        if missing and graph_name and any(job.path.is_file() for job in jobs.values()):
+            refuse_to_mix(plan, graph_name)
+        for name, job in jobs.items():
             if missing and job.path.is_file():
                 continue
             if time.monotonic() - start > limit_s:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,10 +28,17 @@ def request_for_sources(sources: int | list[int], seed: int) -> Request:
 
 
 def request_for_queries(specs: Mapping[str, Section], draws: int, seed: int) -> Request:
-    """Return what determines the query sets of a graph: specs, number of sets for each, and seed."""
+    """Return what determines the query sets of a graph: specs, files of pairs, number of sets for each, and seed."""
     # Values left out may get another default or more neighbours; those that are given count.
     given = [[name, spec.model_dump(mode="json", exclude_defaults=True)] for name, spec in specs.items()]
-    return {"seed": seed, "draws": draws, "queries": given}
+    named = (getattr(spec, "file", None) for spec in specs.values())
+    contents = {name: _digest(Path(name)) for name in named if name}
+    return {"seed": seed, "draws": draws, "queries": given, "contents": contents}
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file, None if it is not on this machine."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
 def with_request(table: pa.Table, request: Request) -> pa.Table:
@@ -55,4 +63,7 @@ def serves(path: Path, request: Request) -> bool:
     for key in AMOUNTS:
         if isinstance(found.get(key), int) and isinstance(wanted.get(key), int):
             found[key] = min(found[key], wanted[key])
+    for name, digest in wanted.get("contents", {}).items():
+        if digest is None:
+            wanted["contents"][name] = found.get("contents", {}).get(name)
     return bool(found == wanted)

@@ -51,7 +51,7 @@ TABLE = pa.schema(
 )
 """One row per variant or rival and round: how it took the new weights (`WAYS`), the number of arcs slowed,
 the time to take the weights, the time of the first search, the median of the others, the number of searches
-and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter tells."""
+and of proven answers. Only rivals have a class of machine, threads, and facts, which the adapter reports."""
 
 PREPARED = "prepared anew"
 WAYS = CUSTOMIZED, PREPARED

@@ -226,7 +226,11 @@ def rejudged(lines: pd.DataFrame, claims: Iterable[Claim], tables: Published) ->
     for line in lines.to_dict("records"):
         row = dict.fromkeys(COLUMNS, "") | {str(column): value for column, value in line.items()}
         if not row["verdict"].startswith(NOT_MEASURED):
-            row |= _columns(by_id[row["id"]], float(row["measured"] or "nan"), tables)
+            claim = by_id[row["id"]]
+            if row["graph"] not in ("", claim.graph):
+                # The value of another graph says nothing of this one.
+                row |= {"graph": claim.graph, "measured": ""}
+            row |= _columns(claim, float(row["measured"] or "nan"), tables)
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
