@@ -157,7 +157,14 @@ def test_a_claim_that_moved_to_another_graph_has_the_value_of_that_graph(suite, 
     keys = {"id": "c", "where": "w", "text": "t", "graph": "town", "quantity": "speedup"}
     keys |= {"of": "adaptive", "over": "conventional", "direction": "higher"}
     (papers / "p.yaml").write_text(f"- {keys}\n", encoding="utf-8")
-    line = {"id": "c", "source": "p", "graph": "village", "measured": "0.5", "verdict": "opposite", "ratio": ""}
+    line = {
+        "id": "c",
+        "source": "p",
+        "graph": "village",
+        "measured": "0.5",
+        "verdict": "opposite",
+        "ratio": "",
+    }
     file = tables.folder / "claims.csv"
     pd.DataFrame([line]).to_csv(file, index=False)
     assert rejudge(tables.folder, papers)

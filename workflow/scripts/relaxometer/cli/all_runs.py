@@ -120,8 +120,8 @@ def refuse_to_mix(plan: Plan, graph: str) -> None:
     for path, request in drawn.items():
         if path.is_file() and not serves(path, request):
             raise UserError(
-                f"{path}: drawn for another configuration, as finished runs on {graph} were; leave out --missing, "
-                "or delete the file and those runs"
+                f"{path}: drawn for another configuration, as finished runs on {graph} were; "
+                "leave out --missing, or delete the file and those runs"
             )
 
 

@@ -28,7 +28,7 @@ def request_for_sources(sources: int | list[int], seed: int) -> Request:
 
 
 def request_for_queries(specs: Mapping[str, Section], draws: int, seed: int) -> Request:
-    """Return what determines the query sets of a graph: specs, files of pairs, number of sets for each, and seed."""
+    """Return what determines the query sets of a graph: specs, files, number of sets for each, and seed."""
     # Values left out may get another default or more neighbours; those that are given count.
     given = [[name, spec.model_dump(mode="json", exclude_defaults=True)] for name, spec in specs.items()]
     named = (getattr(spec, "file", None) for spec in specs.values())
