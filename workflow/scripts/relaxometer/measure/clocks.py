@@ -254,15 +254,9 @@ class Clocks:
         return NOISE_MS * (1 + MANY / len(self.samples))
 
     def _late(self, sample: Sample) -> float:
-        """Return how long an adapter worked on after `done`; 0 if that may be noise.
-
-        One that finishes the search when it gives the answer is slower the first time. One that makes the
-        whole search there each time, or waits, takes longer than converting an answer does.
-        """
+        """Return how long an adapter worked on after `done`; 0 if that may be noise."""
         convert_ms = self.convert_ms if sample.convert_ms is None else sample.convert_ms
-        writing = min(sample.again.busy, convert_ms)
-        late = sample.give.busy - writing
-        return late if late > max(self._noise_ms, LATE_TOLERANCE * sample.search.ms, 0.5 * writing) else 0.0
+        return late_ms(sample.give, sample.again, sample.search.ms, convert_ms, self._noise_ms)
 
     def _early(self, sample: Sample) -> float:
         """Return how long an adapter worked before the search, on its queries; 0 if that may be noise."""
@@ -290,6 +284,28 @@ class Clocks:
         first_ms, now_ms = self._first[sample.source].search.busy, sample.search.ms
         saved = first_ms - now_ms
         return saved if now_ms < REMEMBERS * first_ms and saved > self._noise_ms else 0.0
+
+
+def late_ms(
+    give: Span, again: Span, search_ms: float, convert_ms: float, noise_ms: float = NOISE_MS
+) -> float:
+    """Return the milliseconds that an adapter worked on after `done`; 0 if that may be noise.
+
+    One that finishes the search when it gives the answer is slower the first time. One that makes the whole
+    search there each time, or waits, takes longer than converting an answer does.
+
+    Parameters
+    ----------
+    give, again : Span
+        Writing the answer, and writing it a second time.
+    search_ms : float
+    convert_ms : float
+        Time within which an honest adapter converts and writes the answer; see :func:`time_to_convert`.
+    noise_ms : float, default=NOISE_MS
+    """
+    writing = min(again.busy, convert_ms)
+    late = give.busy - writing
+    return late if late > max(noise_ms, LATE_TOLERANCE * search_ms, 0.5 * writing) else 0.0
 
 
 def time_to_convert(values: int, parts: int) -> float:

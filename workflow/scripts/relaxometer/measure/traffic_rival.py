@@ -10,7 +10,7 @@ from typing import Any
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.measure.clocks import LATE_TOLERANCE, NOISE_MS, Span, time_to_convert
+from relaxometer.measure.clocks import late_ms, time_to_convert
 from relaxometer.measure.entrant import Entrant, Running, believed_ms
 from relaxometer.measure.study import Row
 from relaxometer.plan.models import RivalRun
@@ -80,9 +80,9 @@ class RivalInTraffic:
             converting = self._running.take(Path(file.name))
         update_ms, facts = self._running.customize()
         self._facts |= facts
-        late_ms = max(0.0, converting.busy - time_to_convert(weights.size, 1))
+        early_ms = max(0.0, converting.busy - time_to_convert(weights.size, 1))
         told = " ".join(f"{name}={value}" for name, value in self._facts.items())
-        return {"way": CUSTOMIZED, "update_ms": update_ms + late_ms, "facts": told}
+        return {"way": CUSTOMIZED, "update_ms": update_ms + early_ms, "facts": told}
 
     def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
         """Time a search and the work that is left for the answer, and read the answer."""
@@ -94,14 +94,9 @@ class RivalInTraffic:
             give = running.give(Path(folder))
             columns, overflowed = read_answer(Path(folder), given, host.n_vertices)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            running.ping()  # as before the search, so that it waits for a message
             again = running.give(Path(folder))
         answer = completed_answer(self._problem, host, dict(columns), source)
         time_ms = believed_ms(theirs, span)
-        expected_ms = time_to_convert(len(given) * host.n_vertices, 1)
-        return time_ms + _late_ms(time_ms, give, again, expected_ms), list(answer.values()), overflowed
-
-
-def _late_ms(search_ms: float, give: Span, again: Span, expected_ms: float) -> float:
-    """Return the time of a search's work after its end, as its answer shows; 0 if it may be noise."""
-    late_ms = give.busy - max(again.busy, expected_ms)
-    return late_ms if late_ms > max(NOISE_MS, LATE_TOLERANCE * search_ms) else 0.0
+        convert_ms = time_to_convert(len(given) * host.n_vertices, 1)
+        return time_ms + late_ms(give, again, time_ms, convert_ms), list(answer.values()), overflowed
