@@ -29,6 +29,9 @@ MANY = 8
 CONVERT_NS = 100
 """Time to convert and write a value of an answer: a loop in Python over a library's result."""
 
+COPY_NS = 5
+"""Time to read and copy a weight of four bytes in a compiled program."""
+
 CONVERT_MS = 1.0
 """The same for an answer, whatever its size."""
 
@@ -308,13 +311,15 @@ def late_ms(
     return late if late > max(noise_ms, LATE_TOLERANCE * search_ms, 0.5 * writing) else 0.0
 
 
-def time_to_convert(values: int, parts: int) -> float:
-    """Return the milliseconds within which an adapter converts and writes the values of an answer.
+def time_to_convert(values: int, parts: int, value_ns: float = CONVERT_NS) -> float:
+    """Return the milliseconds within which an adapter converts the values of an answer, queries or weights.
 
     Parameters
     ----------
     values : int
     parts : int
         Graphs that they belong to.
+    value_ns : float, default=CONVERT_NS
+        Nanoseconds per value.
     """
-    return CONVERT_MS + values * CONVERT_NS / 1e6 + parts * CONVERT_PART_US / 1e3
+    return CONVERT_MS + values * value_ns / 1e6 + parts * CONVERT_PART_US / 1e3
