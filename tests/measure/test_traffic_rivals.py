@@ -15,11 +15,13 @@ from relaxometer.measure.clocks import CONVERT_NS, COPY_NS, Span
 from relaxometer.measure.traffic import measure_traffic, slowed
 from relaxometer.measure.traffic_rival import RivalInTraffic
 from relaxometer.plan.models import RivalRun, Timing
+from relaxometer.problems.records import TOO_LONG
 from relaxometer.problems.sssp import PROBLEM
 from relaxometer.results.verdict import verdict
 from relaxometer.rivals.definition import HELPERS
 from relaxometer.rivals.installation import Installed, installation
 from rival_runs import ADAPTERS, GRID, make_rival
+from sample_graphs import sample_graphs
 
 SOLVES = {"sssp": {"answers": ["distance", "predecessor"], "customizes": True}}
 ROUNDS = 2
@@ -151,6 +153,20 @@ serve(Wrong)
     solves = {"sssp": {"answers": ["distance"], "customizes": True}}
     found = rows(code, problems=solves)
     assert {row["status"] for row in found} == {"invalid"}
+
+
+def test_a_length_beyond_32_bits_of_a_vertex_that_is_not_reached_is_wrong(rows):
+    code = """
+class Odd(Customizing):
+    def answer(self):
+        found = super().answer()
+        return found | {"distance": np.where(found["distance"] == FAR, 2**40, found["distance"])}
+
+serve(Odd)
+"""
+    (outcome,) = outcomes(rows(code, graph=sample_graphs()["two-islands"]))
+    assert re.fullmatch(rf"source \d+: {re.escape(TOO_LONG)}", outcome[1])
+    assert outcome[0] == "invalid"
 
 
 def test_an_adapter_without_the_methods_fails_with_its_reason(rows):
