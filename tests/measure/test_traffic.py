@@ -126,3 +126,22 @@ def test_a_path_too_long_is_an_error_with_its_reason(host_device):
     assert {row["status"] for row in rows} == {"error"}
     assert [row["device_kind"] for row in rows] == ["host", "host", "cpu", "cpu"]
     assert {row["reason"] for row in rows} == {LENGTHS["uint32"].too_long}
+
+
+def test_a_wrong_answer_is_reported_although_a_later_path_is_too_long(host_device, monkeypatch):
+    original, starts = dijkstra_cpu.Solver.solve, []
+
+    def wrong(self, source, phases=None):
+        answer = original(self, source, phases)
+        starts.append(source)
+        if len(starts) == 2:  # the first of the round; the one before warms up
+            answer.distance[source] = 1
+        return answer
+
+    monkeypatch.setattr(dijkstra_cpu.Solver, "solve", wrong)
+    graph = Graph.from_arcs("far", 3, [0, 1, 2], [1, 2, 0], [MAX_WEIGHT // 2, 1, 1])
+    (row,) = changes(host_device, graph, ["dijkstra-cpu"], rounds=1, share=1.0, factor=1000.0)
+    assert row["status"] == "invalid"
+    assert row["reason"].startswith(f"source {starts[1]}: rule ")
+    assert (row["searches"], row["proven"]) == (3, 1)
+    assert row["first_ms"] > 0

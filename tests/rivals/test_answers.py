@@ -117,6 +117,7 @@ def test_a_finite_value_beyond_32_bits_is_an_overflow_of_the_first_column(tmp_pa
     np.array([0, 0, 1], "<u4").tofile(tmp_path / "predecessor.u32")
     columns, overflowed = read_answer(tmp_path, ["distance", "predecessor"], 3)
     assert columns["distance"].tolist() == [0, NONE, 7]
+    assert columns["predecessor"].tolist() == [0, NONE, 1]
     assert overflowed
     assert not read_answer(tmp_path, ["predecessor", "distance"], 3)[1]
 

@@ -357,6 +357,22 @@ def test_lengths_beyond_32_bits_are_an_overflow(tmp_path):
     assert outcomes(result) == [("error", LENGTHS["uint32"].too_long), ("ok", "")]
 
 
+def test_a_wrong_answer_with_a_length_beyond_32_bits_is_invalid(tmp_path):
+    graph = Graph.from_arcs("long", 4, [0, 1, 0], [1, 2, 3], [MAX_WEIGHT, 9, 5])
+    code = """
+class Wrong(Honest):
+    def answer(self):
+        found = super().answer()
+        found["distance"][3] += 1
+        return found
+
+serve(Wrong)
+"""
+    status, reason = only(race(tmp_path, code, graph=graph, sources=(0,)))
+    assert status == "invalid"
+    assert "rule overstretched broken 1 times, first at vertex 3" in reason
+
+
 @pytest.mark.parametrize("problem", ["sssp", "bfs"])
 def test_a_length_beyond_32_bits_of_a_vertex_that_is_not_reached_is_wrong(tmp_path, problem):
     graph = Graph.from_arcs("island", 3, [0, 1, 2], [1, 0, 2], [1, 1, 1])

@@ -10,7 +10,7 @@ from relaxometer.datasets.generators.roads import road_like
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.sssp import UNREACHED
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.sssp._distance_proof import DistanceProver, zero_components
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.phast import _cch, _preorder
@@ -107,7 +107,9 @@ def test_no_sources_or_too_many_are_refused(host_device, count):
 def test_a_path_too_long_is_noticed(host_device):
     graph = Graph.from_arcs("too-far", 4, [0, 1, 2, 3], [1, 2, 3, 3], [MAX_WEIGHT, 1, 1, 1])
     _, solver = solver_for(host_device, graph)
-    assert solver.solve_many([1, 0]).overflowed
+    trees = solver.solve_many([1, 0])
+    assert trees.overflowed
+    assert host_device.asnumpy(trees.predecessor[1]).tolist() == [0, 0, NO_PREDECESSOR, NO_PREDECESSOR]
     assert solver.find_distances([1, 0])[1]
     distance, overflowed = solver.find_distances([1, 3])
     assert not overflowed

@@ -29,6 +29,9 @@ MANY = 8
 CONVERT_NS = 100
 """Time to convert and write a value of an answer: a loop in Python over a library's result."""
 
+COPY_NS = 5
+"""Time to read and copy a weight of four bytes in a compiled program."""
+
 CONVERT_MS = 1.0
 """The same for an answer, whatever its size."""
 
@@ -254,15 +257,9 @@ class Clocks:
         return NOISE_MS * (1 + MANY / len(self.samples))
 
     def _late(self, sample: Sample) -> float:
-        """Return how long an adapter worked on after `done`; 0 if that may be noise.
-
-        One that finishes the search when it gives the answer is slower the first time. One that makes the
-        whole search there each time, or waits, takes longer than converting an answer does.
-        """
+        """Return how long an adapter worked on after `done`; 0 if that may be noise."""
         convert_ms = self.convert_ms if sample.convert_ms is None else sample.convert_ms
-        writing = min(sample.again.busy, convert_ms)
-        late = sample.give.busy - writing
-        return late if late > max(self._noise_ms, LATE_TOLERANCE * sample.search.ms, 0.5 * writing) else 0.0
+        return late_ms(sample.give, sample.again, sample.search.ms, convert_ms, self._noise_ms)
 
     def _early(self, sample: Sample) -> float:
         """Return how long an adapter worked before the search, on its queries; 0 if that may be noise."""
@@ -292,13 +289,37 @@ class Clocks:
         return saved if now_ms < REMEMBERS * first_ms and saved > self._noise_ms else 0.0
 
 
-def time_to_convert(values: int, parts: int) -> float:
-    """Return the milliseconds within which an adapter converts and writes the values of an answer.
+def late_ms(
+    give: Span, again: Span, search_ms: float, convert_ms: float, noise_ms: float = NOISE_MS
+) -> float:
+    """Return the milliseconds that an adapter worked on after `done`; 0 if that may be noise.
+
+    One that finishes the search when it gives the answer is slower the first time. One that makes the whole
+    search there each time, or waits, takes longer than converting an answer does.
+
+    Parameters
+    ----------
+    give, again : Span
+        Writing the answer, and writing it a second time.
+    search_ms : float
+    convert_ms : float
+        Time within which an honest adapter converts and writes the answer; see :func:`time_to_convert`.
+    noise_ms : float, default=NOISE_MS
+    """
+    writing = min(again.busy, convert_ms)
+    late = give.busy - writing
+    return late if late > max(noise_ms, LATE_TOLERANCE * search_ms, 0.5 * writing) else 0.0
+
+
+def time_to_convert(values: int, parts: int, value_ns: float = CONVERT_NS) -> float:
+    """Return the milliseconds within which an adapter converts the values of an answer, queries or weights.
 
     Parameters
     ----------
     values : int
     parts : int
         Graphs that they belong to.
+    value_ns : float, default=CONVERT_NS
+        Nanoseconds per value.
     """
-    return CONVERT_MS + values * CONVERT_NS / 1e6 + parts * CONVERT_PART_US / 1e3
+    return CONVERT_MS + values * value_ns / 1e6 + parts * CONVERT_PART_US / 1e3

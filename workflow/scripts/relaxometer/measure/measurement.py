@@ -448,7 +448,7 @@ class _Job:
         self._result.certificates.append(key | {"holds": certificate.holds and not changed} | violations)
         too_long = self._graph.lengths.too_long if isinstance(self._graph, Graph) else ""
         is_rival = isinstance(self._run, RivalRun)
-        status, reason = _status(search.overflowed, certificate, too_long, is_rival=is_rival)
+        status, reason = answer_status(search.overflowed, certificate, too_long, is_rival=is_rival)
         if changed:
             status, reason = "invalid", f"changed the graph: {changed}"
         search.row |= proof
@@ -518,10 +518,20 @@ class _Job:
                     self._result.runs.append(row)
 
 
-def _status(overflowed: bool, certificate: Certificate, too_long: str, *, is_rival: bool) -> tuple[str, str]:
-    """Return the status of an answer's row, and the reason where it is not ok: `too_long` if it overflowed.
+def answer_status(
+    overflowed: bool, certificate: Certificate, too_long: str, *, is_rival: bool
+) -> tuple[str, str]:
+    """Return the status of an answer, and the reason where it is not ``ok``.
 
     Where a rival's answer overflowed, it has a length that is none, and the proof saw "not reached" there.
+
+    Parameters
+    ----------
+    overflowed : bool
+    certificate : Certificate
+    too_long : str
+        As :meth:`relaxometer.problems.certificate.Certificate.outcome` takes it.
+    is_rival : bool
     """
     if certificate.holds and overflowed and is_rival:
         return "invalid", TOO_LONG

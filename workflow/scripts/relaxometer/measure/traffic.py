@@ -21,6 +21,7 @@ from relaxometer.device import Device, stopwatch
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure.entrant import threads_of
+from relaxometer.measure.measurement import answer_status
 from relaxometer.measure.sources import sources_table
 from relaxometer.measure.study import OUTCOME, WHERE, Row, completed, outcome, study_table
 from relaxometer.measure.traffic_rival import CUSTOMIZED, rival_in_traffic
@@ -58,7 +59,14 @@ WAYS = CUSTOMIZED, PREPARED
 
 
 class Contestant(Protocol):
-    """A variant or rival that searches a graph whose weights change."""
+    """A variant or rival that searches a graph whose weights change.
+
+    Attributes
+    ----------
+    is_rival : bool
+    """
+
+    is_rival: bool
 
     def take(self, changed: ResidentGraph) -> Row:
         """Take the weights of a changed graph; return the columns ``way``, ``update_ms`` and any facts."""
@@ -183,18 +191,26 @@ def _rounds(
 def _search(
     contestant: Contestant, changed: ResidentGraph, sources: list[int]
 ) -> tuple[list[float], list[str]]:
-    """Search from every source; return the times, and why each answer is refused, empty if it is proven."""
+    """Search from every source; return the times, and why each answer is refused, empty if it is proven.
+
+    Raises
+    ------
+    OverflowError
+        If a shortest path is too long, unless an answer before was wrong, which is told instead.
+    """
     certifier = SsspCertifier(changed)
-    times_ms, reasons = [], []
+    times_ms: list[float] = []
+    reasons: list[str] = []
     for source in sources:
         time_ms, columns, overflowed = contestant.search(source)
         # A program on the CPU answers in the host's memory.
         certificate = certifier.check(source, *map(changed.device.asarray, columns))
-        found = certificate.outcome(overflowed=overflowed, too_long=changed.lengths.too_long)
-        if found[0] == "error":
-            raise OverflowError(found[1])
+        too_long, is_rival = changed.lengths.too_long, contestant.is_rival
+        status, reason = answer_status(overflowed, certificate, too_long, is_rival=is_rival)
+        if status == "error" and not any(reasons):
+            raise OverflowError(reason)
         times_ms.append(time_ms)
-        reasons.append("" if certificate.holds else f"source {source}: {certificate.reason}")
+        reasons.append(reason and f"source {source}: {reason}")
     return times_ms, reasons
 
 
@@ -209,6 +225,8 @@ def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterato
 
 class _Variant:
     """A variant with its default parameters; implements `Contestant`."""
+
+    is_rival = False
 
     def __init__(self, module: Any, graph: ResidentGraph, source: int) -> None:
         self._module, self._graph = module, graph

@@ -10,7 +10,7 @@ from typing import Any
 
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.measure.clocks import LATE_TOLERANCE, NOISE_MS, Span, time_to_convert
+from relaxometer.measure.clocks import CONVERT_NS, COPY_NS, late_ms, time_to_convert
 from relaxometer.measure.entrant import Entrant, Running, believed_ms
 from relaxometer.measure.study import Row
 from relaxometer.plan.models import RivalRun
@@ -52,23 +52,48 @@ def rival_in_traffic(run: RivalRun, rival: Rival, graph: Graph, source: int) -> 
         facts = {"version": rival.definition.version or "unknown", **running.load().facts}
         running.solve(source)
         answers = rival.definition.problems[run.problem].answers
-        yield RivalInTraffic(running, load_problem(run.problem), answers, facts, Path(folder))
+        runs_python = rival.definition.adapter == "adapter.py" and not run.command
+        take_ns = CONVERT_NS if runs_python else COPY_NS
+        yield RivalInTraffic(running, load_problem(run.problem), answers, facts, Path(folder), take_ns)
 
 
 class RivalInTraffic:
-    """A rival at work; implements :class:`relaxometer.measure.traffic.Contestant`."""
+    """A rival at work; implements :class:`relaxometer.measure.traffic.Contestant`.
+
+    Parameters
+    ----------
+    running : Running
+    problem : Problem
+    answers : list of str
+        Columns that it gives.
+    facts : dict of str to str
+        Told by the adapter so far.
+    folder : Path
+        The adapter's working directory.
+    take_ns : float
+        Nanoseconds per arc within which an honest adapter converts new weights.
+    """
+
+    is_rival = True
 
     def __init__(
-        self, running: Running, problem: Problem, answers: list[str], facts: dict[str, str], folder: Path
+        self,
+        running: Running,
+        problem: Problem,
+        answers: list[str],
+        facts: dict[str, str],
+        folder: Path,
+        take_ns: float,
     ) -> None:
         self._running, self._problem, self._answers = running, problem, answers
-        self._facts, self._folder = facts, folder
+        self._facts, self._folder, self._take_ns = facts, folder, take_ns
         self._changed: ResidentGraph
 
     def take(self, changed: ResidentGraph) -> Row:
         """Have the rival convert the new weights, and then customize.
 
-        The conversion is free within the time that a loop in Python needs for it; the rest counts.
+        The conversion is free within the time that its language needs for it, and the rest counts; the fact
+        ``weights_ms`` tells all of it.
         """
         self._changed = changed
         self._running.extend()
@@ -79,10 +104,10 @@ class RivalInTraffic:
             self._running.ping()  # wakes the process
             converting = self._running.take(Path(file.name))
         update_ms, facts = self._running.customize()
-        self._facts |= facts
-        late_ms = max(0.0, converting.busy - time_to_convert(weights.size, 1))
+        self._facts |= facts | {"weights_ms": f"{converting.busy:.3f}"}
+        early_ms = max(0.0, converting.busy - time_to_convert(weights.size, 1, self._take_ns))
         told = " ".join(f"{name}={value}" for name, value in self._facts.items())
-        return {"way": CUSTOMIZED, "update_ms": update_ms + late_ms, "facts": told}
+        return {"way": CUSTOMIZED, "update_ms": update_ms + early_ms, "facts": told}
 
     def search(self, source: int) -> tuple[float, Sequence[Any], bool]:
         """Time a search and the work that is left for the answer, and read the answer."""
@@ -94,14 +119,9 @@ class RivalInTraffic:
             give = running.give(Path(folder))
             columns, overflowed = read_answer(Path(folder), given, host.n_vertices)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            running.ping()  # as before the search, so that it waits for a message
             again = running.give(Path(folder))
         answer = completed_answer(self._problem, host, dict(columns), source)
         time_ms = believed_ms(theirs, span)
-        expected_ms = time_to_convert(len(given) * host.n_vertices, 1)
-        return time_ms + _late_ms(time_ms, give, again, expected_ms), list(answer.values()), overflowed
-
-
-def _late_ms(search_ms: float, give: Span, again: Span, expected_ms: float) -> float:
-    """Return the time of a search's work after its end, as its answer shows; 0 if it may be noise."""
-    late_ms = give.busy - max(again.busy, expected_ms)
-    return late_ms if late_ms > max(NOISE_MS, LATE_TOLERANCE * search_ms) else 0.0
+        convert_ms = time_to_convert(len(given) * host.n_vertices, 1)
+        return time_ms + late_ms(give, again, time_ms, convert_ms), list(answer.values()), overflowed

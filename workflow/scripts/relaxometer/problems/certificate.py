@@ -35,6 +35,7 @@ class Certificate:
 
         A search that met a length beyond the type did not follow it. Where that was a detour only, the answer
         is right, so the proof decides. An arc that leads out of the reached vertices shows that it was not.
+        All other rules hold without that path, too, so an answer that breaks another one is wrong.
 
         Parameters
         ----------
@@ -43,11 +44,11 @@ class Certificate:
         too_long : str
             The reason of its status ``error``: :attr:`relaxometer.graphs.lengths.Lengths.too_long`.
         rule : str
-            The rule that an arc out of the reached vertices breaks.
+            The rule that an arc out of the reached vertices breaks; no other is broken by it.
         """
         if self.holds:
             return "ok", ""
-        if overflowed and self.violations.get(rule):
+        if overflowed and {name for name, count in self.violations.items() if count} == {rule}:
             return "error", too_long
         return "invalid", self.reason
 

@@ -46,7 +46,8 @@ def read_answer(
         `NONE` where the rival has infinity, a negative number or the largest one of its type. Integers may
         also be `NONE` themselves.
     overflowed : bool
-        Whether some value of the first column is finite but does not fit 32 bits; it is read as `NONE`.
+        Whether some value of the first column is finite but does not fit 32 bits; it is read as `NONE`, and
+        so is the predecessor there.
 
     Raises
     ------
@@ -54,13 +55,16 @@ def read_answer(
         If a file is missing, has another size, or holds a value that is not an integer. A float that may be
         rounded makes the status ``skipped``.
     """
-    columns, overflowed = {}, []
+    columns: dict[str, npt.NDArray[np.uint32]] = {}
+    wide = []
     for name in given:
-        columns[name], wide = _read_column(
-            folder, name, rows[name] if rows else range(n_vertices, n_vertices + 1)
-        )
-        overflowed.append(wide)
-    return columns, any(overflowed[:1])
+        fitting = rows[name] if rows else range(n_vertices, n_vertices + 1)
+        columns[name], is_wide = _read_column(folder, name, fitting)
+        wide.append(is_wide)
+    overflowed = bool(wide) and bool(wide[0].any())
+    if overflowed and "predecessor" in columns:
+        columns["predecessor"][wide[0]] = NONE
+    return columns, overflowed
 
 
 def completed_answer(
@@ -95,7 +99,9 @@ def completed_answer(
     return answer
 
 
-def _read_column(folder: Path, name: str, rows: range) -> tuple[npt.NDArray[np.uint32], bool]:
+def _read_column(
+    folder: Path, name: str, rows: range
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
     try:
         found = sorted(path for path in folder.iterdir() if path.stem == name)
         if len(found) != 1 or found[0].suffix[1:] not in TYPES:
@@ -126,8 +132,10 @@ def _bytes_of(path: Path, rows: range, itemsize: int) -> bytes:
     return content
 
 
-def _converted(values: npt.NDArray[Any], name: str, dtype: str) -> tuple[npt.NDArray[np.uint32], bool]:
-    """Return a column as uint32, and whether a value is too large for it."""
+def _converted(
+    values: npt.NDArray[Any], name: str, dtype: str
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+    """Return a column as uint32, and which values are too large for it."""
     if values.dtype.kind == "f":
         if np.isnan(values).any():
             raise Failed("invalid", f"{name} is NaN at vertex {int(np.isnan(values).argmax())}")
@@ -143,4 +151,4 @@ def _converted(values: npt.NDArray[Any], name: str, dtype: str) -> tuple[npt.NDA
     wide = ~none & (values >= NONE)
     column = np.where(none | wide, 0, values).astype(np.uint32)
     column[none | wide] = NONE
-    return column, bool(wide.any())
+    return column, wide

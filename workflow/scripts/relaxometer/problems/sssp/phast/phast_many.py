@@ -12,7 +12,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
-from relaxometer.problems.sssp import UNREACHED, Answer, Trees, _maps
+from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED, Answer, Trees, _maps
 from relaxometer.problems.sssp._incoming import incoming_arcs
 from relaxometer.problems.sssp.phast.phast import MAX_ARCS, MAX_MEAN
 from relaxometer.problems.variants import Skipped
@@ -323,7 +323,10 @@ class Solver:
         self._pull(*launch, (self._incoming, batches, found, overflowed))
         if predecessors:
             self._follow_zero_arcs(sweeps.labels, found)
-        return found, bool(device.item(overflowed))
+        is_too_long = bool(device.item(overflowed))
+        if found is not None and is_too_long:  # sums that are too long look like those of unreached vertices
+            found[sweeps.labels == UNREACHED] = NO_PREDECESSOR
+        return found, is_too_long
 
     def _follow_zero_arcs(self, labels: Any, predecessors: Any) -> None:
         """Give predecessors to the vertices that only arcs of weight zero lead to, in rounds."""
