@@ -141,7 +141,7 @@ def test_the_program_writes_its_tables(tmp_path, capfd):
 def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_path, sent, reason):
     """The second rank of an endless job gets a signal from outside."""
     out = tmp_path / "out"
-    arguments = ["--problem", "bfs", "--graph", "kron:12", "--repetitions", "1000000", "--device", "host"]
+    arguments = ["--problem", "bfs", "--graph", "kron:12", "--repetitions", "100000", "--device", "host"]
     command = [sys.executable, "-m", "relaxometer.distributed.launch", "--ranks", "2", "--oversubscribe"]
     process = subprocess.Popen(
         [*command, *arguments, "--patience-s", "2", "--out", str(out)],
