@@ -135,7 +135,7 @@ def test_one_without_paths_is_skipped_where_paths_are_asked_for(tmp_path):
 def test_one_that_takes_no_queries_says_so(tmp_path):
     assert only(answered(tmp_path, "serve(Honest)\n")) == (
         "error",
-        "NotImplementedError: the adapter takes no queries",
+        "the adapter does not answer queries",
     )
 
 

@@ -162,7 +162,7 @@ struct Adapter {
     // whose definition says `customizes: true`.
     virtual void take(std::vector<uint32_t>)
     {
-        throw std::runtime_error("the adapter takes no new weights");
+        throw std::runtime_error("the adapter does not take new weights");
     }
     virtual void customize()
     {
@@ -171,7 +171,7 @@ struct Adapter {
     virtual void answer(Answer& out) = 0;
     virtual void ask(Queries)  // untimed; the next search answers them, and its source is their number
     {
-        throw std::runtime_error("the adapter takes no queries");
+        throw std::runtime_error("the adapter does not answer queries");
     }
 };
 

@@ -39,6 +39,10 @@ class Skipped(Exception):
     """The rival does not suit the graph, and why."""
 
 
+class Unsupported(Exception):
+    """The adapter lacks a method that the configuration needs."""
+
+
 class Graph:
     """The graph of a job, or a batch of graphs.
 
@@ -145,7 +149,7 @@ class Rival:
 
         Only problems with query sets have it; their `solve` gets the number of the set.
         """
-        raise NotImplementedError("the adapter takes no queries")
+        raise Unsupported("the adapter does not answer queries")
 
     def prepare(self) -> None:
         """Prepare once for all searches, if the library offers it."""
@@ -155,7 +159,7 @@ class Rival:
 
         An adapter whose definition says ``customizes: true`` has this method and `customize`.
         """
-        raise NotImplementedError("the adapter takes no new weights")
+        raise Unsupported("the adapter does not take new weights")
 
     def customize(self) -> None:
         """Search with the weights that were taken last from now on; timed. `facts` are read again."""
@@ -192,6 +196,8 @@ def serve(rival: type[Rival]) -> None:
         print("skipped", _line(why), file=messages)
     except MemoryError as why:
         print("oom", _line(why), file=messages)
+    except Unsupported as why:
+        print("error", _line(why), file=messages)
     except Exception as error:
         print("error", _line(f"{type(error).__name__}: {error}"), file=messages)
         raise

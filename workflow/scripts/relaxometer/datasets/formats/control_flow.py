@@ -35,7 +35,7 @@ class PythonCfgParameters(Section):
     tests : bool
         Take the library's own tests as well.
     first : int, optional
-        Take only this many functions, the first in the order of files; fewer if there are no more.
+        Maximum number of functions, taken in the order of files.
     """
 
     minimum_blocks: PositiveInt = 3

@@ -56,7 +56,7 @@ def _without_order(n: int, tails: Vertices, heads: Vertices, seed: int) -> Ends:
     Raises
     ------
     UserError
-        If there is no such vertex.
+        If no vertex qualifies.
     """
     forward = tails < heads
     # Parallel arcs are one.

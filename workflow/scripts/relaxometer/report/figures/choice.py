@@ -33,6 +33,8 @@ AUTO = "auto"
 CLOSE = 0.10
 """Largest regret of a good choice."""
 
+NO_CHOICES = "No graph has real times of both auto and another variant"
+
 ROW_INCHES = 0.32
 
 RESOLVED = ("chosen", "because", "expected", "probed", "probe_ms")
@@ -90,7 +92,7 @@ def in_short(table: pd.DataFrame) -> str:
     """Return the number of good choices, from the table of :func:`regrets`."""
     real = table[table["device_kind"] != EMULATED] if len(table) else table
     if real.empty:
-        return "There is no graph on which auto and another variant ran in real time"
+        return NO_CHOICES
     good = int((real["regret"] <= CLOSE).sum())
     return f"auto is within {CLOSE:.0%} of the least total in {good} of {len(real)} choices"
 
@@ -161,10 +163,10 @@ def _draw(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
     return {"auto-regret": regret_figure(inputs.timings), "auto-choices": regret_table(inputs.timings)}
 
 
-def _has_choice(plan: Plan) -> bool:
+def has_choice(plan: Plan, problem: str) -> bool:
     """Whether `auto` runs on some graph together with another variant."""
     return any(
-        run.problem == "sssp" and run.solver == AUTO and len(runs_of(plan, "sssp", run.graph)) > 1
+        run.problem == problem and run.solver == AUTO and len(runs_of(plan, problem, run.graph)) > 1
         for run in plan.runs.values()
     )
 
@@ -185,6 +187,6 @@ EXHIBITS = (
                 suffix="csv",
             ),
         ),
-        wanted=_has_choice,
+        wanted=lambda plan: has_choice(plan, "sssp"),
     ),
 )

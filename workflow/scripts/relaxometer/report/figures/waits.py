@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
-from relaxometer.report.figures.choice import AUTO, CLOSE
+from relaxometer.report.figures.choice import AUTO, CLOSE, NO_CHOICES, has_choice
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.targets import runs_of
 from relaxometer.results.samples import EMULATED, paired, source_times
-
-if TYPE_CHECKING:
-    from relaxometer.plan.plan import Plan
 
 QUESTIONS = {False: "resident", True: "host to host"}
 """By whether transfers and preparation count."""
@@ -78,7 +72,7 @@ def regrets(timings: pd.DataFrame) -> pd.DataFrame:
 def in_short(table: pd.DataFrame) -> str:
     """Return the number of good choices, from the table of :func:`regrets`."""
     if table.empty:
-        return "There is no graph on which auto and another variant ran in real time"
+        return NO_CHOICES
     good = int((table["regret"] <= CLOSE).sum())
     return f"auto is within {CLOSE:.0%} of the best variant in {good} of {len(table)} choices"
 
@@ -102,14 +96,6 @@ def regret_table(timings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([*lines, {"Graph": in_short(table)}]).fillna("")
 
 
-def _has_choice(plan: Plan) -> bool:
-    """Whether `auto` runs on some graph together with another variant."""
-    return any(
-        run.problem == "dominators" and run.solver == AUTO and len(runs_of(plan, "dominators", run.graph)) > 1
-        for run in plan.runs.values()
-    )
-
-
 EXHIBITS = (
     Exhibit(
         "dominator-choices",
@@ -118,6 +104,6 @@ EXHIBITS = (
         views=(
             View("dominator-choices", "dominators", "auto", "its choices and why, as a table", suffix="csv"),
         ),
-        wanted=_has_choice,
+        wanted=lambda plan: has_choice(plan, "dominators"),
     ),
 )
