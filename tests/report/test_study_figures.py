@@ -483,13 +483,13 @@ class TestChoice:
             [auto([1.0], "tiled", device_kind="host"), searches("tiled", [1.0], device_kind="host")]
         )
         assert len(choice.regrets(timings)) == 1
-        assert "no graph" in choice.in_short(choice.regrets(timings))
+        assert choice.NO_CHOICES == choice.in_short(choice.regrets(timings))
         assert "emulated" in choice.regret_figure(timings).axes[0].get_xlabel()
 
     def test_alone_it_is_not_compared(self):
         timings = auto([1.0], "tiled")
         assert choice.regrets(timings).empty
-        assert "no graph" in texts(choice.regret_figure(timings))
+        assert choice.NO_CHOICES in texts(choice.regret_figure(timings))
         assert choice.regret_table(timings)["Graph"].tolist() == [choice.in_short(choice.regrets(timings))]
 
 

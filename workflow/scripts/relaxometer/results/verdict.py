@@ -14,7 +14,7 @@ QUIET = {"ok", "skipped", "absent", "unproven"}
 """Statuses without a line of their own."""
 
 MAX_NAMED = 30
-"""Most measurements that the first line names."""
+"""Maximum number of measurements named in the first line."""
 
 Outcome = tuple[str, str, str]
 """A measurement, its status and the reason of the status."""
