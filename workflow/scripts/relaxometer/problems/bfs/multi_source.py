@@ -53,7 +53,7 @@ class Parameters(SwitchingParameters):
     """
 
     order: Literal["auto", "degree", "given"] = "auto"
-    lag: PositiveInt = Field(30, lt=2**32)
+    lag: PositiveInt = Field(100, lt=2**32)
     sources: PositiveInt = Field(1024)
 
 
