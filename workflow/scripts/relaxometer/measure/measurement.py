@@ -154,6 +154,8 @@ class Costs(Reply):
 
     peak_bytes: Count | None = None
     leaked_bytes: int | None = None
+    nvml_before_bytes: int | None = None
+    kernel_bytes: int | None = None
     spent: Spent | None = None
     copy_gb_s: float | None = None
 

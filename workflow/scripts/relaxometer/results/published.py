@@ -28,6 +28,8 @@ COLUMNS = [
         "gross_j",
         "idle_w",
         "nvml_peak_bytes",
+        "nvml_before_bytes",
+        "kernel_bytes",
         "copy_gb_s",
         "throttled",
     ),
