@@ -237,6 +237,16 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch):
     assert row[0] + row[2] == row[3] - row[1]
 
 
+def test_the_driver_counts_memory_without_energy_too(monkeypatch):
+    """The pool of a GPU is the test's; processes that are timed have no meter."""
+    monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (5, 6))
+    monkeypatch.setattr(ORIGINAL, "runs_on", "device")
+    result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
+    assert {(row["peak_bytes"], row["nvml_peak_bytes"]) for row in result.runs} == {(6, 7)}
+    assert all(row.get("throttled") is None for row in result.runs)
+
+
 def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch):
     monkeypatch.setattr(cost, "IDLE_S", 0.01)
     monkeypatch.setattr(cost, "open_rapl", Meter)

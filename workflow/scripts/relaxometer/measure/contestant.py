@@ -214,7 +214,9 @@ class _Contestant:
         found: dict[str, Any] = {"leaked_bytes": cost.growth(self._used) if self._used else None}
         found |= self._memory()
         if self._meter is None:
-            return found
+            # A pool does not shrink, so the driver's count is at its peak. Opened after all timed searches.
+            driver = cost.open_nvml(cost.bus_id_of(self.device)) if "peak_bytes" in found else None
+            return found | ({"nvml_peak_bytes": driver.used_bytes()} if driver else {})
         turn = itertools.cycle([self._start(source) for source in sources])
 
         def search() -> None:
