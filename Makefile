@@ -62,8 +62,12 @@ verify: .venv/ready  ## the file BUNDLE: every byte, and the proofs of its answe
 	$(if $(BUNDLE),,$(error name the bundle: make $@ BUNDLE=bundles/default.zip))
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.verify $(BUNDLE) $(if $(FETCH),--fetch)
 
-board: .venv/ready  ## results/board: the files BUNDLES of several machines as a page, LaTeX and CSV
-	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES)
+TARGET ?= results/board
+KEEP ?=
+
+board: .venv/ready  ## TARGET: the files BUNDLES of several machines as a page, LaTeX and CSV; KEEP=1 copies them there
+	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.board $(BUNDLES) --target $(TARGET) \
+		$(if $(KEEP),--keep)
 
 history: .venv/ready  ## results/history: a line per variant and graph over the bundles in the folder BUNDLES
 	$(Q)PYTHONPATH=workflow/scripts $(BIN)/python -m relaxometer.cli.history $(BUNDLES)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from relaxometer.cli.all_runs import graph_of, inputs_of, jobs_of
-from relaxometer.core.files import write_csv, write_json, write_table
 from relaxometer.graphs.batch import Batch, write_batch
 from relaxometer.graphs.graph import write_graph
 from relaxometer.plan.plan import Plan
-from relaxometer.results.contexts import merge_contexts, read_contexts
-from relaxometer.results.gather import gather, summarise
+from relaxometer.results.finished import write_tables
 
 ROOT = Path(__file__).parents[1]
 
@@ -80,11 +76,4 @@ def make_run(plan: Plan) -> None:
 
 def gather_run(plan: Plan) -> None:
     """Write the tables over all runs."""
-    folders = [Path(run.folder(number)) for run in plan.runs.values() for number in plan.rounds(run)]
-    results = Path("results")
-    for file, target in (("runs", "timings"), ("certificates", "certificates")):
-        write_table(gather(folders, f"{file}.parquet"), results / f"{target}.parquet")
-    table = summarise(pq.read_table(results / "timings.parquet"))
-    write_csv(table, results / "summary.csv", float_format="%.6g")
-    contexts = read_contexts(folder / "context.json" for folder in folders)
-    write_json(merge_contexts(contexts), results / "context.json")
+    write_tables(plan, Path("results"), Path("results"))

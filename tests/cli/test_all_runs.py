@@ -54,7 +54,11 @@ def folder(tmp_path):
 
 def all_runs(folder, overlay, *arguments):
     (folder / "tiny.yaml").write_text(yaml.safe_dump(without_rivals(overlay)))
-    command = [sys.executable, "-m", "relaxometer.cli.all_runs", "tiny.yaml", *arguments]
+    return program(folder, "all_runs", "tiny.yaml", *arguments)
+
+
+def program(folder, name, *arguments):
+    command = [sys.executable, "-m", f"relaxometer.cli.{name}", *arguments]
     environment = {"PYTHONPATH": str(ROOT / "workflow/scripts"), "PATH": "/usr/bin:/bin"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -74,6 +78,18 @@ def test_every_run_is_there_and_certified(folder):
     }
     for path in folder.glob("results/runs/*/*/*/certificates.parquet"):
         assert all(pq.read_table(path)["holds"].to_pylist())
+
+
+def test_a_bundle_needs_no_workflow(folder):
+    assert all_runs(folder, OVERLAY).returncode == 0
+    (folder / "results/runs/sssp/small-grid/near-far/answer.parquet").unlink()
+    done = program(folder, "bundle", "tiny.yaml", "--target", "tiny.zip", "--most-vertices", "100")
+    assert done.returncode == 0, done.stderr
+    done = program(folder, "verify", "tiny.zip", "--device", "host")
+    assert done.returncode == 0, done.stderr
+    assert "tables: 4 runs, 22 searches, their certificates and the summary" in done.stdout
+    assert "answers: 3 of 3 proven" in done.stdout
+    assert "not checked: answers: sssp near-far on small-grid: its file was not kept" in done.stdout
 
 
 def test_inputs_come_in_the_order_of_the_configuration_and_updates_with_them(folder):

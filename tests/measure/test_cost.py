@@ -203,6 +203,50 @@ def test_a_variant_that_leaks_device_memory_is_seen(monkeypatch):
     assert warning == "warning: sssp v on g keeps 4,096 bytes of device memory more in each search"
 
 
+def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch):
+    """NVML and the pool are the test's: a context of 500 MiB, kernels of 20 MiB, arrays of 33 MiB."""
+    mib, pool = 1 << 20, {"bytes": 3 << 20}
+    loaded = []
+
+    class Loading(ORIGINAL):
+        def __init__(self, graph, parameters):
+            loaded.append(20 * mib)
+            pool["bytes"] += 30 * mib * (len(loaded) == 1)
+            super().__init__(graph, parameters)
+
+    counter = Meter(search_j=0.0)
+    fake = nvml(
+        nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(
+            used=500 * mib + max([0, *loaded]) + pool["bytes"]
+        ),
+        nvmlDeviceGetTotalEnergyConsumption=lambda handle: counter.joules() * 1e3,
+        nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0,
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    monkeypatch.setattr(Loading, "runs_on", "device", raising=False)
+    monkeypatch.setattr(cost, "IDLE_S", 0.05)
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
+    monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
+    monkeypatch.setattr(contestant._Contestant, "_open_meter", lambda self: cost.open_nvml())
+    result = measure(run_of(0.1), GRAPH, np.array([0, 1]), "host")
+    (row,) = {
+        tuple(row[name] for name in ("peak_bytes", "nvml_before_bytes", "kernel_bytes", "nvml_peak_bytes"))
+        for row in result.runs
+    }
+    assert row == (33 * mib, 500 * mib, 20 * mib, 553 * mib)
+    assert row[0] + row[2] == row[3] - row[1]
+
+
+def test_the_driver_counts_memory_without_energy_too(monkeypatch):
+    """The pool of a GPU is the test's; processes that are timed have no meter."""
+    monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (5, 6))
+    monkeypatch.setattr(ORIGINAL, "runs_on", "device")
+    result = measure(run_of(0), GRAPH, np.array([0, 1]), "host")
+    assert {(row["peak_bytes"], row["nvml_peak_bytes"]) for row in result.runs} == {(6, 7)}
+    assert all(row.get("throttled") is None for row in result.runs)
+
+
 def test_a_failure_of_repeated_searches_is_one_of_the_run(monkeypatch):
     monkeypatch.setattr(cost, "IDLE_S", 0.01)
     monkeypatch.setattr(cost, "open_rapl", Meter)

@@ -14,11 +14,12 @@ from relaxometer.plan.load import load_plan, with_types
 from relaxometer.plan.models import RivalRun, Timing
 from relaxometer.plan.plan import Plan
 from relaxometer.plan.sweeps import expand
-from relaxometer.problems.variants import solver_names
+from relaxometer.problems.variants import load_solver, solver_names
 from relaxometer.results.statistics import FEWEST
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/datasets.yaml"
+COSTS = ("cost", "cost-papers")
 
 
 def plan(**sssp):
@@ -85,6 +86,22 @@ def test_auto_is_judged_on_ten_graphs_that_it_was_not_made_from():
     auto = Plan(merged("config/config.yaml", "config/suites/auto.yaml"), REGISTRY)
     assert len(auto.graphs) == 10
     assert not {"usa-ny", "usa-ne-topology", "kanto-like", "rmat-20-d32", "rmat-22-d32"} & set(auto.graphs)
+
+
+def test_the_suites_of_costs_have_every_search_of_a_gpu_in_five_processes():
+    suites = [Plan(merged("config/config.yaml", f"config/suites/{name}.yaml"), REGISTRY) for name in COSTS]
+    runs = [run for suite in suites for run in suite.runs.values()]
+    solvers = {problem: {run.solver for run in runs if run.problem == problem} for problem in ("sssp", "bfs")}
+    for problem, measured in solvers.items():
+        on_gpu = {one for one in solver_names(problem) if runs_on_device(problem, one)}
+        by_others = {"auto", "johnson", "many-sources", "phast-many", "multi-source"}
+        assert measured == on_gpu - by_others
+    assert {(run.timing.rounds, run.cost.energy_s) for run in runs} == {(5, 2.0)}
+    assert len({run.graph for run in suites[0].runs.values()}) == 3
+
+
+def runs_on_device(problem, solver):
+    return load_solver(problem, solver).Solver.runs_on == "device"
 
 
 @pytest.mark.parametrize("suite", sorted(path.name for path in (ROOT / "config/suites").glob("*.yaml")))

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relaxometer.cli.cost import text_of
+from relaxometer.core.errors import UserError
 from relaxometer.report.figures.cost import cost_table, energy_against_time
-from relaxometer.results.cost import costs, least_bytes
+from relaxometer.results.cost import agreement, costs, least_bytes
 from relaxometer.results.gather import summarise
 from synthetic_runs import rival, searches, spread
 
@@ -14,7 +16,8 @@ def with_costs(table, energy_j, **more):
     """Add the columns of a run whose second process needs 2% more energy."""
     energies = np.where(table["round"] == 2, 1.02, 1.0) * energy_j
     columns = {
-        **{"peak_bytes": 3 << 20, "nvml_peak_bytes": 700 << 20, "leaked_bytes": 0, "copy_gb_s": 4000.0},
+        **{"peak_bytes": 3 << 20, "leaked_bytes": 0, "copy_gb_s": 4000.0},
+        **{"nvml_peak_bytes": 705 << 20, "nvml_before_bytes": 700 << 20, "kernel_bytes": 2 << 20},
         **{"idle_w": 100.0, "energy_j": energies, "gross_j": energies * 1.5, "throttled": "", "reached": 500},
     }
     return table.assign(**(columns | more))
@@ -42,6 +45,8 @@ def test_a_row_per_run_with_the_mean_of_its_processes(timings):
     assert tiled["energy_j"] == pytest.approx(0.202)
     assert tiled["spread_j"] == pytest.approx(0.004)
     assert tiled["watts"] == pytest.approx(300)
+    assert (tiled["rounds"], tiled["driver_bytes"]) == (2, 5 << 20)
+    assert tiled["gross_spread_j"] / tiled["gross_j"] == pytest.approx(0.02 / 1.01)
     assert tiled["least_bytes"] == 500 * 16 + 1000 * 8
     assert tiled["copy_share"] == pytest.approx(16_000 / 1e-3 / 4e12, rel=0.02)
     assert rows.loc["near-far", "throttled"] == 48
@@ -58,6 +63,8 @@ def test_the_table_is_text_and_empty_where_nothing_is_known(timings):
     assert table["Of copy rate"].tolist() == ["", ""]
     assert table["Leak [B]"].tolist() == ["0", "4,096"]
     assert table["Throttled searches"].tolist() == ["0", "48"]
+    assert table["Between processes, with idle"].tolist() == ["2.0%", "2.0%"]
+    assert table["Of driver"].tolist() == ["100.0%", "100.0%"]
     assert cost_table(searches("old", spread(1.0))).empty
 
 
@@ -82,3 +89,33 @@ def test_the_summary_has_the_costs(timings):
     assert lines.loc["tiled", "peak_bytes"] == 3 << 20
     assert lines.loc["near-far", "throttled"] == 48
     assert pd.isna(lines.loc["boost", "energy_j"])
+
+
+def test_sentences_say_how_well_runs_agree(timings, tmp_path):
+    uneven = with_costs(
+        searches("phast", spread(1.0), rounds=(1.0, 1.001)), 0.3, nvml_peak_bytes=706 << 20, gross_j=7.0
+    )
+    uneven["energy_j"] = np.where(uneven["round"] == 2, 0.2, 0.3)
+    table = pd.concat([timings, uneven])
+    assert agreement(costs(table), 0.05) == [
+        "energy: 2 of 3 runs between processes within 5%; worst 40.0%, sssp town phast",
+        "energy with idle power: 3 of 3 runs between processes within 5%; worst 2.0%, sssp town tiled",
+        "memory: 2 of 3 runs within 5% of the driver's count",
+        "leaks: sssp town near-far",
+    ]
+    table.to_parquet(tmp_path / "timings.parquet")
+    text = text_of(tmp_path, 0.5)
+    assert text.count("| SSSP | town |") == 3
+    assert "energy: 3 of 3 runs" in text
+
+
+def test_searches_of_earlier_versions_have_no_count_of_the_driver(timings):
+    old = costs(timings.drop(columns=["nvml_before_bytes", "kernel_bytes"]))
+    assert old["driver_bytes"].isna().all()
+    assert agreement(old, 0.05)[2] == "memory: 0 of 0 runs within 5% of the driver's count"
+
+
+def test_a_run_without_costs_is_named(tmp_path):
+    searches("old", spread(1.0)).to_parquet(tmp_path / "timings.parquet")
+    with pytest.raises(UserError, match=r"no cost was measured on a GPU; see docs/cost\.md"):
+        text_of(tmp_path, 0.05)

@@ -7,11 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from relaxometer.cli.publish import publish
+import bundles
+from relaxometer.cli import publish as publishing
+from relaxometer.cli.publish import add_bundle, publish
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.summary import ranked_table
+from relaxometer.results.bundle import differences, pack
 from relaxometer.results.gather import summarise
-from relaxometer.results.published import COLUMNS, RANK_SAMPLES, SAMPLES, read_samples
+from relaxometer.results.published import BUNDLE, COLUMNS, RANK_SAMPLES, SAMPLES, read_samples
 from synthetic_runs import rival, searches, spread
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
@@ -148,3 +151,71 @@ def test_a_published_summary_is_that_of_its_samples(file):
     found = summarise(read_samples(file)).set_index(["problem", "graph", "variant"])
     columns = ["median_ms", "ci95_low_ms", "ci95_high_ms", "sources"]
     pd.testing.assert_frame_equal(published.loc[found.index, columns], found[columns], rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with the results of a small run, and those published from it in ``suite``."""
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        plan = bundles.plan()
+        bundles.make_run(plan)
+        Path("results/claims.csv").write_text("id\n", encoding="utf-8")
+        publish(Path("results"), Path("suite"))
+        assert add_bundle(plan, Path("results"), Path("suite")) == BUNDLE
+    return folder
+
+
+def test_a_published_suite_has_a_bundle_of_its_searches(finished):
+    assert differences(finished / "suite" / BUNDLE, finished / "suite") == []
+    assert (finished / "suite" / BUNDLE).stat().st_size < publishing.MOST_BYTES
+
+
+def test_a_bundle_of_the_machine_that_measured_is_taken(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished)
+    pack(bundles.plan(), Path("results"), tmp_path / "made.zip", "made")
+    publish(Path("results"), tmp_path / "suite")
+    add_bundle(bundles.plan(), Path("results"), tmp_path / "suite", tmp_path / "made.zip")
+    assert (tmp_path / "suite" / BUNDLE).read_bytes() == (tmp_path / "made.zip").read_bytes()
+
+
+def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_path, monkeypatch):
+    made = finished / "suite" / BUNDLE
+    publish(results, tmp_path / "suite")
+    with pytest.raises(UserError, match=r"its searches are not those of .*; pack the run that is published"):
+        add_bundle(bundles.plan(), results, tmp_path / "suite", made)
+    monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
+    with pytest.raises(UserError, match="more than 1,000 bytes; pack it with --most-bytes 1000"):
+        add_bundle(bundles.plan(), finished / "results", finished / "suite", made)
+    with pytest.raises(UserError, match="not readable"):
+        add_bundle(bundles.plan(), finished / "results", finished / "suite", tmp_path / "missing.zip")
+    assert not (tmp_path / "suite" / BUNDLE).exists()
+
+
+def test_the_bundle_of_an_earlier_run_does_not_stay(results, tmp_path):
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / BUNDLE).write_bytes(b"of an earlier run")
+    publish(results, tmp_path / "suite")
+    assert not (tmp_path / "suite" / BUNDLE).exists()
+
+
+def test_searches_over_ranks_only_have_no_bundle(results, tmp_path):
+    pq.write_table(pa.table({"problem": pa.array([], pa.string())}), results / "timings.parquet")
+    publish(results, tmp_path / "suite")
+    said = add_bundle(bundles.plan(), results, tmp_path / "suite")
+    assert said == "no bundle: searches over several ranks are not in one"
+
+
+def test_bundles_in_the_documents_are_of_their_suites():
+    found = {file: differences(file, file.parent) for file in RESULTS.glob(f"*/{BUNDLE}")}
+    assert {file: wrong for file, wrong in found.items() if wrong} == {}
+    assert all(file.stat().st_size <= publishing.MOST_BYTES for file in found)
+
+
+def test_the_documents_name_the_suites_without_a_bundle():
+    text = (RESULTS.parent / "bundle.md").read_text(encoding="utf-8")
+    section = text.partition("## Published suites")[2].partition("\n## ")[0]
+    suites = {folder.name for folder in RESULTS.iterdir() if folder.is_dir()}
+    without = {name for name in suites if not (RESULTS / name / BUNDLE).is_file()}
+    assert {name for name in suites if f"`{name}`" in section} == without

@@ -1,16 +1,23 @@
 """Several machines on one board: ranks, the page, LaTeX and CSV."""
 
+import io
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from relaxometer.cli.board import write
+import bundles
+from relaxometer.cli.board import keep, write
+from relaxometer.cli.publish import MOST_BYTES
 from relaxometer.core.errors import UserError
 from relaxometer.report.board import LATEX, escaped, latex, page, texts
+from relaxometer.results import bundle_file
 from relaxometer.results.board import board
+from relaxometer.results.bundle import pack
+from relaxometer.results.published import SAMPLES
 from relaxometer.results.recorded import Recorded
 from synthetic_runs import quiet, rival, searches, spread
 
@@ -150,3 +157,80 @@ def test_the_program_writes_three_files(tmp_path):
     files = write([folder], tmp_path / "board")
     assert [file.name for file in files] == ["index.html", "board.tex", "board.csv"]
     assert len(pd.read_csv(files[2])) == 16
+
+
+DOCS = Path(__file__).parents[2] / "docs/board"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A folder with the bundles of two machines and their board."""
+    folder = tmp_path_factory.mktemp("board")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        plan = bundles.plan()
+        bundles.make_run(plan)
+        pack(plan, Path("results"), Path("one.zip"), "one")
+    first = bundle_file.read(folder / "one.zip")
+    content = io.BytesIO()
+    samples = first.frame(SAMPLES).assign(device="another processor")
+    samples.to_parquet(content)
+    manifest = first.manifest.model_dump(exclude={"members"})
+    bundle_file.write(folder / "two.zip", manifest, {**first.members, SAMPLES: content.getvalue()})
+    both = [folder / "one.zip", folder / "two.zip"]
+    write(both, folder / "docs/board")
+    keep(both, folder / "docs/board")
+    return folder / "docs/board"
+
+
+def stale(folder, again):
+    """Return the names of files in the folder of a board that its bundles do not give."""
+    kept = sorted(folder.glob("*.zip"))
+    if folder.exists() and len(kept) < 2:
+        return ["fewer than two bundles"]
+    if kept:
+        write(kept, again)
+        keep(kept, again)
+    texts = {path.name: path.read_bytes() for path in folder.glob("*") if path.suffix != ".csv"}
+    wrong = [name for name, text in texts.items() if (again / name).read_bytes() != text]
+    if kept:
+        # Its numbers have all digits, whose last ones depend on the processor.
+        tables = [pd.read_csv(place / "board.csv") for place in (folder, again)]
+        try:
+            pd.testing.assert_frame_equal(*tables, rtol=1e-9)
+        except AssertionError:
+            wrong.append("board.csv")
+    return sorted(wrong)
+
+
+def test_a_folder_has_its_bundles_and_says_where_they_come_from(published):
+    names = {path.name for path in published.iterdir()}
+    assert names == {"index.html", "board.tex", "board.csv", "README.md", "one.zip", "two.zip"}
+    text = (published / "README.md").read_text(encoding="utf-8")
+    assert text.startswith("# Results of 2 machines\n")
+    assert "all cores" in text
+    assert "another processor" in text
+    assert bundle_file.read(published / "two.zip").sha256 in text
+    assert 'BUNDLES="docs/board/one.zip docs/board/two.zip" TARGET=docs/board KEEP=1' in text
+
+
+def test_a_board_that_is_not_that_of_its_bundles_is_seen(published, tmp_path):
+    assert stale(published, tmp_path / "again") == []
+    shutil.copytree(published, tmp_path / "board")
+    rows = (tmp_path / "board/board.csv").read_text(encoding="utf-8")
+    (tmp_path / "board/board.csv").write_text(rows.replace(",1,", ",2,", 1), encoding="utf-8")
+    with (tmp_path / "board/index.html").open("a", encoding="utf-8") as file:
+        file.write(" ")
+    assert stale(tmp_path / "board", tmp_path / "other") == ["board.csv", "index.html"]
+    (tmp_path / "board/two.zip").unlink()
+    assert stale(tmp_path / "board", tmp_path / "third") == ["fewer than two bundles"]
+
+
+def test_a_folder_of_results_cannot_be_kept(tmp_path):
+    with pytest.raises(UserError, match="not readable"):
+        keep([tmp_path], tmp_path / "board")
+
+
+def test_the_board_in_the_documents_is_what_its_bundles_give(tmp_path):
+    assert stale(DOCS, tmp_path / "again") == []
+    assert all(bundle.stat().st_size <= MOST_BYTES for bundle in DOCS.glob("*.zip"))

@@ -1,8 +1,12 @@
-"""Pack a finished run into one file: ``python -m relaxometer.cli.bundle [SUITE.yaml]``; docs/bundle.md."""
+"""Pack a finished run into one file: ``python -m relaxometer.cli.bundle [SUITE.yaml]``; docs/bundle.md.
+
+Tables over all runs that :mod:`relaxometer.cli.all_runs` has not made are made from the runs.
+"""
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +14,7 @@ from pathlib import Path
 from relaxometer.core.environment import environment
 from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.plan.load import load_plan
-from relaxometer.results.bundle import MOST_VERTICES, pack
+from relaxometer.results.bundle import MOST_VERTICES, Limits, pack
 
 FOLDER = Path("bundles")
 
@@ -31,12 +35,16 @@ def main() -> None:
     parser.add_argument(
         "--most-vertices", type=int, default=MOST_VERTICES, help="leave out answers on larger graphs"
     )
+    parser.add_argument(
+        "--most-bytes", type=int, default=math.inf, help="leave out answers that would make the file larger"
+    )
     given = parser.parse_args()
     target = given.target or file_of(given.configfiles)
+    limits = Limits(given.most_vertices, given.most_bytes)
     try:
         with naming_lacks():
             plan = load_plan(given.configfiles)
-            sha256 = pack(plan, given.results, target, target.stem, given.most_vertices)
+            sha256 = pack(plan, given.results, target, target.stem, limits)
     except UserError as error:
         sys.exit(f"error: {error}")
     print(f"{target}: {target.stat().st_size / 1e6:,.1f} MB, sha256 {sha256}")

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from relaxometer.core.errors import UserError
-from relaxometer.results.published import write_samples
+import pyarrow.parquet as pq
+
+from relaxometer.core.errors import UserError, naming_lacks
+from relaxometer.plan.load import load_plan
+from relaxometer.plan.plan import Plan
+from relaxometer.results.bundle import Limits, differences, pack
+from relaxometer.results.published import BUNDLE, SAMPLES, write_samples
 
 ROOT = Path(__file__).parents[4]
 SUITES = ["default", *sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml"))]
 
 TABLES = ("summary.csv", "claims.csv", "context.json")
 FIGURE_KINDS = (".svg", ".png")
+
+MOST_BYTES = 1_500_000
+"""First answers that would make a published bundle larger are left out of it."""
 
 EXTRAS = ("device_rates.json", "distributed.csv", "graph500/*.txt", "tables/*/*.csv")
 """Further files that some suites have, as patterns."""
@@ -30,8 +38,9 @@ OF_THE_LANDING_PAGE = {
 def publish(results: Path, target: Path) -> list[Path]:
     """Copy the tables and figures of a finished run, and write its samples.
 
-    Figures of graphs that are not in the run's summary belong to other runs and are left out. The figures and
-    tables of an earlier time are removed; other files in `target`, such as the template of its page, stay.
+    Figures of graphs that are not in the run's summary belong to other runs and are left out. The figures,
+    tables and bundle of an earlier time are removed; other files in `target`, such as the template of its
+    page, stay.
 
     Parameters
     ----------
@@ -56,6 +65,7 @@ def publish(results: Path, target: Path) -> list[Path]:
     graphs = _graphs(results / "summary.csv")
     for folder in ("figures", "tables"):
         shutil.rmtree(target / folder, ignore_errors=True)
+    (target / BUNDLE).unlink(missing_ok=True)
     figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
     found = [path for pattern in EXTRAS for path in sorted(results.glob(pattern))]
     extras = [path.relative_to(results) for path in found if path.name not in OF_THE_LANDING_PAGE]
@@ -81,19 +91,58 @@ def _copy(source: Path, target: Path) -> Path:
     return target
 
 
-def main(arguments: list[str]) -> None:
+def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None) -> str:
+    """Add a bundle to a published suite; return its name, or why it has none.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the suite.
+    results : Path
+        The workflow's ``results`` folder.
+    target : Path
+        The folder of the published suite.
+    made : Path, optional
+        A bundle of the same run, such as one with answers from the machine that measured; by default one of
+        at most `MOST_BYTES` is made from `results`.
+
+    Raises
+    ------
+    UserError
+        If `made` is damaged, too large or of another run, or `results` are of another configuration.
+    """
+    bundle = target / BUNDLE
+    if not len(pq.read_table(target / SAMPLES)):
+        return "no bundle: searches over several ranks are not in one"
+    if made is None:
+        pack(plan, results, bundle, target.name, Limits(most_bytes=MOST_BYTES))
+        return BUNDLE
+    if wrong := differences(made, target):
+        raise UserError(f"{made}: {wrong[0]}; pack the run that is published")
+    if made.stat().st_size > MOST_BYTES:
+        raise UserError(f"{made}: more than {MOST_BYTES:,} bytes; pack it with --most-bytes {MOST_BYTES}")
+    _copy(made, bundle)
+    return BUNDLE
+
+
+def main(arguments: list[str] | None = None) -> None:
     """Publish the suite that the command line names, or the default run."""
-    suite = arguments[0] if arguments else "default"
-    if len(arguments) > 1 or suite not in SUITES:
-        raise SystemExit(
-            f"usage: python -m relaxometer.cli.publish [SUITE]; SUITE is one of {', '.join(SUITES)}"
-        )
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.publish", description=__doc__)
+    parser.add_argument("suite", nargs="?", default="default", choices=SUITES, metavar="SUITE")
+    parser.add_argument(
+        "--bundle", type=Path, help="of this run, made where it was measured; by default made here"
+    )
+    given = parser.parse_args(arguments)
+    overlays = [] if given.suite == "default" else [ROOT / f"config/suites/{given.suite}.yaml"]
+    target = ROOT / "docs/results" / given.suite
     try:
-        files = publish(Path("results"), ROOT / "docs/results" / suite)
+        with naming_lacks():
+            files = publish(Path("results"), target)
+            bundle = add_bundle(load_plan(overlays), Path("results"), target, given.bundle)
     except UserError as error:
         raise SystemExit(f"error: {error}") from None
-    print(f"{len(files)} files in docs/results/{suite}")
+    print(f"{len(files)} files in docs/results/{given.suite}, and {bundle}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

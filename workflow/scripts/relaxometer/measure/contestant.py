@@ -101,6 +101,8 @@ class _Contestant:
         self._meter = self._open_meter() if run.cost.energy_s else None
         self._used: list[int] = []
         """Bytes of device memory in use after each timed search, where that is known."""
+        self._outside: list[int | None] = []
+        """Bytes outside the pool before anything of the variant is on the device, and with its kernels."""
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
@@ -141,6 +143,7 @@ class _Contestant:
         """Upload the graph, and construct the solver twice."""
         parameters = self._run.solver_parameters
         graph, device = self._host, self.device
+        self._outside = [cost.bytes_outside_pool(self._meter, device)]
         variants.refuse_weights(load_problem(self._run.problem), self._module.Solver, graph)
         with stopwatch() as upload:
             resident: ResidentGraph | ResidentBatch = (
@@ -152,6 +155,7 @@ class _Contestant:
         self._fingerprint = Fingerprint(resident)
         fingerprints = self._fingerprint.take()
         self._use_up(_arrived_again(resident), sources)
+        self._outside.append(cost.bytes_outside_pool(self._meter, device))
         arrived = _arrived_again(resident)
         with stopwatch() as prepare:
             self._solver = self._module.Solver(arrived, parameters)
@@ -208,10 +212,11 @@ class _Contestant:
     def _cost(self, sources: Sequence[int | None]) -> dict[str, Any]:
         """Return what a search costs besides time; energy is that of searches from all sources in turn."""
         found: dict[str, Any] = {"leaked_bytes": cost.growth(self._used) if self._used else None}
-        if (memory := cost.pool_bytes(self.device)) is not None and self.runs_on == "device":
-            found["peak_bytes"] = memory[1]
+        found |= self._memory()
         if self._meter is None:
-            return found
+            # A pool does not shrink, so the driver's count is at its peak. Opened after all timed searches.
+            driver = cost.open_nvml(cost.bus_id_of(self.device)) if "peak_bytes" in found else None
+            return found | ({"nvml_peak_bytes": driver.used_bytes()} if driver else {})
         turn = itertools.cycle([self._start(source) for source in sources])
 
         def search() -> None:
@@ -221,11 +226,21 @@ class _Contestant:
         idle_w = cost.idle_watts(self._meter)
         spent = None if idle_w is None else cost.spend(self._meter, search, self._run.cost.energy_s, idle_w)
         if spent is not None:
-            found["spent"] = dataclasses.asdict(spent)
+            found |= {"spent": dataclasses.asdict(spent), **self._memory()}
         if self.device.kind == "cuda" and self.runs_on == "device":
             with contextlib.suppress(DeviceOutOfMemory):
                 found["copy_gb_s"] = copy_rate(self.device)["copy_gb_s"]
         return found
+
+    def _memory(self) -> dict[str, int]:
+        """Return the peak size of the pool, and what is in use outside of it; nothing where it is unknown."""
+        memory = cost.pool_bytes(self.device)
+        if memory is None or self.runs_on != "device":
+            return {}
+        before, loaded = self._outside
+        if before is None or loaded is None:
+            return {"peak_bytes": memory[1]}
+        return {"peak_bytes": memory[1], "nvml_before_bytes": before, "kernel_bytes": loaded - before}
 
 
 def _arrived_again(resident: Any) -> Any:

@@ -291,6 +291,15 @@ def pool_bytes(device: Device) -> tuple[int, int] | None:
     return int(pool.used_bytes()), int(pool.total_bytes())
 
 
+def bytes_outside_pool(meter: Meter | None, device: Device) -> int | None:
+    """Return the device memory in use, by all processes, outside this process's pool; None if unknown.
+
+    Contexts, kernels and other processes are there. CuPy allocates all arrays in the pool.
+    """
+    pool = pool_bytes(device)
+    return meter.used_bytes() - pool[1] if pool is not None and isinstance(meter, Nvml) else None
+
+
 def growth(used: Sequence[int]) -> int:
     """Return by how many bytes each search lets the memory in use grow; 0 if it does not keep growing.
 

@@ -154,6 +154,9 @@ class Costs(Reply):
 
     peak_bytes: Count | None = None
     leaked_bytes: int | None = None
+    nvml_before_bytes: int | None = None
+    kernel_bytes: int | None = None
+    nvml_peak_bytes: Count | None = None
     spent: Spent | None = None
     copy_gb_s: float | None = None
 
@@ -487,7 +490,7 @@ class _Job:
         self._result.context["cost"] = known | spent
         columns = ("energy_j", "gross_j", "idle_w", "nvml_peak_bytes")
         for row in self._result.runs:
-            row |= known | {key: spent.get(key) for key in columns}
+            row |= known | {key: spent[key] for key in columns if key in spent}
 
     def _end_instrumenting(self, source: int, failure: Failed) -> None:
         """Mark the timed searches of a failed instrumented one, unless it was only too slow."""

@@ -31,6 +31,8 @@ RUNS = pa.schema(
         ("gross_j", pa.float64()),
         ("idle_w", pa.float64()),
         ("nvml_peak_bytes", pa.int64()),
+        ("nvml_before_bytes", pa.int64()),
+        ("kernel_bytes", pa.int64()),
         ("copy_gb_s", pa.float64()),
         ("throttled", pa.string()),
         ("status", pa.string()),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from relaxometer.report.figures.names import CLASSES, label, shown_version
 from relaxometer.report.figures.summary import rounded
+from relaxometer.report.findings import markdown
 from relaxometer.report.pages import from_caption, table_page
+from relaxometer.results.contexts import MAX_DRIFT, drift_lines
+from relaxometer.results.recorded import RUN, Recorded
 from relaxometer.results.rows import PROVEN
 
 NOTE = """Runs of {bundles} on {graphs}, ranked within each problem, graph and class of machine: programs
@@ -21,6 +24,25 @@ Machines of different classes are not compared.
 Click a heading to sort; type words to filter."""
 
 TITLE = "Results of several machines"
+
+README = """# Results of {machines}
+
+[`index.html`](index.html) ranks the runs of these bundles within each problem, graph and class of machine;
+it sorts and filters without a network. [`board.csv`](board.csv) has the same rows,
+[`board.tex`](board.tex) the ranked ones.
+
+{table}
+
+*Drift* is by how much the longest time of a fixed piece of work exceeds the shortest during a race, at
+most. Above {limit} the machine was not quiet, so its times are longer and less certain than those of a quiet
+one.
+
+`make verify BUNDLE=docs/board/{first}` checks a bundle. This folder is written by
+
+```sh
+make board BUNDLES="{bundles}" TARGET=docs/board KEEP=1
+```
+"""
 
 LATEX = {
     "Problem": "l",
@@ -130,3 +152,46 @@ def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
         yield " & ".join("{}" + escaped(str(row[name])) for name in LATEX) + r" \\"
     yield "\\hline"
     yield "\\end{tabular}"
+
+
+def readme(runs: Sequence[Recorded], hashes: Sequence[str]) -> str:
+    """Return a page in Markdown about the bundles of a board that lie next to it.
+
+    Parameters
+    ----------
+    runs : sequence of Recorded
+        Read from ``<name>.zip``.
+    hashes : sequence of str
+        The SHA-256 of each.
+    """
+    lines = [
+        {
+            "bundle": f"[`{one.name}.zip`]({one.name}.zip)",
+            "devices": "; ".join(
+                f"{CLASSES.get(kind, kind)}: {name}" for kind, name in one.devices().items()
+            ),
+            "commit": one.commit,
+            "measured": one.date[:10],
+            "drift": f"{_drift(one):.0%}",
+            "SHA-256": f"`{sha256}`",
+        }
+        for one, sha256 in zip(runs, hashes, strict=True)
+    ]
+    return README.format(
+        machines="one machine" if len(runs) == 1 else f"{len(runs)} machines",
+        table=markdown(pd.DataFrame(lines)),
+        limit=f"{MAX_DRIFT:.0%}",
+        first=f"{runs[0].name}.zip",
+        bundles=" ".join(f"docs/board/{one.name}.zip" for one in runs),
+    )
+
+
+def _drift(one: Recorded) -> float:
+    """Return the largest drift of a machine's speed during a race; 0 if its reference work was not timed."""
+    contexts = []
+    for context in one.contexts:
+        problem, graph, _ = str(context[RUN]).split("/")
+        times = {key: value for key, value in context.items() if key.startswith("reference_ms.")}
+        run = {"problem": problem, "graph": graph}
+        contexts.append({"run": run, "device_kind": context["device_kind"], "reference_ms": times})
+    return float(drift_lines(contexts)["drift"].max()) if contexts else 0.0

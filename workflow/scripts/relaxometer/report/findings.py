@@ -21,7 +21,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, replacing
 from relaxometer.report.figures.preparation import pays_after
-from relaxometer.results.published import SAMPLES
+from relaxometer.results.published import BUNDLE, SAMPLES
 
 TEMPLATE, PAGE = "page.md", "README.md"
 
@@ -348,7 +348,7 @@ class Data:
         gpu, count = self.context("before.name"), self.context("before.multiprocessors")
         machine = f"{gpu} ({count} multiprocessors), driver {self.context('before.driver')}"
         machine += f", CuPy {self.context('before.cupy')}"
-        named = ("summary.csv", "claims.csv", "facts.csv", "tables", "figures", "samples.parquet")
+        named = ("summary.csv", "claims.csv", "facts.csv", "tables", "figures", SAMPLES, BUNDLE)
         there = [*named, "context.json"]
         files = ", ".join(f"[`{name}`]({name})" for name in there if (self.folder / name).exists())
         told = [("machine", machine), *rows, ("files", files)]

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from relaxometer.core.environment import PROJECT, environment
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.files import read_json, read_table
+from relaxometer.core.files import read_table
 from relaxometer.core.provenance import code_hash
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.build_batch import build_batch
@@ -41,15 +41,40 @@ from relaxometer.problems.problem import load_problem, problem_names
 from relaxometer.problems.variants import solver_modules
 from relaxometer.results import bundle_file
 from relaxometer.results.bundle_file import AnswerOf, BundleFile, Manifest
+from relaxometer.results.finished import (
+    CERTIFICATES,
+    CONTEXT,
+    SUMMARY_FILE,
+    TIMINGS,
+    Descriptions,
+    write_tables,
+)
 from relaxometer.results.gather import SEVERITY, SUMMARY, UNTIMED, summarise
 from relaxometer.results.published import RENAMED, SAMPLES, samples_of
-from relaxometer.results.recorded import CONTEXT, RATES, TIMINGS
+from relaxometer.results.recorded import RATES
 from relaxometer.results.rows import KEY, PROVEN
 
-SUMMARY_FILE, CERTIFICATES, LOCK = "summary.csv", "certificates.parquet", "requirements.lock"
+LOCK = "requirements.lock"
 
 MOST_VERTICES = 1 << 22
 """Answers on larger graphs are left out unless asked for: each has 8 bytes per vertex."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which first answers a bundle leaves out.
+
+    Parameters
+    ----------
+    most_vertices : int
+        Those on larger graphs.
+    most_bytes : float
+        Those that would make the members larger than this together; answers on small graphs come first.
+    """
+
+    most_vertices: int = MOST_VERTICES
+    most_bytes: float = math.inf
+
 
 NEEDED = [
     *(*KEY, "kernel", "class", "rival", "device_kind", "device", "round", "source", "repetition"),
@@ -61,7 +86,7 @@ SAME_TIME = 1e-5
 """Relative difference of a median and the same in the summary, which has six digits."""
 
 
-def pack(plan: Plan, results: Path, target: Path, name: str, most_vertices: int = MOST_VERTICES) -> str:
+def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | None = None) -> str:
     """Write a bundle of a finished run, and return its SHA-256.
 
     Parameters
@@ -69,55 +94,62 @@ def pack(plan: Plan, results: Path, target: Path, name: str, most_vertices: int 
     plan : Plan
         Of the configuration that was run.
     results : Path
+        Without ``summary.csv``, all tables are made from the runs (:mod:`relaxometer.results.finished`).
     target : Path
     name : str
         Of the bundle, in its manifest.
-    most_vertices : int
-        First answers on larger graphs are left out.
+    limits : Limits, optional
 
     Raises
     ------
     UserError
         If the run is not finished, or of another configuration.
     """
-    files = {file: results / file for file in (TIMINGS, CERTIFICATES, SUMMARY_FILE, CONTEXT)}
-    for path in files.values():
-        if not path.is_file():
-            raise UserError(f"{path} is not there; run the workflow first: make run")
-    timings = read_table(files[TIMINGS])
+    described = Descriptions(plan, results)
+    timings, members = _tables(plan, results, described)
     keys = [tuple(row[column] for column in KEY) for row in timings.select(KEY).to_pylist()]
     runs = {key: _run_of(plan, key) for key in dict.fromkeys(keys)}
-    members = {file: files[file].read_bytes() for file in (SUMMARY_FILE, CERTIFICATES, CONTEXT)}
     members[SAMPLES] = _parquet(samples_of(timings))
     lock = PROJECT.with_name(LOCK)
     for file in (lock, results / RATES):
         if file.is_file():
             members[file.name] = file.read_bytes()
-    described = _graphs(plan, results, dict.fromkeys(run.graph for run in runs.values()))
-    answers, left_out = [], []
-    for run in runs.values():
-        what = f"{run.problem} {run.variant} on {run.graph}"
-        if described[run.graph]["vertices"] > most_vertices:
-            left_out.append(f"{what}: more than {most_vertices:,} vertices")
-        elif load_problem(run.problem).queries:
-            left_out.append(f"{what}: a bundle holds no query sets")
-        elif answer := _answer(plan, results, run, members):
-            answers.append(answer)
-        else:
-            left_out.append(f"{what}: no proven answer")
+    packer = _Packer(plan, results, described, limits or Limits(), members)
+    for run in sorted(runs.values(), key=lambda run: described[run.graph]["vertices"]):
+        packer.add(run)
     manifest = {
         "format": "relaxometer-bundle",
         "version": bundle_file.VERSION,
         "name": name,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": environment()["commit"],
-        "graphs": described,
+        "graphs": _graphs(plan, described, dict.fromkeys(run.graph for run in runs.values())),
         "kernels": {f"{run.problem}/{run.variant}": _code(plan, run) for run in runs.values()},
         "lock_sha256": hashlib.sha256(members[LOCK]).hexdigest() if LOCK in members else None,
-        "answers": answers,
-        "left_out": left_out,
+        "answers": packer.answers,
+        "left_out": packer.left_out,
     }
     return bundle_file.write(target, manifest, members)
+
+
+def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Table, dict[str, bytes]]:
+    """Return the gathered searches, and the members that are tables over all runs."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = results
+        # Whatever measures deletes the summary first, so one that is there is that of the runs.
+        if not (results / SUMMARY_FILE).is_file():
+            folder = Path(made)
+            write_tables(plan, results, folder, described)
+        files = (SUMMARY_FILE, CERTIFICATES, CONTEXT)
+        for file in (*files, TIMINGS):
+            if not (folder / file).is_file():
+                raise UserError(f"{folder / file} is not there; run the workflow first: make run")
+        timings = read_table(folder / TIMINGS)
+        if not len(timings):
+            raise UserError(
+                f"{results}: no searches to pack; a bundle holds none of those over several ranks"
+            )
+        return timings, {file: (folder / file).read_bytes() for file in files}
 
 
 def _run_of(plan: Plan, key: tuple[str, ...]) -> Run:
@@ -135,19 +167,15 @@ def _code(plan: Plan, run: Run) -> str:
     return code_hash("measure.variant", solver_modules(run.problem)[run.solver].removeprefix("relaxometer."))
 
 
-def _graphs(plan: Plan, results: Path, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
+def _graphs(plan: Plan, described: Descriptions, names: Mapping[str, None]) -> dict[str, dict[str, Any]]:
     """Return the manifest's entries of graphs, and of those that they are extracted from."""
     found: dict[str, dict[str, Any]] = {}
     waiting = list(names)
     for name in waiting:  # which grows
         dataset = plan.datasets[name]
-        kind = "batches/{}/batch.json" if dataset.is_batch else "graphs/{}/graph.json"
-        described = read_json(results / kind.format(name))
         found[name] = {
-            "content_sha256": described["content_sha256"],
+            **{key: described[name][key] for key in ("content_sha256", "vertices", "arcs")},
             "batch": dataset.is_batch,
-            "vertices": described["vertices"],
-            "arcs": described["arcs"],
             "dataset": dataset.model_dump(mode="json"),
             "base": dataset.extracted_from,
         }
@@ -156,28 +184,61 @@ def _graphs(plan: Plan, results: Path, names: Mapping[str, None]) -> dict[str, d
     return found
 
 
-def _answer(plan: Plan, results: Path, run: Run, members: dict[str, bytes]) -> dict[str, Any] | None:
-    """Add the columns of a run's first answer to the members; equal columns share one."""
-    folder = results / "runs" / run.problem / run.graph / run.variant
-    if not (folder / "answer.parquet").is_file():
-        return None
-    answer, first = (
-        read_table(folder / "answer.parquet"),
-        read_table(folder / "runs.parquet").slice(0, 1).to_pylist(),
-    )
-    if not len(answer) or not first or first[0]["status"] not in PROVEN:
-        return None
-    has_source = load_problem(run.problem).has_source and not plan.datasets[run.graph].is_batch
-    columns = {}
-    for name in answer.column_names:
-        values = np.ascontiguousarray(answer[name].to_numpy())
-        digest = hashlib.sha256(values.view(np.uint8).data).hexdigest()[:16]
-        columns[name] = f"answers/{run.problem}/{run.graph}/{name}-{digest}.parquet"
-        if columns[name] not in members:
-            members[columns[name]] = _parquet(answer.select([name]))
-    source = first[0]["source"] if has_source else None
-    identity = {"problem": run.problem, "graph": run.graph, "variant": run.variant}
-    return {**identity, "source": source, "columns": columns}
+@dataclass
+class _Packer:
+    """Adds first answers to the members of a bundle; equal columns share one."""
+
+    plan: Plan
+    results: Path
+    described: Descriptions
+    limits: Limits
+    members: dict[str, bytes]
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def add(self, run: Run) -> None:
+        """Add the answer of a run, or the reason why it is left out."""
+        folder = self.results / Path(run.folder()).relative_to("results")
+        first = read_table(folder / "runs.parquet").slice(0, 1).to_pylist()
+        if not (reason := self._reason(run, folder, first)):
+            columns, added = self._columns(run, read_table(folder / "answer.parquet"))
+            if self._fits(added):
+                self.members |= added
+                identity = {"problem": run.problem, "graph": run.graph, "variant": run.variant}
+                self.answers.append({**identity, "source": self._source(run, first[0]), "columns": columns})
+                return
+            reason = f"the bundle would have more than {self.limits.most_bytes:,.0f} bytes"
+        self.left_out.append(f"{run.problem} {run.variant} on {run.graph}: {reason}")
+
+    def _reason(self, run: Run, folder: Path, first: list[dict[str, Any]]) -> str:
+        """Return why a run has no answer to pack; nothing if it has one."""
+        if self.described[run.graph]["vertices"] > self.limits.most_vertices:
+            return f"more than {self.limits.most_vertices:,} vertices"
+        if load_problem(run.problem).queries:
+            return "a bundle holds no query sets"
+        if not first or first[0]["status"] not in PROVEN:
+            return "no proven answer"
+        if not (folder / "answer.parquet").is_file():
+            return "its file was not kept"
+        return "" if len(read_table(folder / "answer.parquet")) else "no proven answer"
+
+    def _columns(self, run: Run, answer: pa.Table) -> tuple[dict[str, str], dict[str, bytes]]:
+        """Return the members of an answer's columns, and the content of those that are new."""
+        columns, added = {}, {}
+        for name in answer.column_names:
+            values = np.ascontiguousarray(answer[name].to_numpy())
+            digest = hashlib.sha256(values.view(np.uint8).data).hexdigest()[:16]
+            columns[name] = f"answers/{run.problem}/{run.graph}/{name}-{digest}.parquet"
+            if columns[name] not in self.members:
+                added[columns[name]] = _parquet(answer.select([name]))
+        return columns, added
+
+    def _fits(self, added: Mapping[str, bytes]) -> bool:
+        return sum(map(len, [*self.members.values(), *added.values()])) <= self.limits.most_bytes
+
+    def _source(self, run: Run, first: Mapping[str, Any]) -> int | None:
+        has_source = load_problem(run.problem).has_source and not self.plan.datasets[run.graph].is_batch
+        return int(first["source"]) if has_source else None
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -245,6 +306,28 @@ def verify(path: Path, results: Path, device: str = "auto", *, download: bool = 
         proven += _prove(found, samples, graph, answers, device, said)
     said.lines.append(f"answers: {proven} of {len(manifest.answers)} proven")
     return said
+
+
+def differences(path: Path, folder: Path) -> list[str]:
+    """Return what contradicts a bundle's searches in its own tables, and in a published suite.
+
+    Parameters
+    ----------
+    path : Path
+        The bundle.
+    folder : Path
+        Of the suite, with ``samples.parquet``.
+
+    Raises
+    ------
+    UserError
+        If the file is not a bundle, or differs from what was written.
+    """
+    found = bundle_file.read(path)
+    wrong = _wrong_tables(found, _samples(found))
+    if not found.table(SAMPLES).equals(pq.read_table(folder / SAMPLES)):
+        wrong.append(f"its searches are not those of {folder / SAMPLES}")
+    return wrong
 
 
 def _by_graph(manifest: Manifest) -> dict[str, list[AnswerOf]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -9,10 +12,14 @@ from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
 COSTS = [
-    *(*KEY, "class", "rival", "device", "median_ms", "energy_j", "spread_j", "idle_w", "watts"),
-    *("peak_bytes", "nvml_peak_bytes", "leaked_bytes", "least_bytes", "copy_share", "throttled"),
+    *(*KEY, "class", "rival", "device", "median_ms", "rounds", "energy_j", "spread_j", "gross_j"),
+    *("gross_spread_j", "idle_w", "watts", "peak_bytes", "kernel_bytes", "driver_bytes", "leaked_bytes"),
+    *("least_bytes", "copy_share", "throttled"),
 ]
 """Columns of :func:`costs`."""
+
+LATER = ("nvml_before_bytes", "kernel_bytes")
+"""Columns that samples of earlier versions lack."""
 
 ARC_BYTES = {"sssp": 8}
 """Bytes of an arc that a search reads: target and weight; elsewhere the target only."""
@@ -32,10 +39,12 @@ def costs(timings: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `COSTS`. ``energy_j`` is the mean of the rounds, less the idle power, and ``spread_j`` the
-        difference of the largest and the smallest; ``watts`` is the mean power during repeated searches,
-        ``idle_w`` that of the idle device; ``copy_share`` is the rate of `least_bytes` in the median time
-        over that of a copy.
+        Columns `COSTS`. ``energy_j`` is the mean of the ``rounds`` in which it was measured, less the idle
+        power, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the differences of the
+        largest and the smallest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the
+        idle device. ``driver_bytes`` is the peak by the driver less what was in use before; ``peak_bytes``
+        and ``kernel_bytes`` together should come close. ``copy_share`` is the rate of `least_bytes` in the
+        median time over that of a copy.
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
@@ -48,18 +57,22 @@ def costs(timings: pd.DataFrame) -> pd.DataFrame:
             continue
         moved = least_bytes(str(key[0]), of_run["reached"], of_run["reached_arcs"]).median()
         rate = rounds["copy_gb_s"].median() if "copy_gb_s" in rounds else np.nan
-        energies = rounds["energy_j"].dropna()
+        rounds = rounds.reindex(columns=[*rounds, *(set(LATER) - set(rounds))])
         held = of_run["throttled"].dropna()
         rows.append(
             {
                 **dict(zip(KEY, key, strict=True)),
                 **{name: first[name] for name in ("class", "rival", "device")},
                 "median_ms": times[key],
-                "energy_j": energies.mean(),
-                "spread_j": np.ptp(energies) if len(energies) > 1 else np.nan,
+                "rounds": int(rounds["energy_j"].count()),
+                "energy_j": rounds["energy_j"].mean(),
+                "spread_j": _range(rounds["energy_j"]),
+                "gross_j": rounds["gross_j"].mean(),
+                "gross_spread_j": _range(rounds["gross_j"]),
                 "idle_w": rounds["idle_w"].mean(),
                 "watts": _watts(rounds),
-                **{name: rounds[name].max() for name in ("peak_bytes", "nvml_peak_bytes", "leaked_bytes")},
+                **{name: rounds[name].max() for name in ("peak_bytes", "kernel_bytes", "leaked_bytes")},
+                "driver_bytes": (rounds["nvml_peak_bytes"] - rounds["nvml_before_bytes"]).max(),
                 "least_bytes": moved,
                 "copy_share": moved / times[key] / 1e6 / rate,
                 "throttled": int((held != "").sum()) if len(held) else np.nan,
@@ -68,8 +81,55 @@ def costs(timings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COSTS)
 
 
+def _range(values: pd.Series) -> float:
+    """Return the largest less the smallest value; NaN of fewer than two."""
+    return float(values.max() - values.min()) if values.count() > 1 else np.nan
+
+
 def _watts(rounds: pd.DataFrame) -> float:
     """Return the mean power of repeated searches, whose gross and net energies differ by the idle power."""
     idle_j = rounds["gross_j"] - rounds["energy_j"]
     seconds = idle_j / rounds["idle_w"]
     return float((rounds["gross_j"] / seconds).mean())
+
+
+def counted(rows: pd.DataFrame) -> pd.Series:
+    """Return the share of the driver's memory that the pool and kernels explain, from rows of `costs`."""
+    known = pd.to_numeric(rows["peak_bytes"]) + pd.to_numeric(rows["kernel_bytes"])
+    return known / pd.to_numeric(rows["driver_bytes"])
+
+
+def agreement(rows: pd.DataFrame, share: float) -> list[str]:
+    """Return sentences on how many runs agree with themselves and with the driver.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As :func:`costs` has them.
+    share : float
+        Largest difference of two processes over their mean, and of memory from the driver's count.
+    """
+    several = rows[rows["spread_j"].notna()]
+    lines = []
+    for what, value, spread in (
+        ("energy", "energy_j", "spread_j"),
+        ("energy with idle power", "gross_j", "gross_spread_j"),
+    ):
+        spreads = several[spread] / several[value].abs()
+        line = f"{what}: {_of(spreads <= share)} between processes within {share:.0%}"
+        if len(spreads):
+            line += f"; worst {spreads.max():.1%}, {_name(several.iloc[int(spreads.argmax())])}"
+        lines.append(line)
+    memory = counted(rows).dropna()
+    lines.append(f"memory: {_of((memory - 1).abs() <= share)} within {share:.0%} of the driver's count")
+    leaking = rows[pd.to_numeric(rows["leaked_bytes"]) > 0]
+    lines.append(f"leaks: {', '.join(map(_name, leaking.to_dict('records'))) or 'none'}")
+    return lines
+
+
+def _name(row: Mapping[Any, Any] | pd.Series) -> str:
+    return " ".join(str(row[column]) for column in KEY)
+
+
+def _of(good: pd.Series) -> str:
+    return f"{int(good.sum())} of {len(good)} runs"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from relaxometer.core.files import write_table
 from relaxometer.results.gather import KEY
 
-SAMPLES, RANK_SAMPLES = "samples.parquet", "rank-samples.parquet"
+SAMPLES, RANK_SAMPLES, BUNDLE = "samples.parquet", "rank-samples.parquet", "bundle.zip"
 
 COLUMNS = [
     *(*KEY, "kernel", "class", "rival", "version", "device_kind", "device", "round", "source", "repetition"),
@@ -28,6 +28,8 @@ COLUMNS = [
         "gross_j",
         "idle_w",
         "nvml_peak_bytes",
+        "nvml_before_bytes",
+        "kernel_bytes",
         "copy_gb_s",
         "throttled",
     ),

@@ -21,7 +21,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import swept
-from relaxometer.results.cost import costs
+from relaxometer.results.cost import costs, counted
 
 TITLE = "Energy against time of a search"
 
@@ -85,11 +85,18 @@ def cost_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Class": rows["class"].map(lambda kind: CLASSES.get(kind, kind)),
             "Median [ms]": rows["median_ms"].map(rounded),
             "Energy [mJ]": (pd.to_numeric(rows["energy_j"]) * 1e3).map(rounded),
+            "Processes": rows["rounds"].astype(str),
             "Between processes": (pd.to_numeric(rows["spread_j"]) / rows["energy_j"]).map(_share),
+            "With idle [mJ]": (pd.to_numeric(rows["gross_j"]) * 1e3).map(rounded),
+            "Between processes, with idle": (pd.to_numeric(rows["gross_spread_j"]) / rows["gross_j"]).map(
+                _share
+            ),
             "Power [W]": pd.to_numeric(rows["watts"]).map(rounded),
             "Idle [W]": pd.to_numeric(rows["idle_w"]).map(rounded),
             "Pool [MiB]": (pd.to_numeric(rows["peak_bytes"]) / 2**20).map(rounded),
-            "GPU in use [MiB]": (pd.to_numeric(rows["nvml_peak_bytes"]) / 2**20).map(rounded),
+            "Kernels [MiB]": (pd.to_numeric(rows["kernel_bytes"]) / 2**20).map(rounded),
+            "Driver [MiB]": (pd.to_numeric(rows["driver_bytes"]) / 2**20).map(rounded),
+            "Of driver": counted(rows).map(_share),
             "Leak [B]": pd.to_numeric(rows["leaked_bytes"]).map(
                 lambda one: "" if pd.isna(one) else f"{one:,.0f}"
             ),

@@ -1,0 +1,56 @@
+"""Print what searches cost: ``python -m relaxometer.cli.cost BUNDLE``; docs/cost.md.
+
+The table has a line per run. Below it stands how many runs agree between their processes and with the
+driver's count of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from relaxometer.cli.compare import threshold_of
+from relaxometer.core.errors import UserError
+from relaxometer.report.figures.cost import cost_table
+from relaxometer.report.findings import markdown
+from relaxometer.results.cost import agreement, costs
+from relaxometer.results.recorded import read_recorded
+
+
+def text_of(place: Path, share: float) -> str:
+    """Return the table of a run in Markdown, and the sentences below it.
+
+    Parameters
+    ----------
+    place : Path
+        A bundle, a results folder or a published suite.
+    share : float
+        As :func:`relaxometer.results.cost.agreement` has it.
+
+    Raises
+    ------
+    UserError
+        If no energy or memory was measured.
+    """
+    timings = read_recorded(place).timings
+    rows = costs(timings)
+    if rows.empty:
+        raise UserError(f"{place}: no cost was measured on a GPU; see docs/cost.md")
+    return "\n".join([markdown(cost_table(timings)), "", *agreement(rows, share)])
+
+
+def main() -> None:
+    """Print the costs of the run that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m relaxometer.cli.cost", description=__doc__)
+    parser.add_argument("run", type=Path, help="a bundle, a results folder or a published suite")
+    parser.add_argument("--within", default="5%", help="difference that is tolerated, such as 5%%")
+    given = parser.parse_args()
+    try:
+        print(text_of(given.run, threshold_of(given.within)))
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
