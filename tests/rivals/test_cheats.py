@@ -482,6 +482,18 @@ def test_a_rival_that_ends_well_leaves_no_process_either(tmp_path, monkeypatch):
     assert all(map(gone, (tmp_path / "pids").read_text().split()))
 
 
+def test_a_program_for_another_cpu_is_absent(tmp_path):
+    code = """
+class Cheat(Honest):
+    def prepare(self):
+        os.kill(os.getpid(), 4)
+
+serve(Cheat)
+"""
+    reason = "its program has instructions that this CPU lacks (SIGILL)"
+    assert only(race(tmp_path, code)) == ("absent", reason)
+
+
 CRASHES = {
     "died of SIGSEGV": "import ctypes; ctypes.string_at(0)",
     "died of SIGKILL": "os.kill(os.getpid(), 9)",

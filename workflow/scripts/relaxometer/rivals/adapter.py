@@ -193,6 +193,8 @@ class Adapter:
             self._process.wait(GRACE_S)
         cause = cause_of_death(self._process.returncode)
         self._kill()
+        if self._process.returncode == -signal.SIGILL:
+            return self._failure("absent", "its program has instructions that this CPU lacks (SIGILL)")
         last = self._last_lines()[-1:]
         return self._failure("error", cause + "".join(f"; its last line: {quoted(line)}" for line in last))
 
