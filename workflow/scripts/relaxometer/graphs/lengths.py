@@ -19,6 +19,12 @@ from relaxometer.core.errors import UserError
 
 _SIGN = np.uint32(2**31)
 
+_REMEDIES = {
+    "uint32": "; `distances: uint64` in the graph's dataset holds it",
+    "float32": "; weights of type float64 have distances that hold it",
+}
+"""What holds a length that is too long, by the name of the type."""
+
 MAX_DISTINCT = 2**32
 """Maximum number of different 64-bit weights in a list of arcs that is sorted."""
 
@@ -107,8 +113,8 @@ class Lengths:
     @property
     def too_long(self) -> str:
         """The reason why a search failed that met a length beyond the type's, and what would help."""
-        wider = "; `distances: uint64` in the graph's dataset holds it" if self.name == "uint32" else ""
-        return f"a shortest path is longer than the largest distance of type {self.distances.name}{wider}"
+        remedy = _REMEDIES.get(self.name, "")
+        return f"a shortest path is longer than the largest distance of type {self.distances.name}{remedy}"
 
     @property
     def is_signed(self) -> bool:
