@@ -24,20 +24,22 @@ CONFIG = {
 }
 
 
-FLOATS = {
-    "device": "host",
-    "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
-    "sssp": {"graphs": ["floats"], "variants": {"conventional": {}, "phast": {}}},
-    "bfs": {"graphs": ["floats"], "variants": {"hybrid-cpu": {}}},
-    "datasets": {
-        "floats": {
-            "format": "grid",
-            "seed": 1,
-            "parameters": {"rows": 5, "columns": 6, "weights": {"type": "float32", "range": [0.1, 9.5]}},
+def floats(kind: str) -> dict:
+    """A run on weights of a type of floats, which one variant does not take."""
+    weights = {"type": kind, "range": [0.1, 9.5]}
+    return {
+        "device": "host",
+        "timing": {"sources": 2, "repetitions": 1, "rounds": 1, "warmup": 0},
+        "sssp": {"graphs": ["floats"], "variants": {"conventional": {}, "phast": {}}},
+        "bfs": {"graphs": ["floats"], "variants": {"hybrid-cpu": {}}},
+        "datasets": {
+            "floats": {
+                "format": "grid",
+                "seed": 1,
+                "parameters": {"rows": 5, "columns": 6, "weights": weights},
+            },
         },
-    },
-}
-"""A run on weights of type float32, which one variant does not take."""
+    }
 
 
 WIDE = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from functools import cache
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -172,7 +173,41 @@ def reference_phases(graph: Graph, source: int) -> list[int]:
     return updated
 
 
-def as_floats(graph):
+class Floats(NamedTuple):
+    """A type of floats: its name, NumPy's type, and the numbers at its edges."""
+
+    name: str
+    number: Any
+    bits: int
+    """Of the significand."""
+
+    @property
+    def one_lost(self) -> float:
+        """The least power of two to which 1 cannot be added."""
+        return 2.0**self.bits
+
+    @property
+    def tiny(self) -> float:
+        """The smallest number."""
+        return float(np.finfo(self.number).smallest_subnormal)
+
+    @property
+    def largest(self) -> float:
+        """The largest number."""
+        return float(np.finfo(self.number).max)
+
+    def next_to(self, value, towards=np.inf) -> float:
+        """The next number."""
+        return float(np.nextafter(self.number(value), self.number(towards)))
+
+
+FLOATS = {
+    "float32": Floats("float32", np.float32, 24),
+    "float64": Floats("float64", np.float64, 53),
+}
+
+
+def as_floats(graph, weight_type="float32"):
     """The same graph with its weights in another unit, so that sums are rounded."""
     return Graph.from_arcs(
         graph.name,
@@ -182,7 +217,7 @@ def as_floats(graph):
         graph.weights * 0.1,
         keep_self_loops=True,
         keep_parallel=True,
-        weight_type="float32",
+        weight_type=weight_type,
     )
 
 
@@ -202,10 +237,10 @@ def as_wide(graph):
 
 
 def least_sums(graph, source):
-    """The least rounded sums, by Dijkstra's algorithm in NumPy's float32."""
-    distance = np.full(graph.n_vertices, np.inf, dtype=np.float32)
+    """The least rounded sums, by Dijkstra's algorithm in NumPy's type of the weights."""
+    distance = np.full(graph.n_vertices, np.inf, dtype=graph.weights.dtype)
     distance[source] = 0
-    heap = [(np.float32(0), source)]
+    heap = [(distance[source], source)]
     while heap:
         length, u = heapq.heappop(heap)
         if length > distance[u]:

@@ -30,12 +30,13 @@ from relaxometer.device.cuda import obstacle
 from relaxometer.device.host import SANITIZERS
 from relaxometer.graphs.batch import Batch
 from relaxometer.graphs.graph import Graph
+from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.graphs.resident_batch import ResidentBatch
 from relaxometer.problems.problem import load_problem, problem_names
-from relaxometer.problems.variants import Skipped, load_solver, solver_names
+from relaxometer.problems.variants import Skipped, load_solver, solver_names, takes_weights
 from route_samples import random_queries, table_queries
-from sample_graphs import sample_graphs, undirected
+from sample_graphs import as_floats, sample_graphs, undirected
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "logs/sanitize"
@@ -121,6 +122,14 @@ def tiny_graphs() -> list[Graph]:
     ]
 
 
+def graphs_for(problem: str, solver: Any, *, tiny: bool) -> list[Graph]:
+    """Return `GRAPHS` or tiny ones; the last again with float64 weights, if a solver of paths takes them."""
+    graphs = tiny_graphs() if tiny else [sample_graphs()[name] for name in GRAPHS]
+    if problem == "sssp" and takes_weights(solver, LENGTHS["float64"]):
+        graphs.append(as_floats(graphs[-1], "float64"))
+    return graphs
+
+
 def exercise(problem: str, variant: str, device: Device, *, tiny: bool = False) -> None:
     """Search `GRAPHS`, or tiny graphs, or a batch, and prove the answers; AssertionError if one is wrong."""
     module, certifier = load_solver(problem, variant), load_problem(problem).certifier
@@ -129,7 +138,7 @@ def exercise(problem: str, variant: str, device: Device, *, tiny: bool = False) 
         resident: Any = ResidentBatch.upload(device, batch)
         prove(module.Solver(resident, module.Parameters()), certifier(resident), batch, [None], device)
         return
-    for graph in tiny_graphs() if tiny else map(sample_graphs().__getitem__, GRAPHS):
+    for graph in graphs_for(problem, module.Solver, tiny=tiny):
         resident = ResidentGraph.upload(device, graph)
         prover = certifier(resident)
         for parameters in [{}, *WAYS.get(f"{problem}/{variant}", [])]:

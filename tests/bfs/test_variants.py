@@ -13,7 +13,7 @@ from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.bfs.certify import BfsCertifier
 from relaxometer.problems.bfs.hybrid_packed._best_neighbours import best_neighbours
 from relaxometer.problems.variants import load_solver, solver_names
-from sample_graphs import sample_graphs, undirected
+from sample_graphs import as_floats, sample_graphs, undirected
 
 VARIANTS = solver_names("bfs")
 CHANGING = ("hybrid", "hybrid-cpu", "cooperative")
@@ -298,3 +298,13 @@ class TestCooperative:
         resident = ResidentGraph.upload(host_device, sample_graphs()["grid"])
         solver = make_solver("cooperative", resident, cpu_share=share)
         assert solver._cut("top-down") == pytest.approx(words, abs=1)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize(("variant", "parameters"), SETTINGS, ids=name_of)
+def test_the_type_of_weights_does_not_matter(host_device, variant, parameters, kind):
+    graph = as_floats(sample_graphs()["grid"], kind)
+    resident = ResidentGraph.upload(host_device, graph)
+    answer = make_solver(variant, resident, **parameters).solve(4)
+    assert BfsCertifier(resident).check(4, *answer.columns.values()).holds
+    np.testing.assert_array_equal(answer.level, reference_levels(graph, 4))

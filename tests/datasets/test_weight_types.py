@@ -25,6 +25,7 @@ from sample_railways import write_railways
 MTX = "%%MatrixMarket matrix coordinate {} {}\n3 3 2\n1 2 {}\n2 3 7\n"
 VALUES = {"distribution": "values"}
 LARGEST = float(np.finfo(np.float32).max)
+LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 
 
 def test_bounds_are_those_of_the_types():
@@ -81,6 +82,32 @@ class TestMatrices:
         assert "small:3: '1 2 -4': value -4 is not a number from 0 to 2147483647" in message
         assert message.endswith("; an undirected edge of negative weight is a negative cycle")
 
+    def test_doubles_are_the_decimals_rounded_once(self, tmp_path):
+        for field, value in (
+            ("real", "0.1"),
+            ("real", "1e-320"),
+            ("real", repr(LARGEST_DOUBLE)),
+            ("integer", "4"),
+        ):
+            found = self.build(tmp_path, field, "general", value, type="float64")
+            assert weights_of(found) == ("float64", [float(value), 7.0])
+        scaled = self.build(tmp_path, "real", "general", "0.1", type="float64", scale=3)
+        assert weights_of(scaled) == ("float64", [0.1 * 3, 21.0])
+
+    @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1.8e308", "1e999"])
+    def test_no_double_holds_it(self, tmp_path, value):
+        message = self.refusal(tmp_path, "real", "general", value, type="float64")
+        assert f"small:3: '1 2 {value}': value {value} is not a number from 0 to {LARGEST_DOUBLE}" in message
+
+    def test_a_scale_does_not_make_doubles_infinite(self, tmp_path):
+        scale = float(np.nextafter(1, 2))
+        edge = LARGEST_DOUBLE / scale
+        found = self.build(tmp_path, "real", "general", repr(edge), type="float64", scale=scale)
+        assert np.isfinite(found.weights).all()
+        beyond = repr(LARGEST_DOUBLE)
+        message = self.refusal(tmp_path, "real", "general", beyond, type="float64", scale=scale)
+        assert f"value {beyond} is not a number from 0 to {edge}" in message
+
     @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "3.5e38", "1e999"])
     def test_no_float_holds_it(self, tmp_path, value):
         message = self.refusal(tmp_path, "real", "general", value)
@@ -127,6 +154,14 @@ class TestLists:
         assert weights_of(found) == ("float32", [3.0, 3.0])
         assert found.metadata["directed"] is False
 
+    def test_decimals_may_be_wanted_as_doubles(self, tmp_path):
+        doubles = {**VALUES, "type": "float64"}
+        found = build(tmp_path, "edge-list", "1 2 0.1\n2 3 7\n", directed=True, weights=doubles)
+        assert weights_of(found) == ("float64", [0.1, 7.0])
+        message = refusal(tmp_path, "edge-list", "1 2 3\n2 3 -0.5\n", directed=True, weights=doubles)
+        assert "small:2: '2 3 -0.5': value -0.5 is not a number from 0 to" in message
+        assert message.endswith("; negative weights need `type: int32`")
+
     def test_negative_edges(self, tmp_path):
         int32 = {**VALUES, "type": "int32"}
         text = "1 2 3\n2 3 -4\n"
@@ -135,15 +170,16 @@ class TestLists:
         advice = refusal(tmp_path, "edge-list", text, directed=True, weights=VALUES)
         assert advice.endswith("; negative weights need `type: int32`")
 
-    def test_drawn_weights(self, tmp_path):
-        drawn = {"distribution": "log-uniform", "range": [0.5, 2.0], "type": "float32", "seed": 7}
+    @pytest.mark.parametrize("kind", ["float32", "float64"])
+    def test_drawn_weights(self, tmp_path, kind):
+        drawn = {"distribution": "log-uniform", "range": [0.5, 2.0], "type": kind, "seed": 7}
         found = build(tmp_path, "edge-list", "1 2\n2 3\n", directed=True, weights=drawn)
         same = make_weights(LogUniform(**drawn), 2)
-        assert weights_of(found) == ("float32", same.tolist())
+        assert weights_of(found) == (kind, same.tolist())
         unit = build(
-            tmp_path, "topology", "p tw 2 1\n1 2\n", weights={"type": "float32"} | {"distribution": "unit"}
+            tmp_path, "topology", "p tw 2 1\n1 2\n", weights={"type": kind} | {"distribution": "unit"}
         )
-        assert weights_of(unit) == ("float32", [1.0, 1.0])
+        assert weights_of(unit) == (kind, [1.0, 1.0])
 
 
 def test_values_of_graph500_are_floats(tmp_path):
@@ -162,6 +198,8 @@ def test_values_of_graph500_are_floats(tmp_path):
 
     assert weights_of(built()) == ("float32", np.float32([0.1, 0.1, 0.75, 0.75]).tolist())
     assert weights_of(built(scale=4)) == ("uint32", [0, 0, 3, 3])
+    of_file = float(np.float32(0.1))
+    assert weights_of(built(type="float64")) == ("float64", [of_file, of_file, 0.75, 0.75])
     np.array([0.1, np.nan], "<f4").tofile(files[1])
     with pytest.raises(UserError, match=r"weights: edge 1 has weight nan, expected 0 to 3\.4"):
         built()
@@ -203,8 +241,12 @@ def test_times_in_seconds(tmp_path, form, write):
         dataset = Dataset(format=form, path=str(file), parameters={"weights": {"type": kind}})
         return build_graph("small", dataset, files=[file])
 
-    integers, floats = built("uint32"), built("float32")
+    integers, floats, doubles = map(built, ("uint32", "float32", "float64"))
     assert floats.weights.dtype == np.float32
+    assert doubles.weights.dtype == np.float64
+    np.testing.assert_array_equal(doubles.weights.astype(np.float32), floats.weights)
+    assert (doubles.weights != floats.weights).any()
+    assert doubles.metadata["weight_unit"] == "s"
     np.testing.assert_allclose(floats.weights * 1000.0, integers.weights, rtol=1e-6, atol=0.51)
     assert floats.metadata["weight_unit"] == "s"
     assert "weight_unit" not in integers.metadata
@@ -218,6 +260,9 @@ def test_highways_by_length_and_by_time():
         return (*weights_of(graph), graph.metadata.get("weight_unit"))
 
     floats, metres = {"type": "float32"}, float(np.float32(1234.6))
+    doubles = {"type": "float64"}
+    assert built(weights=doubles) == ("float64", [1.2346 * 1000] * 2, None)
+    assert built(km_per_hour=36, weights=doubles) == ("float64", [1.2346 * 1000 / 10] * 2, "s")
     assert built() == ("uint32", [1235, 1235], None)
     assert built(weights=floats) == ("float32", [metres] * 2, None)
     assert built(km_per_hour=36) == ("uint32", [123_460] * 2, None)
@@ -237,6 +282,13 @@ class TestGenerators:
         assert first(**floats) == ["0x1.a61afc0000000p+8", "0x1.d60cac0000000p+8", "0x1.7c7dfe0000000p+6"]
         log_uniform = ["0x1.8af4aa0000000p+3", "0x1.1c5b240000000p+4", "0x1.06db700000000p+0"]
         assert first(distribution="log-uniform", **floats) == log_uniform
+        for distribution in ("uniform", "log-uniform"):
+            drawn = {**floats, "distribution": distribution}
+            doubles = weights.draw(Weights(**{**drawn, "type": "float64"}), 7, 99)
+            assert doubles.dtype == np.float64
+            singles = weights.draw(Weights(**drawn), 7, 99)
+            np.testing.assert_array_equal(doubles.astype(np.float32), singles)
+            assert (doubles != singles).all()
         assert weights.draw(Weights(type="int32", range=(-9, 9)), 7, 6).tolist() == [-1, -1, -8, -6, -6, 0]
 
     def test_floats_follow_their_distribution(self):
@@ -251,13 +303,17 @@ class TestGenerators:
         )
 
     def test_the_whole_range_of_floats(self):
-        wide = weights.draw(Weights(type="float32", range=(0, LARGEST)), 9, 1000)
-        assert np.isfinite(wide).all()
-        wide = weights.draw(
-            Weights(type="float32", distribution="log-uniform", range=(1e-45, LARGEST)), 9, 1000
-        )
-        assert np.isfinite(wide).all()
-        assert wide.min() < 1e-30 < 1e30 < wide.max()
+        for kind, largest, least, tenth in (
+            ("float32", LARGEST, 1e-45, 1e30),
+            ("float64", LARGEST_DOUBLE, 5e-324, 1e280),
+        ):
+            wide = weights.draw(Weights(type=kind, range=(0, largest)), 9, 1000)
+            assert np.isfinite(wide).all()
+            wide = weights.draw(
+                Weights(type=kind, distribution="log-uniform", range=(least, largest)), 9, 1000
+            )
+            assert np.isfinite(wide).all()
+            assert wide.min() < 1 / tenth < tenth < wide.max()
 
     def test_negative_arcs(self):
         negative = {"type": "int32", "range": [-5, 20]}
@@ -277,6 +333,7 @@ class TestGenerators:
             ("rmat", {"scale": 4, "weights": {"range": [0.5, 4]}}, "fractions need `type: float32`"),
             ("rmat", {"scale": 4, "weights": {"type": "float32", "range": [-0.5, 4]}}, "are from 0 to 3.4"),
             ("rmat", {"scale": 4, "weights": {"type": "float32", "range": [0, 1e39]}}, "are from 0 to 3.4"),
+            ("rmat", {"scale": 4, "weights": {"type": "float64", "range": [-1, 4]}}, "are from 0 to 1.79"),
             (
                 "rmat",
                 {"scale": 4, "weights": {"type": "float32", "range": [0, float("nan")]}},
@@ -309,6 +366,18 @@ class TestReweighted:
         assert found.name == "other"
         assert weights_of(found) == ("float32", np.float32([1, 3.1, 1, 2, 3.1, 2]).tolist())
         assert found.targets is self.MAP.targets
+        found = reweighted("other", self.MAP, ReweightedParameters(type="float64", scale=0.1))
+        assert weights_of(found) == ("float64", [1.0, 31 * 0.1, 1.0, 2.0, 31 * 0.1, 2.0])
+
+    def test_doubles_as_base(self):
+        base = reweighted("base", self.MAP, ReweightedParameters(type="float64", scale=1e300))
+        found = reweighted("other", base, ReweightedParameters(type="float32", scale=1e-300))
+        assert found.weights.tolist() == np.float32([10, 31, 10, 20, 31, 20]).tolist()
+        for kind, scale in (("float32", 1), ("float64", 1e8)):
+            with pytest.raises(
+                UserError, match=r"^graph other: weight of arc 0 is .*; expected a finite number"
+            ):
+                reweighted("other", base, ReweightedParameters(type=kind, scale=scale))
 
     def test_potentials_make_negative_arcs_and_no_negative_cycle(self):
         found = reweighted("other", self.MAP, ReweightedParameters(type="int32", potentials=1000, seed=3))
@@ -335,10 +404,11 @@ class TestReweighted:
 
 
 def test_copies_of_a_map_keep_its_type():
-    base = reweighted("floats", TestReweighted.MAP, ReweightedParameters(type="float32", scale=0.1))
-    sewn = sew("sewn", base, SewnParameters(rows=1, columns=2))
-    assert sewn.weights.dtype == np.float32
-    assert set(sewn.weights.tolist()) <= set(base.weights.tolist())
+    for kind in ("float32", "float64"):
+        base = reweighted("floats", TestReweighted.MAP, ReweightedParameters(type=kind, scale=0.1))
+        sewn = sew("sewn", base, SewnParameters(rows=1, columns=2))
+        assert sewn.weights.dtype == np.dtype(kind)
+        assert set(sewn.weights.tolist()) <= set(base.weights.tolist())
     negative = reweighted("negative", TestReweighted.MAP, ReweightedParameters(type="int32", potentials=99))
     with pytest.raises(UserError, match=r"^graph sewn: the map has negative weights"):
         sew("sewn", negative, SewnParameters(rows=1, columns=2))
@@ -364,7 +434,7 @@ class TestWideDistances:
         base = self.built(tmp_path, distances="uint64")
         sewn = sew("sewn", base, SewnParameters(rows=1, columns=2))
         assert sewn.lengths is base.lengths
-        for kind in ("uint32", "float32"):
+        for kind in ("uint32", "float32", "float64"):
             scaled = reweighted("other", base, ReweightedParameters(type=kind, scale=0.5))
             assert scaled.lengths.name == kind
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from relaxometer.core.errors import UserError
+from relaxometer.graphs import lengths
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph, content_hash, describe, read_graph, write_graph
 from relaxometer.graphs.lengths import lengths_for
 
@@ -31,6 +32,7 @@ def arc_lists(draw, max_vertices=8, max_arcs=40):
 WEIGHTS = {
     "uint32": (np.int64, st.integers(0, MAX_WEIGHT)),
     "float32": (np.float32, st.floats(0, float(np.finfo(np.float32).max), width=32)),
+    "float64": (np.float64, st.floats(0, float(np.finfo(np.float64).max))),
     "int32": (np.int64, st.integers(-(2**31 - 1), 2**31 - 1)),
 }
 """By type: how weights are given, and what they may be."""
@@ -282,9 +284,12 @@ class TestDistanceType:
         ):
             read_graph(tmp_path)
 
-    def test_only_uint32_has_wide_distances(self):
-        with pytest.raises(UserError, match="uint64 need weights of type uint32, not float32"):
-            lengths_for("float32", "uint64")
+    @pytest.mark.parametrize("kind", ["float32", "float64"])
+    def test_only_uint32_has_wide_distances(self, kind):
+        with pytest.raises(UserError, match=f"uint64 need weights of type uint32, not {kind}"):
+            lengths_for(kind, "uint64")
+        with pytest.raises(UserError, match=f"{kind} need weights of type {kind}, not uint32"):
+            lengths_for("uint32", kind)
 
 
 @given(arc_lists())
@@ -295,6 +300,8 @@ def test_parallel_arcs_are_merged_to_the_lightest_of_any_type(drawn):
     integers = arcs_of(Graph.from_arcs("drawn", n_vertices, tails, heads, weights))
     floats = Graph.from_arcs("drawn", n_vertices, tails, heads, weights * 0.1, weight_type="float32")
     assert arcs_of(floats) == [(u, v, float(np.float32(w * 0.1))) for u, v, w in integers]
+    doubles = Graph.from_arcs("drawn", n_vertices, tails, heads, weights * 0.1, weight_type="float64")
+    assert arcs_of(doubles) == [(u, v, w * 0.1) for u, v, w in integers]
     shifted = Graph.from_arcs("drawn", n_vertices, tails, heads, weights - 500, weight_type="int32")
     assert arcs_of(shifted) == [(u, v, w - 500) for u, v, w in integers]
 
@@ -399,3 +406,51 @@ def test_a_long_column_is_hashed_in_pieces(monkeypatch):
     assert in_pieces == digest.hexdigest()
     graph.weights[98] += 1
     assert content_hash(graph) != in_pieces
+
+
+class TestDoubles:
+    """Weights of 64 bits are sorted by their ranks, and stored as they are."""
+
+    NEXT = float(np.nextafter(0.1, 1))
+    LARGEST = float(np.finfo(np.float64).max)
+
+    def graph(self, weights):
+        arcs = np.zeros(len(weights), dtype=int), np.ones(len(weights), dtype=int)
+        return Graph.from_arcs("doubles", 2, *arcs, weights, keep_parallel=True, weight_type="float64")
+
+    def test_the_last_bit_decides(self):
+        weights = [self.NEXT, 0.1, 5e-324, self.LARGEST, 0.0, -0.0, 0.1]
+        graph = self.graph(weights)
+        assert graph.weights.tolist() == sorted(weights)
+        assert not np.signbit(graph.weights).any()
+        one = Graph.from_arcs("one", 2, [0, 0], [1, 1], [self.NEXT, 0.1], weight_type="float64")
+        assert one.weights.tolist() == [0.1]
+
+    def test_they_are_read_back_bit_by_bit(self, tmp_path):
+        graph = self.graph([self.NEXT, 0.1, 5e-324, self.LARGEST])
+        write_graph(graph, tmp_path)
+        back = read_graph(tmp_path)
+        assert back.weights.tobytes() == graph.weights.tobytes()
+        assert pq.read_schema(tmp_path / "arcs.parquet").field("weight").type == pa.float64()
+        assert (back.metadata["weight_type"], back.metadata["distance_type"]) == ("float64", "float64")
+        assert content_hash(graph) != content_hash(replace(graph, weights=graph.weights[::-1].copy()))
+
+    @pytest.mark.parametrize("scale", [1.0, 2.0**1000, 2.0**-1060])
+    def test_mean_and_deviation_neither_overflow_nor_vanish(self, scale):
+        found = describe(self.graph([scale, 3 * scale]))
+        assert (found["mean_weight"], found["sd_weight"]) == (2 * scale, scale)
+        largest = describe(self.graph([self.LARGEST] * 3))
+        assert (largest["mean_weight"], largest["sd_weight"]) == (self.LARGEST, 0)
+
+    @pytest.mark.parametrize("weight", [np.nan, np.inf, -0.5])
+    def test_what_is_no_weight(self, weight):
+        with pytest.raises(
+            UserError, match=r"weight of arc 1 is .*; expected a finite number from 0 to 1\.79769e"
+        ):
+            self.graph([1.0, weight])
+
+    def test_more_different_ones_than_ranks(self, monkeypatch):
+        monkeypatch.setattr(lengths, "MAX_DISTINCT", 2)
+        self.graph([1.0, 1.0, 2.0])
+        with pytest.raises(UserError, match=r"^graph doubles: 3 different weights; expected at most 2$"):
+            self.graph([1.0, 3.0, 2.0])

@@ -176,11 +176,12 @@ def test_a_page_has_the_numbers_beside_those_of_the_sources(picture):
     assert rows["Hop diameter"] == ["between 5 and 6"]
 
 
-def test_a_page_of_weights_that_are_floats(picture):
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_page_of_weights_that_are_floats(picture, kind):
     arcs = [0, 1, 2], [1, 2, 0], [0.0625, 12.25, 3e38]
-    graph = Graph.from_arcs("floats", 3, *arcs, weight_type="float32", metadata={"weight_unit": "s"})
+    graph = Graph.from_arcs("floats", 3, *arcs, weight_type=kind, metadata={"weight_unit": "s"})
     rows = rows_of(graph_page(described(graph), picture, picture, None))
-    assert rows["Type of weights"][0] == "float32"
+    assert rows["Type of weights"][0] == kind
     assert rows["Lightest, median, heaviest arc"][0] == "0.0625, 12.2, 3e+38"
     assert "Weight type" not in rows, "it stands above"
 
@@ -189,6 +190,7 @@ def test_a_page_of_weights_that_are_floats(picture):
     ("weights", "kind", "ends", "finding"),
     [
         ([0.001, 0.01, 0.5], "float32", (0.001, 0.5), "3 arcs; standard deviation 1.4 times the mean"),
+        ([1e250, 1e250, 1e300], "float64", (1e250, 1e300), "3 arcs; standard deviation 1.4 times the mean"),
         ([0.0, 0.0, 0.0], "float32", (1, 10), "3 arcs; standard deviation 0.0 times the mean"),
         ([5, 70, 900], "uint32", (5, 900), "3 arcs; standard deviation 1.3 times the mean"),
         ([-4, 5, 7], "int32", (-4, 7), "3 arcs; 33% of them have a negative weight"),

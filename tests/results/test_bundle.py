@@ -40,13 +40,14 @@ def test_a_bundle_verifies_in_another_folder_without_the_run(packed, tmp_path):
     assert "tables: 4 runs, 38 searches, their certificates and the summary" in said.lines
 
 
-def test_answers_on_floats_are_proven_anew(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_answers_on_floats_are_proven_anew(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
-    plan = bundles.plan(bundles.FLOATS)
+    plan = bundles.plan(bundles.floats(kind))
     bundles.make_run(plan)
     summary = pd.read_csv("results/summary.csv").set_index("variant")
     assert summary["status"].to_dict() == {"conventional": "ok", "phast": "skipped", "hybrid-cpu": "ok"}
-    assert summary.loc["phast", "reason"] == "takes weights of type uint32, not float32"
+    assert summary.loc["phast", "reason"] == f"takes weights of type uint32, not {kind}"
     pack(plan, Path("results"), tmp_path / "run.zip", "run")
     said = verify(tmp_path / "run.zip", tmp_path / "elsewhere", "host")
     assert said.wrong == []
@@ -54,7 +55,7 @@ def test_answers_on_floats_are_proven_anew(tmp_path, monkeypatch):
     assert "answers: 2 of 2 proven" in said.lines
     assert "graph floats: generated, with the content that was measured" in said.lines
     answer = pq.read_table("results/runs/sssp/floats/conventional/answer.parquet")
-    assert answer["distance"].type == pa.float32()
+    assert answer["distance"].type == {"float32": pa.float32(), "float64": pa.float64()}[kind]
 
 
 def test_answers_of_64_bits_are_proven_anew(tmp_path, monkeypatch):

@@ -204,6 +204,14 @@ def test_files_read_back_as_the_same_graph(tmp_path_factory, graph):
             assert [arc[:2] for arc in back] == [arc[:2] for arc in reverse]
 
 
+@pytest.mark.parametrize(("kind", "bits"), [("float32", 0x3F000000), ("float64", 0), ("int32", 4)])
+def test_weights_of_other_types_have_one_word_per_arc(tmp_path, kind, bits):
+    """For problems that do not read them."""
+    graph = Graph.from_arcs("other", 2, [0], [1], [4 if kind == "int32" else 0.5], weight_type=kind)
+    folder = export(graph, tmp_path / "graph", [])
+    assert np.fromfile(folder / "weights.u32", "<u4").tolist() == [bits]
+
+
 @pytest.mark.parametrize("name", ["grid", "zero-weights", "two-islands", "one-way"])
 def test_matrix_market_files_read_back_as_the_same_graph(tmp_path, name):
     graph = sample_graphs()[name]

@@ -12,27 +12,35 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR
 from relaxometer.problems.variants import load_solver
+from sample_graphs import FLOATS
 
-U = Fraction(1, 2**24)
-SMALLEST = 2.0**-149
+of_floats = pytest.mark.parametrize("kind", FLOATS.values(), ids=FLOATS)
 
-WEIGHTS = st.one_of(
-    st.sampled_from([0.0, SMALLEST, 1.0, float(np.nextafter(np.float32(1), 2)), 2.0**24, 2.0**24 + 2, 1e30]),
-    st.floats(0, 2**30, width=32),
-)
+
+def unit(kind):
+    """u, the largest relative error of an addition."""
+    return Fraction(1, 2**kind.bits)
+
+
+def weights_of(kind):
+    lost = kind.one_lost
+    return st.one_of(
+        st.sampled_from([0.0, kind.tiny, 1.0, kind.next_to(1), lost, lost + 2, 1e30]),
+        st.floats(0, 2**30, width=8 * np.dtype(kind.name).itemsize),
+    )
 
 
 @st.composite
-def arc_lists(draw, weights=WEIGHTS):
+def arc_lists(draw, weights):
     n = draw(st.integers(2, 10))
     path = [(v, v + 1, draw(weights)) for v in range(n - 1)]  # so that there are many arcs to add
     vertex = st.integers(0, n - 1)
     return n, path + draw(st.lists(st.tuples(vertex, vertex, weights), max_size=20))
 
 
-def solved(n, arcs, source=0):
+def solved(kind, n, arcs, source=0):
     """Return the graph, its distances from the source, and its tree."""
-    graph = Graph.from_arcs("drawn", n, *zip(*arcs, strict=True), weight_type="float32")
+    graph = Graph.from_arcs("drawn", n, *zip(*arcs, strict=True), weight_type=kind.name)
     module = load_solver("sssp", "conventional")
     answer = module.Solver(ResidentGraph.upload(get_device("host"), graph), module.Parameters()).solve(source)
     assert not answer.overflowed
@@ -67,37 +75,43 @@ def tree_path(graph, distance, predecessor, vertex):
 
 
 def check_bound(graph, distance, predecessor, source=0):
-    exact = shortest(graph, source)
+    exact, u = shortest(graph, source), unit(FLOATS[graph.weights.dtype.name])
     assert set(np.flatnonzero(predecessor != NO_PREDECESSOR).tolist()) == exact.keys()
     for vertex, (least, fewest) in exact.items():
         found = Fraction(float(distance[vertex]))
         length, arcs = tree_path(graph, distance, predecessor, vertex)
-        low, high = (1 - U) ** max(arcs - 1, 0), (1 + U) ** max(fewest - 1, 0)
+        low, high = (1 - u) ** max(arcs - 1, 0), (1 + u) ** max(fewest - 1, 0)
         assert low * least <= found <= high * least
         assert least <= length <= high / low * least
         k = max(arcs, fewest, 1) - 1
-        assert abs(found - least) <= k * U / (1 - k * U) * least
+        assert abs(found - least) <= k * u / (1 - k * u) * least
 
 
-@given(arc_lists())
+@of_floats
+@given(data=st.data())
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_lengths_are_within_the_bound(drawn):
-    check_bound(*solved(*drawn))
+def test_lengths_are_within_the_bound(kind, data):
+    check_bound(*solved(kind, *data.draw(arc_lists(weights_of(kind)))))
 
 
-@given(arc_lists(st.integers(0, 2**20).map(float)))
+@of_floats
+@given(data=st.data())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_integers_below_2_to_the_24_are_exact(drawn):
-    graph, distance, _ = solved(*drawn)
+def test_integers_below_2_to_the_bits_are_exact(kind, data):
+    """A path has at most nine arcs."""
+    most = 2 ** (kind.bits - 4)
+    graph, distance, _ = solved(kind, *data.draw(arc_lists(st.integers(0, most).map(float))))
     assert {v: Fraction(float(distance[v])) for v in shortest(graph)} == {
         v: length for v, (length, _) in shortest(graph).items()
     }
 
 
-@given(arc_lists(st.integers(0, 2**20).map(lambda steps: steps * SMALLEST)))
+@of_floats
+@given(data=st.data())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_subnormal_numbers_are_added_exactly(drawn):
-    graph, distance, _ = solved(*drawn)
+def test_subnormal_numbers_are_added_exactly(kind, data):
+    steps = st.integers(0, 2 ** (kind.bits - 4)).map(lambda steps: steps * kind.tiny)
+    graph, distance, _ = solved(kind, *data.draw(arc_lists(steps)))
     assert all(Fraction(float(distance[v])) == length for v, (length, _) in shortest(graph).items())
 
 
@@ -105,33 +119,37 @@ def chain(weights):
     return len(weights) + 1, [(v, v + 1, weight) for v, weight in enumerate(weights)]
 
 
-def test_weights_that_vanish_reach_the_bound_from_below():
-    """2**24 + 1 lies in the middle between two floats, and is rounded to the even one, 2**24."""
-    k = 40
-    graph, distance, predecessor = solved(*chain([2.0**24] + k * [1.0]))
-    assert set(distance[1:].tolist()) == {2.0**24}
+@of_floats
+def test_weights_that_vanish_reach_the_bound_from_below(kind):
+    """One more than 2**bits lies in the middle between two floats, and is rounded to the even one."""
+    k, u, lost = 40, unit(kind), kind.one_lost
+    graph, distance, predecessor = solved(kind, *chain([lost] + k * [1.0]))
+    assert set(distance[1:].tolist()) == {lost}
     check_bound(graph, distance, predecessor)
     least = shortest(graph)[k + 1][0]
-    assert 1 - Fraction(2**24) / least == k * U / (1 + k * U)
+    assert 1 - Fraction(lost) / least == k * u / (1 + k * u)
 
 
-def test_sums_that_are_rounded_up_come_near_the_bound_from_above():
-    k = 40
-    slightly_more = float(np.nextafter(np.float32(1), 2))
-    graph, distance, predecessor = solved(*chain([2.0**24] + k * [slightly_more]))
-    assert distance[-1] == 2.0**24 + 2 * k
+@of_floats
+def test_sums_that_are_rounded_up_come_near_the_bound_from_above(kind):
+    k, u, lost = 40, unit(kind), kind.one_lost
+    graph, distance, predecessor = solved(kind, *chain([lost] + k * [kind.next_to(1)]))
+    assert distance[-1] == lost + 2 * k
     check_bound(graph, distance, predecessor)
     excess = Fraction(float(distance[-1])) / shortest(graph)[k + 1][0] - 1
-    assert k * U * Fraction(999, 1000) < excess < (1 + U) ** k - 1
+    assert k * u * Fraction(999, 1000) < excess < (1 + u) ** k - 1
 
 
-def test_both_ends_of_a_path_may_be_at_different_distances():
-    n, arcs = chain([2.0**24, 1.0, 1.0])
+@of_floats
+def test_both_ends_of_a_path_may_be_at_different_distances(kind):
+    n, arcs = chain([kind.one_lost, 1.0, 1.0])
     both = arcs + [(head, tail, weight) for tail, head, weight in arcs]
-    assert solved(n, both, 0)[1][3] == 2.0**24
-    assert solved(n, both, 3)[1][0] == 2.0**24 + 2
+    assert solved(kind, n, both, 0)[1][3] == kind.one_lost
+    assert solved(kind, n, both, 3)[1][0] == kind.one_lost + 2
 
 
-@pytest.mark.parametrize("weights", [[SMALLEST], [0.0, 0.0], [1e38, 1e-38], [3e38]])
-def test_the_first_arc_is_not_rounded(weights):
-    assert Fraction(float(solved(*chain(weights))[1][1])) == Fraction(float(np.float32(weights[0])))
+@pytest.mark.parametrize("place", range(4))
+@of_floats
+def test_the_first_arc_is_not_rounded(kind, place):
+    weights = [[kind.tiny], [0.0, 0.0], [1e38, 1e-38], [kind.largest]][place]
+    assert Fraction(float(solved(kind, *chain(weights))[1][1])) == Fraction(float(kind.number(weights[0])))

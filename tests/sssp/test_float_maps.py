@@ -1,4 +1,4 @@
-"""push-pull and tiled on weights of type float32: thresholds in rounded sums, widths, preparation.
+"""push-pull and tiled on weights of float types: thresholds in rounded sums, widths, preparation.
 
 Certificates prove the answers: they hold for the least rounded sums only.
 """
@@ -20,56 +20,64 @@ from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.push_pull._prepare import prepare
 from relaxometer.problems.sssp.tiled import tiled
 from relaxometer.problems.sssp.tiled._device_tiles import Cutter
-from sample_graphs import sample_graphs
-
-LARGEST = float(np.finfo(np.float32).max)
+from sample_graphs import FLOATS, sample_graphs
 
 MIXES = [(1e-30, 1e-9), (1e-30, 1e9), (0.7, 4.0), (1e30, 1e-9), (3e38, 1e9)]
 """Widths and betas of `push-pull`: next to nothing and everything in a bucket, push only, pull at once."""
 
-
-def floats(name, n, arcs, weights, **options):
-    return Graph.from_arcs(name, n, *np.transpose(arcs), weights, weight_type="float32", **options)
+of_floats = pytest.mark.parametrize("kind", FLOATS.values(), ids=FLOATS)
 
 
-def street_grid(weights_of, side=24):
+def floats(kind, name, n, arcs, weights, **options):
+    return Graph.from_arcs(name, n, *np.transpose(arcs), weights, weight_type=kind.name, **options)
+
+
+def street_grid(kind, weights_of, side=24):
     """A street grid with weights by a function of a random generator and their number."""
     cells = np.arange(side * side).reshape(side, side)
     pairs = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
     edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
-    weights = weights_of(np.random.default_rng(4), len(edges))
-    return floats(f"grid-{weights_of.__name__}", side * side, edges, weights, undirected=True)
+    weights = weights_of(np.random.default_rng(4), len(edges), kind)
+    name = f"grid-{weights_of.__name__}-{kind.name}"
+    return floats(kind, name, side * side, edges, weights, undirected=True)
 
 
-def tenths(rng, count):
+def tenths(rng, count, kind):
     return 0.1 * rng.integers(0, 60, count)
 
 
-def vanishing(rng, count):
+def vanishing(rng, count, kind):
     """Most are below half a unit in the last place of the others, some just at it."""
-    return rng.choice([0.0, 0.5, 1.0, 1.0, 3.0, 2.0**24, 2.0**24 + 2], count)
+    return rng.choice([0.0, 0.5, 1.0, 1.0, 3.0, kind.one_lost, kind.one_lost + 2], count)
 
 
-def subnormal(rng, count):
-    return rng.integers(0, 9, count) * 2.0**-149
+def subnormal(rng, count, kind):
+    return rng.integers(0, 9, count) * kind.tiny
 
 
-def heavy_tailed(rng, count):
+def heavy_tailed(rng, count, kind):
     return 2.0 ** rng.uniform(-60, 60, count)
 
 
-GRIDS = [street_grid(weights) for weights in (tenths, vanishing, subnormal, heavy_tailed)]
+GRIDS = [
+    street_grid(kind, weights)
+    for kind in FLOATS.values()
+    for weights in (tenths, vanishing, subnormal, heavy_tailed)
+]
 
 
-def hubs(leaves=3000):
+def hubs(kind, leaves=3000):
     """Two hubs that share many neighbours, and chains of leaves; windows of 0 to thousands of arcs."""
     rng = np.random.default_rng(5)
     ends = np.arange(2, leaves + 2)
     first = np.stack([np.zeros(leaves, dtype=int), ends], axis=1)
     second = np.stack([np.ones(leaves // 2, dtype=int), ends[::2]], axis=1)
     edges = np.concatenate([first, second, np.stack([ends[:-1], ends[1:]], axis=1)])
-    weights = np.where(rng.random(len(edges)) < 0.1, 2.0**24, rng.random(len(edges)))
-    return floats("hubs", leaves + 2, edges, weights, undirected=True)
+    weights = np.where(rng.random(len(edges)) < 0.1, kind.one_lost, rng.random(len(edges)))
+    return floats(kind, f"hubs-{kind.name}", leaves + 2, edges, weights, undirected=True)
+
+
+HUBS = [hubs(kind) for kind in FLOATS.values()]
 
 
 def check(solver, resident, *sources):
@@ -89,9 +97,9 @@ def test_every_mix_of_pushing_and_pulling_is_exact(device, graph, delta, beta):
     check(solver, resident, 0, graph.n_vertices - 1)
 
 
+@pytest.mark.parametrize("graph", HUBS, ids=lambda graph: graph.name)
 @pytest.mark.parametrize(("delta", "beta"), MIXES[1:])
-def test_windows_of_every_size_are_exact(device, delta, beta):
-    graph = hubs()
+def test_windows_of_every_size_are_exact(device, graph, delta, beta):
     resident = ResidentGraph.upload(device, graph)
     solver = push_pull.Solver(resident, push_pull.Parameters(delta=delta, beta=beta))
     check(solver, resident, 0, 1, graph.n_vertices - 1)
@@ -109,26 +117,32 @@ def test_tiles_are_exact_however_far_they_run_ahead(device, monkeypatch, graph, 
     check(solver, resident, 0, graph.n_vertices // 2)
 
 
+@of_floats
 @pytest.mark.parametrize("cut", ["ranges", "grow", "bisection"])
-def test_every_cut_keeps_the_weights(device, cut):
-    resident = ResidentGraph.upload(device, GRIDS[0])
+def test_every_cut_keeps_the_weights(device, cut, kind):
+    resident = ResidentGraph.upload(device, street_grid(kind, tenths))
     check(tiled.Solver(resident, tiled.Parameters(tiles=6, cut=cut)), resident, 5)
 
 
-WEIGHTS = st.sampled_from([0.0, 2.0**-149, 0.5, 1.0, 1.0 + 2.0**-23, 2.0**24, 2.0**24 + 2, 1e30])
+PLACES = st.integers(0, 7)
+"""Of weights among those that fall on ties of rounding."""
 
 
+@of_floats
 @given(
     n=st.integers(2, 10),
-    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), WEIGHTS), min_size=1, max_size=40),
+    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), PLACES), min_size=1, max_size=40),
     mix=st.sampled_from(MIXES),
     seed=st.integers(0, 3),
 )
 @settings(max_examples=60, deadline=None)
-def test_pruning_stays_exact_under_rounding(n, ends, mix, seed):
+def test_pruning_stays_exact_under_rounding(kind, n, ends, mix, seed):
     """The lightest arcs, window ends and bounds of pulls fall on ties of rounding."""
-    tails, heads, weights = zip(*ends, strict=True)
-    graph = floats("drawn", n, np.stack([tails, heads], axis=1) % n, weights, keep_parallel=True)
+    lost = kind.one_lost
+    values = np.array([0.0, kind.tiny, 0.5, 1.0, kind.next_to(1), lost, lost + 2, 1e30])
+    tails, heads, places = zip(*ends, strict=True)
+    arcs = np.stack([tails, heads], axis=1) % n
+    graph = floats(kind, "drawn", n, arcs, values[list(places)], keep_parallel=True)
     resident = ResidentGraph.upload(get_device("host", order_seed=seed), graph)
     delta, beta = mix
     check(push_pull.Solver(resident, push_pull.Parameters(delta=delta, beta=beta)), resident, 0)
@@ -144,38 +158,41 @@ def solvers(resident):
             yield tiled.Solver(resident, tiled.Parameters(tiles=2, delta=delta, leash=leash))
 
 
-def test_a_threshold_advances_by_less_than_a_unit_in_the_last_place(device):
-    """From 2**24 on, an arc of weight 1 leaves a length as it is; so does a width of 1."""
+@of_floats
+def test_a_threshold_advances_by_less_than_a_unit_in_the_last_place(device, kind):
+    """From 2**bits on, an arc of weight 1 leaves a length as it is; so does a width of 1."""
+    lost = kind.one_lost
     chain = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
-    graph = floats("chain", 30, chain, [2.0**24, *[1.0] * 14, 2.0**24, *[3.0] * 13], undirected=True)
+    graph = floats(kind, "chain", 30, chain, [lost, *[1.0] * 14, lost, *[3.0] * 13], undirected=True)
     resident = ResidentGraph.upload(device, graph)
-    expected = [0, *[2.0**24] * 15, *(2.0**25 + 4 * np.arange(14))]
+    expected = [0, *[lost] * 15, *(2 * lost + 4 * np.arange(14))]
     for solver in solvers(resident):
         assert device.asnumpy(solver.solve(0).distance).tolist() == expected
         check(solver, resident, 0, 29)
 
 
-def test_lengths_up_to_the_largest_float_are_found_and_longer_ones_flagged(device):
+@of_floats
+def test_lengths_up_to_the_largest_float_are_found_and_longer_ones_flagged(device, kind):
     """Thresholds beyond the largest float are infinite."""
-    below = float(np.nextafter(np.float32(LARGEST), np.float32(0)))
-    graph = floats("far", 5, [(0, 1), (1, 2), (0, 3), (3, 4)], [LARGEST / 2, LARGEST / 2, below, 1.0])
+    largest = kind.largest
+    half, below = largest / 2, kind.next_to(largest, 0)
+    graph = floats(kind, "far", 5, [(0, 1), (1, 2), (0, 3), (3, 4)], [half, half, below, 1.0])
     resident = ResidentGraph.upload(device, graph)
     for solver in solvers(resident):
         answer = solver.solve(0)
-        assert device.asnumpy(answer.distance).tolist() == [0, LARGEST / 2, LARGEST, below, below]
+        assert device.asnumpy(answer.distance).tolist() == [0, half, largest, below, below]
         assert not answer.overflowed
-    graph = floats("too-far", 4, [(0, 1), (1, 2), (2, 3)], [LARGEST, LARGEST / 4, 1.0])
+    graph = floats(kind, "too-far", 4, [(0, 1), (1, 2), (2, 3)], [largest, largest / 4, 1.0])
     resident = ResidentGraph.upload(device, graph)
     for solver in solvers(resident):
         answer = solver.solve(0)
-        assert device.asnumpy(answer.distance).tolist() == [0, LARGEST, np.inf, np.inf]
+        assert device.asnumpy(answer.distance).tolist() == [0, largest, np.inf, np.inf]
         assert answer.overflowed
 
 
+@of_floats
 class TestDifferences:
-    """2**24 + 2 less 1 rounds to 2**24, but 2**24 plus 1 does not round to 2**24 + 2."""
-
-    NEAR, FAR = 2.0**24, 2.0**24 + 2
+    """2**bits + 2 less 1 rounds to 2**bits, but 2**bits plus 1 does not round to 2**bits + 2."""
 
     def solve(self, device, graph, delta):
         resident = ResidentGraph.upload(device, graph)
@@ -183,15 +200,17 @@ class TestDifferences:
         check(solver, resident, 0)
         return device.asnumpy(solver.solve(0).distance).tolist()
 
-    def test_a_pull_examines_an_arc_that_is_a_rounded_difference(self, device):
+    def test_a_pull_examines_an_arc_that_is_a_rounded_difference(self, device, kind):
         """Vertex 1, of many arcs, pulls before vertex 2 is reached, and again with the bound 1."""
+        near, far = kind.one_lost, kind.one_lost + 2
         leaves = np.arange(3, 9)
         arcs = [(0, 1), (0, 2), (2, 1), *((1, leaf) for leaf in leaves), (0, 9)]
-        graph = floats("pull", 10, arcs, [self.FAR, 1.0, self.NEAR, *np.zeros(len(leaves)), 0.5])
-        assert self.solve(device, graph, 1.0) == [0, self.NEAR, 1, *[self.NEAR] * len(leaves), 0.5]
+        graph = floats(kind, "pull", 10, arcs, [far, 1.0, near, *np.zeros(len(leaves)), 0.5])
+        assert self.solve(device, graph, 1.0) == [0, near, 1, *[near] * len(leaves), 0.5]
 
-    def test_a_window_ends_where_rounded_sums_do(self, device):
-        """The bucket ends at 2**24 + 2; vertex 1, of many arcs, pushes the arc to vertex 2 in it."""
+    def test_a_window_ends_where_rounded_sums_do(self, device, kind):
+        """The bucket ends at 2**bits + 2; vertex 1, of many arcs, pushes the arc to vertex 2 in it."""
+        near, far = kind.one_lost, kind.one_lost + 2
         leaves, further = np.arange(4, 84), np.arange(84, 184)
         arcs = [
             (0, 1),
@@ -201,15 +220,15 @@ class TestDifferences:
             *((1, leaf) for leaf in leaves),
             *((3, leaf) for leaf in further),
         ]
-        weights = [1.0, self.NEAR, 0.0, self.FAR, *np.full(len(leaves), 2.0**25), *np.zeros(len(further))]
-        distance = self.solve(device, floats("window", 184, arcs, weights), self.FAR)
-        assert distance == [0, 1, *[self.NEAR] * 2, *[2.0**25] * len(leaves), *[self.NEAR] * len(further)]
+        weights = [1.0, near, 0.0, far, *np.full(len(leaves), 2 * near), *np.zeros(len(further))]
+        distance = self.solve(device, floats(kind, "window", 184, arcs, weights), far)
+        assert distance == [0, 1, *[near] * 2, *[2 * near] * len(leaves), *[near] * len(further)]
 
 
 class TestWidths:
     """Widths are in the type of the weights, and follow from their mean."""
 
-    @pytest.mark.parametrize("graph", [*GRIDS, hubs()], ids=lambda graph: graph.name)
+    @pytest.mark.parametrize("graph", [*GRIDS, *HUBS], ids=lambda graph: graph.name)
     def test_the_mean_is_that_of_the_floats(self, device, graph):
         resident = ResidentGraph.upload(device, graph)
         weights = graph.weights.astype(np.float64)
@@ -219,19 +238,30 @@ class TestWidths:
         assert facts.zero_arcs == (weights == 0).sum()
         assert prepare(resident, many=20).mean_weight == pytest.approx(weights.mean())
 
-    def test_they_scale_with_the_unit(self, device):
+    @of_floats
+    def test_statistics_whose_sums_are_infinite(self, device, kind):
+        graph = floats(kind, "far", 3, [(0, 1), (1, 2)], [kind.largest, kind.largest / 2])
+        resident = ResidentGraph.upload(device, graph)
+        facts, quarter = Cutter(resident, 2).facts(), kind.largest / 4
+        assert (facts.mean, facts.deviation) == pytest.approx((3 * quarter, quarter), rel=1e-12)
+        assert prepare(resident, many=20).mean_weight == pytest.approx(3 * quarter)
+
+    @of_floats
+    def test_they_scale_with_the_unit(self, device, kind):
         """A light unit does not make them 1, the least width of integers."""
         found = []
         for unit in (1.0, 2.0**-100):
-            graph = street_grid(lambda rng, count, unit=unit: unit * rng.integers(1, 60, count))
+            graph = street_grid(kind, lambda rng, count, _, unit=unit: unit * rng.integers(1, 60, count))
             resident = ResidentGraph.upload(device, graph)
             pushed = push_pull.Solver(resident, push_pull.Parameters()).resolved
             tiles = tiled.Solver(resident, tiled.Parameters(leash=4.0)).resolved
             found.append([pushed["delta"], tiles["delta"], tiles["leash"]])
         assert found[1] == [2.0**-100 * width for width in found[0]]
 
-    def test_without_weight_there_is_no_width(self, device):
-        resident = ResidentGraph.upload(device, street_grid(lambda rng, count: np.zeros(count)))
+    @of_floats
+    def test_without_weight_there_is_no_width(self, device, kind):
+        graph = street_grid(kind, lambda rng, count, _: np.zeros(count))
+        resident = ResidentGraph.upload(device, graph)
         for solver in (
             push_pull.Solver(resident, push_pull.Parameters()),
             tiled.Solver(resident, tiled.Parameters(tiles=4)),
@@ -246,16 +276,21 @@ class TestWidths:
             assert solver.resolved["delta"] == expected
             check(solver, resident, 0)
 
-    def test_infinite_ones_are_the_largest_float(self):
-        width = push_pull.bucket_width(1e300, LENGTHS["float32"])
-        assert width == np.float32(LARGEST)
+    @of_floats
+    def test_infinite_ones_are_the_largest_float(self, kind):
+        width = push_pull.bucket_width(np.inf, LENGTHS[kind.name])
+        assert width == kind.largest
+        assert width.dtype == kind.number
 
 
-@pytest.mark.parametrize("graph", [*GRIDS, hubs()], ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", [*GRIDS, *HUBS], ids=lambda graph: graph.name)
 def test_arcs_are_sorted_by_weight_as_floats(device, graph):
     prepared = prepare(ResidentGraph.upload(device, graph), many=20)
     offsets, arcs = device.asnumpy(prepared.out.offsets), device.asnumpy(prepared.out.arcs)
-    weights = (arcs >> np.uint64(32)).astype(np.uint32).view(np.float32)
+    if graph.weights.dtype == np.float64:
+        weights = np.ascontiguousarray(arcs[:, 0]).view(np.float64)
+    else:
+        weights = (arcs >> np.uint64(32)).astype(np.uint32).view(np.float32)
     np.testing.assert_array_equal(np.sort(weights), np.sort(graph.weights))
     for begin, end in itertools.pairwise(offsets):
         assert (np.diff(weights[begin:end]) >= 0).all()

@@ -6,7 +6,7 @@ import pytest
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp._packed_arcs import FIRST, MORE_ARCS, NO_ARC, PackedArcs
-from sample_graphs import sample_graphs
+from sample_graphs import as_floats, sample_graphs
 
 
 def loaded(weights):
@@ -26,15 +26,18 @@ GRAPHS = [*sample_graphs().values(), parallel(), loaded(np.arange(70_000) % 1013
 
 def packed_arcs(device, graph):
     resident = ResidentGraph.upload(device, graph)
-    return PackedArcs(device, resident.offsets, resident.targets, resident.weights)
+    return PackedArcs(device, *resident.csr[1:], graph.lengths)
 
 
+@pytest.mark.parametrize("kind", ["uint32", "float32", "float64"])
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
-def test_rows_and_arcs_are_those_of_the_graph(device, graph):
+def test_rows_and_arcs_are_those_of_the_graph(device, graph, kind):
+    graph = graph if kind == "uint32" else as_floats(graph, kind)
     packed = packed_arcs(device, graph)
     rows, arcs, first = map(device.asnumpy, (packed.rows, packed.arcs, packed.first()))
     np.testing.assert_array_equal(rows, np.stack([graph.offsets[:-1], graph.offsets[1:]], axis=1))
-    np.testing.assert_array_equal(arcs, np.stack([graph.targets, graph.weights], axis=1))
+    np.testing.assert_array_equal(arcs, np.stack([graph.targets, graph.weights.view(arcs.dtype)], axis=1))
+    assert arcs.dtype == (np.uint64 if kind == "float64" else np.uint32)
     assert first.shape == (graph.n_vertices, FIRST, 2)
     for v in range(0, graph.n_vertices, 1 + graph.n_vertices // 300):
         row = arcs[graph.offsets[v] : graph.offsets[v + 1]][:FIRST].tolist()

@@ -342,4 +342,8 @@ def test_a_path_that_32_bits_do_not_hold_names_the_wider_type():
         "a shortest path is longer than the largest distance of type uint32; "
         "`distances: uint64` in the graph's dataset holds it"
     )
-    assert "uint64" not in LENGTHS["float32"].too_long
+    assert LENGTHS["float32"].too_long == (
+        "a shortest path is longer than the largest distance of type float32; "
+        "weights of type float64 have distances that hold it"
+    )
+    assert LENGTHS["float64"].too_long.endswith("distance of type float64")

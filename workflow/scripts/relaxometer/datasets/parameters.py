@@ -57,12 +57,16 @@ def _ordered(values: tuple[int, int]) -> tuple[int, int]:
     return values
 
 
-WeightType = Literal["uint32", "float32", "int32"]
+WeightType = Literal["uint32", "float32", "float64", "int32"]
 IntegerType = Literal["uint32", "int32"]
+
+FLOATS = ("float32", "float64")
+"""The types of weights that take fractions."""
 
 BOUNDS: dict[str, tuple[float, float]] = {
     "uint32": (0, 2**32 - 2),
     "float32": (0, (2 - 2**-23) * 2.0**127),
+    "float64": (0, (2 - 2**-52) * 2.0**1023),
     "int32": (-(2**31 - 1), 2**31 - 1),
 }
 """Smallest and largest weight of each type; those of :data:`relaxometer.graphs.lengths.LENGTHS`."""
@@ -85,10 +89,10 @@ class _Ranged(Section):
     @field_validator("range")
     @classmethod
     def _suits_the_type(cls, values: tuple[float, float], info: ValidationInfo) -> tuple[float, float]:
-        kind = info.data.get("type", "float32")
+        kind = info.data.get("type", "float64")
         low, high = BOUNDS[kind]
         for value in values:
-            if kind != "float32" and not isinstance(value, int):
+            if kind not in FLOATS and not isinstance(value, int):
                 raise ValueError(f"weights of type {kind} are integers; fractions need `type: float32`")
             if not low <= value <= high:
                 hint = "; negative weights need `type: int32`" if value < 0 else ""
@@ -107,7 +111,7 @@ class Weights(_Ranged):
     ----------
     distribution : {"unit", "uniform", "log-uniform"}
         Every weight is 1; every number of the range is equally likely; or every order of magnitude is.
-    type : {"uint32", "float32", "int32"}
+    type : {"uint32", "float32", "float64", "int32"}
         See `docs/weights.md`.
     range : tuple of two numbers
         Smallest and largest weight, integers for an integer type. Log-uniform weights stay below the upper
@@ -139,7 +143,7 @@ class Unit(Section):
 
     Parameters
     ----------
-    type : {"uint32", "float32", "int32"}
+    type : {"uint32", "float32", "float64", "int32"}
         See `docs/weights.md`.
     """
 
@@ -152,7 +156,7 @@ class LogUniform(_Ranged):
 
     Parameters
     ----------
-    type : {"uint32", "float32", "int32"}
+    type : {"uint32", "float32", "float64", "int32"}
         See `docs/weights.md`.
     range : tuple of two numbers
         Smallest weight, and the bound that all weights stay below; integers for an integer type.
@@ -186,7 +190,7 @@ class Values(Section):
 
     Parameters
     ----------
-    type : {"uint32", "float32", "int32"}, optional
+    type : {"uint32", "float32", "float64", "int32"}, optional
         Left out: uint32 with a `scale`, or if the file has integers only; otherwise float32.
     scale : float, optional
         Values are multiplied by this factor; for an integer type they are then rounded.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.parameters import Weights, WeightType
+from relaxometer.datasets.parameters import BOUNDS, FLOATS, Weights, WeightType
 from relaxometer.datasets.random_bits import Bits, Purpose, below, bits, stream
 
 STEPS, SCALE = 4096, 1 << 16
@@ -29,7 +29,7 @@ def draw(weights: Weights, seed: int, n_edges: int) -> npt.NDArray[Any]:
     for start in range(0, n_edges, PIECE):
         stop = min(start + PIECE, n_edges)
         random = bits(key, start, stop)
-        if weights.type == "float32":
+        if weights.type in FLOATS:
             result[start:stop] = _spread_floats(weights.distribution, random, *map(float, weights.range))
         else:
             result[start:stop] = _spread(weights.distribution, random, *map(int, weights.range))
@@ -65,10 +65,10 @@ def log_uniform(rng: np.random.Generator, size: int, low: int, high: int) -> npt
 
 
 def log_uniform_floats(
-    rng: np.random.Generator, size: int, low: float, high: float
-) -> npt.NDArray[np.float32]:
-    """Draw floats whose logarithms are uniform, the same on every machine."""
-    result = np.empty(size, dtype=np.float32)
+    rng: np.random.Generator, size: int, low: float, high: float, weight_type: WeightType
+) -> npt.NDArray[Any]:
+    """Draw floats of a type whose logarithms are uniform, the same on every machine."""
+    result = np.empty(size, dtype=weight_type)
     for piece, place, between in _places(rng, size):
         result[piece] = _float_quantiles(place, between / SCALE, low, high)
     return result
@@ -124,5 +124,6 @@ def scaled(values: npt.NDArray[np.float64], weight_type: WeightType, factor: flo
 
     Values are in the range of the type before they are rounded.
     """
-    weights = values * factor
-    return (weights if weight_type == "float32" else np.rint(weights)).astype(weight_type)
+    with np.errstate(over="ignore"):  # by the last bit of the largest float64
+        weights = np.minimum(values * factor, BOUNDS["float64"][1])
+    return (weights if weight_type in FLOATS else np.rint(weights)).astype(weight_type)

@@ -64,6 +64,13 @@ __device__ __forceinline__ i64 read_only(const i64* address)
     return value;
 }
 
+__device__ __forceinline__ u64 read_only(const u64* address)
+{
+    u64 value;
+    asm("ld.global.nc.u64 %0, [%1];" : "=l"(value) : "l"(address));
+    return value;
+}
+
 __device__ __forceinline__ uint2 read_only(const uint2* address)
 {
     uint2 value;

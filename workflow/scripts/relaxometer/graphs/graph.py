@@ -17,7 +17,7 @@ import pyarrow as pa
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import write_json, write_table
 from relaxometer.graphs.files import REBUILD, parquet, read_columns, read_metadata
-from relaxometer.graphs.lengths import LENGTHS, Lengths, lengths_for
+from relaxometer.graphs.lengths import LENGTHS, Lengths, deviation_of, lengths_for, mean_weight
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -92,7 +92,7 @@ class Graph(Csr):
         The arcs of vertex ``v`` are ``offsets[v]`` to ``offsets[v + 1] - 1``.
     targets : ndarray of shape (n_arcs,), uint32
         Heads of the arcs, ascending within a vertex.
-    weights : ndarray of shape (n_arcs,), uint32, float32 or int32
+    weights : ndarray of shape (n_arcs,), uint32, float32, float64 or int32
     lon, lat : ndarray of shape (n_vertices,), float64, optional
         Degrees east and north.
     metadata : dict
@@ -160,8 +160,8 @@ class Graph(Csr):
         undirected : bool, default=False
             Add the reverse of every arc, and say in the metadata that the graph is not directed.
         keep_self_loops, keep_parallel : bool, default=False
-        weight_type : {"uint32", "uint32/uint64", "float32", "int32"}
-            Type of weights and distances. Numbers are rounded to float32; integer types take integers only.
+        weight_type : {"uint32", "uint32/uint64", "float32", "float64", "int32"}
+            Type of weights and distances. Numbers are rounded to floats; integer types take integers only.
         metadata : dict, optional
 
         Raises
@@ -172,10 +172,11 @@ class Graph(Csr):
         from relaxometer.graphs.csr import csr_of_arcs  # loads Numba
 
         lengths = LENGTHS[weight_type]
+        words, different = lengths.sorted_words(lengths.checked(weights, name), name)
         arcs = (
             _checked(tails, n_vertices - 1, "tail", name),
             _checked(heads, n_vertices - 1, "head", name),
-            lengths.sorted_words(lengths.checked(weights, name)),
+            words,
         )
         offsets, targets, loads = csr_of_arcs(
             n_vertices,
@@ -185,8 +186,8 @@ class Graph(Csr):
             keep_parallel=keep_parallel,
         )
         facts = {**(metadata or {}), **({"directed": False} if undirected else {})}
-        stored = lengths.from_sorted_words(loads)
-        wide = lengths.distances.name if lengths.is_wide else None
+        stored = lengths.from_sorted_words(loads, different)
+        wide = lengths.distances.name if lengths.has_own_distances else None
         return cls(name, offsets, targets, stored, lon, lat, facts, distance_type=wide)
 
     def induced(self, vertices: npt.NDArray[np.bool_], name: str | None = None) -> Graph:
@@ -330,7 +331,7 @@ def _distance_type(path: Path, lengths: Lengths) -> str | None:
     """Return the type of distances that ``arcs.parquet`` names; refuse another one than ``graph.json``'s."""
     with parquet(path) as file:
         found = (file.schema_arrow.metadata or {}).get(b"distances", b"").decode("utf-8", "replace")
-    expected = lengths.distances.name if lengths.is_wide else ""
+    expected = lengths.distances.name if lengths.has_own_distances else ""
     if found != expected:
         named, wanted = (one or "that of the weights" for one in (found, expected))
         raise UserError(f"{path}: the type of distances is {quoted(named)}, expected {wanted}; {REBUILD}")
@@ -395,8 +396,8 @@ def describe(graph: Graph) -> dict[str, Any]:
         "max_degree": int(degrees.max(initial=0)),
         "share_above_degree_32": float((degrees > 32).mean()) if len(degrees) else 0.0,
         "share_above_degree_512": float((degrees > 512).mean()) if len(degrees) else 0.0,
-        "mean_weight": float(weights.mean(dtype=np.float64)) if len(weights) else 0.0,
-        "sd_weight": float(weights.std(dtype=np.float64)) if len(weights) else 0.0,
+        "mean_weight": mean_weight(weights),
+        "sd_weight": deviation_of(weights),
         "weight_type": graph.lengths.dtype.name,
         "distance_type": graph.lengths.distances.name,
         "min_weight": weights.min().item() if len(weights) else 0,

@@ -1,12 +1,13 @@
 """Types of weights and of lengths of paths, and how kernels hold them.
 
-A weight is one word of 32 bits, the length of a path one of 32 or 64. Words of lengths compare as the lengths
-do, so kernels find minima of words whatever the type. Only adding a weight to a length depends on it
+Weights and lengths of paths are words of 32 or 64 bits. Words of lengths compare as the lengths do, so
+kernels find minima of words whatever the type. Only adding a weight to a length depends on it
 (``problems/sssp/_lengths.cuh``).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,15 @@ import numpy.typing as npt
 from relaxometer.core.errors import UserError
 
 _SIGN = np.uint32(2**31)
+
+_REMEDIES = {
+    "uint32": "; `distances: uint64` in the graph's dataset holds it",
+    "float32": "; weights of type float64 have distances that hold it",
+}
+"""What holds a length that is too long, by the name of the type."""
+
+MAX_DISTINCT = 2**32
+"""Maximum number of different 64-bit weights in a list of arcs that is sorted."""
 
 ON_CYCLE = np.int32(-(2**31))
 """The distance of a vertex on a negative cycle, where that is the answer; no path has this length."""
@@ -29,7 +39,7 @@ class Lengths:
     Parameters
     ----------
     dtype : dtype
-        Of weights, 32 bits wide.
+        Of weights, 32 or 64 bits wide.
     distances : dtype
         Of lengths: that of the weights, or a wider one.
     options : tuple of str
@@ -62,7 +72,7 @@ class Lengths:
     @property
     def title(self) -> str:
         """The type in words."""
-        wider = f" with distances of type {self.distances.name}" if self.is_wide else ""
+        wider = f" with distances of type {self.distances.name}" if self.has_own_distances else ""
         return f"{self.dtype.name}{wider}"
 
     @property
@@ -71,28 +81,75 @@ class Lengths:
         return self.unreached.dtype
 
     @property
+    def weight_word(self) -> np.dtype[Any]:
+        """The type of words of weights."""
+        return np.dtype(f"u{self.dtype.itemsize}")
+
+    @property
+    def arc_bytes(self) -> int:
+        """Bytes of an arc's head and weight."""
+        return 4 + self.dtype.itemsize
+
+    @property
+    def weight_options(self) -> tuple[str, ...]:
+        """Compiler options of kernels that read weights, but add none."""
+        return tuple(option for option in self.options if option.startswith("-DWEIGHT_TYPE="))
+
+    @property
     def is_wide(self) -> bool:
-        """Whether lengths have more bits than weights."""
-        return self.distances.itemsize > self.dtype.itemsize
+        """Whether lengths have 64 bits, so that no word holds one with a predecessor."""
+        return self.word.itemsize == 8
+
+    @property
+    def is_float(self) -> bool:
+        """Whether sums are rounded."""
+        return self.dtype.kind == "f"
+
+    @property
+    def has_own_distances(self) -> bool:
+        """Whether lengths have another type than weights."""
+        return self.distances != self.dtype
 
     @property
     def too_long(self) -> str:
         """The reason why a search failed that met a length beyond the type's, and what would help."""
-        wider = "; `distances: uint64` in the graph's dataset holds it" if self.name == "uint32" else ""
-        return f"a shortest path is longer than the largest distance of type {self.distances.name}{wider}"
+        remedy = _REMEDIES.get(self.name, "")
+        return f"a shortest path is longer than the largest distance of type {self.distances.name}{remedy}"
 
     @property
     def is_signed(self) -> bool:
         """Whether weights may be negative."""
         return self.smallest < 0
 
-    def sorted_words(self, weights: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
-        """Return words of weights, uint32, that compare as the weights do."""
-        words: npt.NDArray[np.uint32] = weights.view(np.uint32)
-        return words ^ _SIGN if self.is_offset else words
+    def sorted_words(
+        self, weights: npt.NDArray[Any], name: str
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[Any] | None]:
+        """Return words of weights, uint32, that compare as the weights do.
 
-    def from_sorted_words(self, words: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        Weights of 64 bits are replaced by their ranks, indices of the array that is returned with them: all
+        different weights in ascending order.
+
+        Raises
+        ------
+        UserError
+            If there are more than `MAX_DISTINCT` different ones in the graph of this name.
+        """
+        if self.dtype.itemsize == 8:
+            different, ranks = np.unique(weights, return_inverse=True)
+            if len(different) > MAX_DISTINCT:
+                raise UserError(
+                    f"graph {name}: {len(different)} different weights; expected at most {MAX_DISTINCT}"
+                )
+            return ranks.astype(np.uint32), different
+        words: npt.NDArray[np.uint32] = weights.view(np.uint32)
+        return words ^ _SIGN if self.is_offset else words, None
+
+    def from_sorted_words(
+        self, words: npt.NDArray[np.uint32], different: npt.NDArray[Any] | None
+    ) -> npt.NDArray[Any]:
         """Return the weights of words from :meth:`sorted_words`."""
+        if different is not None:
+            return different[words]
         return (words ^ _SIGN if self.is_offset else words).view(self.dtype)
 
     def words(self, distance: Any) -> Any:
@@ -123,7 +180,7 @@ class Lengths:
             If one is out of range, or not a finite number.
         """
         array = np.asarray(values)
-        is_float = self.dtype.kind == "f"
+        is_float = self.is_float
         numbers = (
             f"{self.smallest:g} to {self.largest:g}" if is_float else f"{self.smallest} to {self.largest}"
         )
@@ -137,11 +194,11 @@ class Lengths:
                 f"{'a finite number' if is_float else 'an integer'} from {numbers}"
             )
         converted = np.ascontiguousarray(array, dtype=self.dtype)
-        return converted + np.float32(0) if is_float else converted  # -0.0 becomes 0.0
+        return converted + self.dtype.type(0) if is_float else converted  # -0.0 becomes 0.0
 
 
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
-_FLOAT32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
+_FLOAT32, _FLOAT64, _INT32 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
 
 LENGTHS = {
     "uint32": Lengths(
@@ -166,6 +223,16 @@ LENGTHS = {
         False,
         smallest=0,
         largest=float(np.finfo(np.float32).max),
+    ),
+    "float64": Lengths(
+        _FLOAT64,
+        _FLOAT64,
+        ("-DFLOAT64_LENGTHS", "-DLENGTH_TYPE=u64", "-DWEIGHT_TYPE=u64"),
+        np.uint64(0),
+        np.float64(np.inf).view(np.uint64),
+        False,
+        smallest=0,
+        largest=float(np.finfo(np.float64).max),
     ),
     "int32": Lengths(
         _INT32,
@@ -214,3 +281,31 @@ def unreached(dtype: npt.DTypeLike) -> Any:
     """
     kind = _BY_DISTANCES[np.dtype(dtype).name]
     return kind.distance(np.array([kind.unreached]))[0]
+
+
+def mean_weight(weights: Any) -> float:
+    """Return the mean of weights, NumPy or device array; 0 without any.
+
+    Those of type float64 are divided by a power of two first, so that their sum is not infinite.
+    """
+    if len(weights) == 0:
+        return 0.0
+    if weights.dtype != np.float64:
+        return float(weights.mean(dtype=np.float64))
+    unit = _unit(weights)
+    return float((weights / unit).mean()) * unit
+
+
+def deviation_of(weights: Any) -> float:
+    """Return the standard deviation of weights; as :func:`mean_weight`."""
+    if len(weights) == 0:
+        return 0.0
+    if weights.dtype != np.float64:
+        return float(weights.std(dtype=np.float64))
+    unit = _unit(weights)
+    return float((weights / unit).std()) * unit
+
+
+def _unit(weights: Any) -> float:
+    """Return the greatest power of two that is not above the largest weight; any if that is 0."""
+    return 2.0 ** (math.frexp(float(weights.max()))[1] - 1)

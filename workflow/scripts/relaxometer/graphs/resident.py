@@ -23,7 +23,7 @@ class ResidentGraph:
         The same graph in host memory.
     offsets : device array of shape (n_vertices + 1,), int64
     targets : device array of shape (n_arcs,), uint32
-    weights : device array of shape (n_arcs,), uint32
+    weights : device array of shape (n_arcs,), uint32 or uint64
         The bits of the weights, whatever their type. Both are None if the arcs stay in host memory.
     """
 
@@ -47,7 +47,7 @@ class ResidentGraph:
             graph,
             device.asarray(graph.offsets),
             device.asarray(graph.targets) if arcs else None,
-            device.asarray(graph.weights.view(np.uint32)) if arcs else None,
+            device.asarray(graph.weights.view(graph.lengths.weight_word)) if arcs else None,
         )
 
     @property

@@ -161,8 +161,10 @@ def _place_of(run: RivalRun, device: Device) -> Row:
 def slowed(graph: Graph, share: float, factor: float, rng: np.random.Generator) -> npt.NDArray[Any]:
     """Return the weights of a graph with a share of its arcs slowed by factors up to `factor`."""
     factors = np.where(rng.random(graph.n_arcs) < share, rng.uniform(1, factor, graph.n_arcs), 1)
-    lengths, weights = graph.lengths, graph.weights * factors
-    if lengths.dtype.kind != "f":
+    lengths = graph.lengths
+    with np.errstate(over="ignore"):
+        weights = graph.weights * factors
+    if not lengths.is_float:
         weights = np.rint(weights)
     return np.clip(weights, lengths.smallest, lengths.largest).astype(lengths.dtype)
 

@@ -129,14 +129,15 @@ def _writers(graph: Graph | Batch, formats: Sequence[str]) -> Iterator[tuple[str
 def _arrays(graph: Graph | Batch) -> dict[str, npt.NDArray[Any]]:
     """Return the raw arrays of a graph by the names of their files.
 
-    Weights of another type than uint32 are there as bits, for problems that do not read them. A batch has no
-    weights. Its ``first_vertex.i64``, of one element more than it has graphs, says where the
-    vertices of each graph begin, and ``entries.u32`` which of them is the entry; targets count within their
-    graph.
+    Weights of another type than uint32 are there as bits, or as zeros if they have 64 bits, for problems that
+    do not read them. A batch has no weights. Its ``first_vertex.i64``, of one element more than it has
+    graphs, says where the vertices of each graph begin, and ``entries.u32`` which of them is the entry;
+    targets count within their graph.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"offsets.i64": graph.offsets, "targets.u32": graph.targets}
     if isinstance(graph, Graph):
-        arrays["weights.u32"] = graph.weights.view(np.uint32)
+        fits = graph.lengths.weight_word == np.uint32
+        arrays["weights.u32"] = graph.weights.view(np.uint32) if fits else np.zeros(graph.n_arcs, np.uint32)
     else:
         arrays |= {"first_vertex.i64": graph.first_vertex, "entries.u32": graph.entries}
     return {name: array.astype(TYPES[name[-3:]], copy=False) for name, array in arrays.items()}

@@ -19,12 +19,12 @@ class RoadWeights(Section):
 
     Parameters
     ----------
-    type : {"uint32", "float32"}
+    type : {"uint32", "float32", "float64"}
         Metres or milliseconds, rounded and at least 1; or metres or seconds, rounded only to the nearest
         float.
     """
 
-    type: Literal["uint32", "float32"] = "uint32"
+    type: Literal["uint32", "float32", "float64"] = "uint32"
 
 
 class OsmParameters(Section):
@@ -48,7 +48,7 @@ class OsmParameters(Section):
     polygon : list of (longitude, latitude), optional
         Take the inside of this polygon only.
     weights : RoadWeights
-        Travel times: `{type: uint32}` in milliseconds, `{type: float32}` in seconds, unrounded.
+        Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded.
     """
 
     classes: Literal["arterial", "drive", "all"] = "all"
@@ -71,7 +71,7 @@ class HighwayParameters(Section):
     km_per_hour : float, optional
         Weights are travel times at this speed instead of lengths.
     weights : RoadWeights
-        `{type: uint32}`: metres or milliseconds; `{type: float32}`: metres or seconds, unrounded.
+        `{type: uint32}`: metres or milliseconds; a float type: metres or seconds, unrounded.
     """
 
     box: Box
@@ -87,7 +87,7 @@ class RailwayParameters(Section):
     km_per_hour : float
         Speed on all lines.
     weights : RoadWeights
-        Travel times: `{type: uint32}` in milliseconds, `{type: float32}` in seconds, unrounded.
+        Travel times: `{type: uint32}` in milliseconds, a float type in seconds, unrounded.
     """
 
     km_per_hour: PositiveFloat = Field(35, allow_inf_nan=False)

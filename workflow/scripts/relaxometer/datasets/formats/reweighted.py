@@ -16,7 +16,7 @@ class ReweightedParameters(Section):
 
     Parameters
     ----------
-    type : {"uint32", "float32", "int32"}
+    type : {"uint32", "float32", "float64", "int32"}
         Type of the new weights.
     scale : float
         The graph's weights are multiplied by this factor; for an integer type they are then rounded.

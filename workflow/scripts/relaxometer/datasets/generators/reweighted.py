@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relaxometer.datasets.formats.reweighted import ReweightedParameters
+from relaxometer.datasets.parameters import FLOATS
 from relaxometer.datasets.random_bits import Purpose, below, bits, stream
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -41,8 +42,9 @@ def reweighted(name: str, base: Graph, parameters: ReweightedParameters) -> Grap
         If a weight is out of the range of the new type.
     """
     p = parameters
-    weights: npt.NDArray[Any] = base.weights * np.float64(p.scale)
-    if p.type != "float32":
+    with np.errstate(over="ignore"):  # infinity is refused below
+        weights: npt.NDArray[Any] = base.weights * np.float64(p.scale)
+    if p.type not in FLOATS:
         weights = np.clip(np.rint(weights), -_FAR, _FAR).astype(np.int64)
     if p.potentials:
         potential = below(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from relaxometer.datasets.parameters import WeightType
+from relaxometer.datasets.parameters import FLOATS, WeightType
 from relaxometer.graphs.graph import MAX_WEIGHT
 
 EARTH_RADIUS_M = 6_371_000.0
@@ -153,17 +153,17 @@ def great_circle_m(lon_1: Floats, lat_1: Floats, lon_2: Floats, lat_2: Floats) -
 
 def travel_times(
     metres: Floats, metres_per_second: float, weight_type: WeightType
-) -> npt.NDArray[np.float32] | Ints:
-    """Return travel times: float32 in seconds, or integers in milliseconds, clipped to 1 .. `MAX_WEIGHT`."""
-    if weight_type == "float32":
-        return (metres / metres_per_second).astype(np.float32)
+) -> Floats | npt.NDArray[np.float32] | Ints:
+    """Return travel times: floats in seconds, or integers in milliseconds, clipped to 1 .. `MAX_WEIGHT`."""
+    if weight_type in FLOATS:
+        return (metres / metres_per_second).astype(weight_type)
     times = np.rint(metres * (1000 / metres_per_second))
     return np.clip(times, 1, MAX_WEIGHT).astype(np.int64)
 
 
 def unit_of_times(weight_type: WeightType) -> dict[str, str]:
     """Return the metadata on the unit of :func:`travel_times`, which an entry need not give for floats."""
-    return {"weight_unit": "s"} if weight_type == "float32" else {}
+    return {"weight_unit": "s"} if weight_type in FLOATS else {}
 
 
 def inside_polygon(lon: Floats, lat: Floats, corners: list[tuple[float, float]]) -> Flags:

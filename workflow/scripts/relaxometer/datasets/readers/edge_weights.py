@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from relaxometer.datasets.parameters import BOUNDS, LogNormal, LogUniform, Unit, Values, WeightType
+from relaxometer.datasets.parameters import BOUNDS, FLOATS, LogNormal, LogUniform, Unit, Values, WeightType
 from relaxometer.datasets.readers.text import Column
 from relaxometer.datasets.weights import log_uniform, log_uniform_floats, scaled
 from relaxometer.graphs.graph import MAX_WEIGHT, Graph
@@ -29,7 +29,7 @@ def make_weights(
     count : int
     values : ndarray of shape (count,), float64, optional
         Values in the file, for `Values`; within :func:`value_bounds`.
-    brought : {"uint32", "float32", "int32"}
+    brought : {"uint32", "float32"}
         Type of the values in the file, for `Values`.
     """
     if isinstance(distribution, Values):
@@ -41,8 +41,8 @@ def make_weights(
     if isinstance(distribution, LogNormal):
         return _lognormal(rng, count, distribution.mu, distribution.sigma)
     low, high = distribution.range
-    if distribution.type == "float32":
-        return log_uniform_floats(rng, count, low, high)
+    if distribution.type in FLOATS:
+        return log_uniform_floats(rng, count, low, high, distribution.type)
     return log_uniform(rng, count, int(low), int(high)).astype(distribution.type)
 
 

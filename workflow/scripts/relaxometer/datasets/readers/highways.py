@@ -15,6 +15,7 @@ from relaxometer.core.environment import how_to_install
 from relaxometer.core.errors import UserError
 from relaxometer.datasets.build import identify
 from relaxometer.datasets.formats.maps import HighwayParameters
+from relaxometer.datasets.parameters import FLOATS
 from relaxometer.datasets.readers.contraction import Floats, Ints, travel_times, unit_of_times
 from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
@@ -113,12 +114,12 @@ def highways_inside(
     ).largest_component()
 
 
-def _weights(metres: Floats, parameters: HighwayParameters) -> npt.NDArray[np.float32] | Ints:
+def _weights(metres: Floats, parameters: HighwayParameters) -> Floats | npt.NDArray[np.float32] | Ints:
     """Return lengths, or travel times if the parameters give a speed."""
     weight_type = parameters.weights.type
     if parameters.km_per_hour:
         return travel_times(metres, parameters.km_per_hour / 3.6, weight_type)
-    if weight_type == "float32":
-        return metres.astype(np.float32)
+    if weight_type in FLOATS:
+        return metres.astype(weight_type)
     # The data is rounded to metres as well: a few thousand short lengths are zero.
     return np.maximum(np.rint(metres).astype(np.int64), 1)

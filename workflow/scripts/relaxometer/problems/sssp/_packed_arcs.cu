@@ -4,16 +4,16 @@
 #include "problems/sssp/_packed_arcs.cuh"
 
 // `sums` gets the sum of the weights, and that of their squares in two halves of 32 bits: none overflows with
-// fewer than 2^32 arcs.
+// fewer than 2^32 arcs. For integers of 32 bits.
 extern "C" __global__ void __launch_bounds__(256)
-    pack_arcs(u64 n_arcs, const u32* __restrict__ targets, const u32* __restrict__ weights, uint2* arcs,
+    pack_arcs(u64 n_arcs, const u32* __restrict__ targets, const weight_t* __restrict__ weights, Arc* arcs,
               u64* sums)
 {
     u64 own[3] = {};
 #pragma unroll 4
     for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
-        u32 weight = weights[i];
-        arcs[i] = make_uint2(targets[i], weight);
+        weight_t weight = weights[i];
+        arcs[i] = Arc{targets[i], weight};
         u64 square = static_cast<u64>(weight) * weight;
         own[0] += weight;
         own[1] += static_cast<u32>(square);
@@ -33,18 +33,18 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Two elements of `first` hold the first four arcs of a vertex.
 extern "C" __global__ void __launch_bounds__(256)
-    pack_first(u32 n, const uint2* __restrict__ rows, const uint2* __restrict__ arcs, uint4* first)
+    pack_first(u32 n, const uint2* __restrict__ rows, const Arc* __restrict__ arcs, ArcPair* first)
 {
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         uint2 row = rows[v];
         u32 degree = row.y - row.x;
-        uint2 found[FIRST];
+        Arc found[FIRST];
         for (u32 k = 0; k < FIRST; ++k) {
-            found[k] = k < degree ? arcs[row.x + k] : make_uint2(NO_ARC, 0);
+            found[k] = k < degree ? arcs[row.x + k] : Arc{NO_ARC, 0};
         }
-        if (degree > FIRST) found[FIRST - 1] = make_uint2(MORE_ARCS, 0);
+        if (degree > FIRST) found[FIRST - 1] = Arc{MORE_ARCS, 0};
         u64 place = 2 * static_cast<u64>(v);
-        first[place] = make_uint4(found[0].x, found[0].y, found[1].x, found[1].y);
-        first[place + 1] = make_uint4(found[2].x, found[2].y, found[3].x, found[3].y);
+        first[place] = ArcPair{found[0].x, found[0].y, found[1].x, found[1].y};
+        first[place + 1] = ArcPair{found[2].x, found[2].y, found[3].x, found[3].y};
     }
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.lengths import LENGTHS
+from relaxometer.graphs.lengths import LENGTHS, deviation_of, mean_weight
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ class PackedArcs:
     ----------
     rows : device array of shape (n_vertices, 2), uint32
         Where a vertex's arcs begin and end, in 8 bytes.
-    arcs : device array of shape (n_arcs, 2), uint32
-        Head and weight of each arc, in 8 bytes; the bits of the weight, whatever its type.
+    arcs : device array of shape (n_arcs, 2), uint32 or uint64
+        Head and weight of each arc, in 8 bytes, or 16 for weights of 64 bits; the weight's bits, whatever
+        its type.
 
     Raises
     ------
@@ -54,21 +55,22 @@ class PackedArcs:
         n, n_arcs, xp = len(offsets) - 1, len(targets), device.xp
         if n_arcs >= 2**32:
             raise Skipped(f"{n_arcs} arcs; the kernel numbers arcs with 32 bits")
-        self._device, self._module, self._lengths = device, device.module(_KERNELS), lengths
+        self._device, self._lengths = device, lengths
+        self._module = device.module(_KERNELS, options=lengths.weight_options)
         self.rows = xp.empty((n, 2), dtype=xp.uint32)
-        self.arcs = xp.empty((n_arcs, 2), dtype=xp.uint32)
+        self.arcs = xp.empty((n_arcs, 2), dtype=lengths.weight_word)
         self._sums = xp.zeros(3, dtype=xp.uint64)
         self._launch("pack_arcs", n_arcs, (np.uint64(n_arcs), targets, weights, self.arcs, self._sums))
         self._launch("pack_rows", n, (np.uint32(n), offsets.astype(xp.int64, copy=False), self.rows))
 
     def first(self) -> Any:
-        """Return the first four arcs of every vertex, device array of shape (n_vertices, 4, 2), uint32.
+        """Return the first four arcs of every vertex, device array of shape (n_vertices, 4, 2), as `arcs`.
 
         The vertex's number gives their address, so kernels read them without looking up the row. `NO_ARC`
         replaces missing heads, and `MORE_ARCS` the fourth if the vertex has more arcs.
         """
         n, xp = len(self.rows), self._device.xp
-        first = xp.empty((n, FIRST, 2), dtype=xp.uint32)
+        first = xp.empty((n, FIRST, 2), dtype=self.arcs.dtype)
         self._launch("pack_first", n, (np.uint32(n), self.rows, self.arcs, first))
         return first
 
@@ -77,6 +79,9 @@ class PackedArcs:
         n_arcs = len(self.arcs)
         if n_arcs == 0:
             return 0.0, 0.0
+        if self._lengths.dtype == np.float64:
+            weights = self.arcs[:, 1].view(np.float64)
+            return mean_weight(weights), deviation_of(weights)
         if self._lengths.dtype != np.uint32:
             weights = _as_doubles(self._device.xp, self.arcs[:, 1])
             return float(weights.mean()), float(weights.std())

@@ -14,7 +14,7 @@ struct Graph {
     u32 n;
     const i64* offsets;
     const u32* targets;
-    const u32* weights;
+    const weight_t* weights;
     const uint2* zero_arcs;
     u32 n_zero_arcs;
 };
@@ -33,9 +33,9 @@ __device__ inline Tail load_tail(const Graph& graph, const length_t* distance, u
 }
 
 // Whether the head of a tight arc is farther than its tail. Weights tell it where sums are not rounded.
-__device__ __forceinline__ bool rises(length_t tail_distance, u32 weight, length_t head_distance)
+__device__ __forceinline__ bool rises(length_t tail_distance, weight_t weight, length_t head_distance)
 {
-#if defined(FLOAT32_LENGTHS)
+#if defined(FLOAT_LENGTHS)
     return head_distance > tail_distance;
 #else
     return weight != 0;
@@ -48,7 +48,8 @@ __device__ inline void follow_four(const Graph& graph, const length_t* distance,
                                    u32* overflowed, u32* flat, u32 u, const Tail& tail, i64 begin)
 {
     const u32 FOUR = 4;
-    u32 head[FOUR], weight[FOUR];
+    u32 head[FOUR];
+    weight_t weight[FOUR];
     length_t length[FOUR];
     for (u32 k = 0; k < FOUR; ++k) {
         bool is_arc = begin + k < tail.end;
@@ -63,7 +64,7 @@ __device__ inline void follow_four(const Graph& graph, const length_t* distance,
         } else if (rises(tail.distance, weight[k], length[k]) && along == length[k]) {
             store_relaxed(&predecessor[head[k]], u);
         }
-#if defined(FLOAT32_LENGTHS)
+#if defined(FLOAT_LENGTHS)
         if (along == tail.distance && along == length[k] && head[k] != u) store_relaxed(flat, 1u);
 #endif
     }
@@ -84,7 +85,7 @@ __device__ inline void follow_rising_arcs(const Graph& graph, const length_t* di
     }
 }
 
-#if defined(FLOAT32_LENGTHS)
+#if defined(FLOAT_LENGTHS)
 
 // Gives predecessors to heads of flat arcs of vertex u, which has one, and continues from the last of them,
 // so that a chain takes one round. Returns whether there was any.
@@ -154,7 +155,7 @@ __device__ inline void find_predecessors(const cooperative_groups::grid_group& g
                                          const length_t* distance, u32* predecessor, u32* overflowed,
                                          u32* changed)
 {
-#if defined(FLOAT32_LENGTHS)
+#if defined(FLOAT_LENGTHS)
     if (thread_id() == 0) changed[1] = 0;
     follow_rising_arcs(graph, distance, predecessor, overflowed, &changed[0]);
     grid.sync();

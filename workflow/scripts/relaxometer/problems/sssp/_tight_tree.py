@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
 MAX_VERTICES = 1 << 30
-"""A path through this many vertices is less than 2**62 long."""
+"""A path of 32-bit weights through this many vertices is less than 2**62 long."""
 
 
 def leave_two_bits(graph: ResidentGraph) -> None:
-    """Raise `Skipped` if lengths of paths may need more than 62 bits; the others are a flag and a sign."""
-    if graph.n_vertices > MAX_VERTICES:
+    """Raise `Skipped` if integers may need more than 62 bits; the others are a flag and a sign.
+
+    Floats leave the bit of the sign to the flag.
+    """
+    if graph.n_vertices > MAX_VERTICES and not graph.lengths.is_float:
         raise Skipped(f"{graph.n_vertices:,} vertices; lengths of paths may need more than 62 bits")
 
 

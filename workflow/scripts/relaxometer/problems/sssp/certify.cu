@@ -9,10 +9,10 @@
 // With 64-bit lengths, a sum that would wrap counts as no path, so no length that is made up can be
 // tight.
 //
-// With weights of type float32, `+` is the rounded sum. It grows with each of its terms, so the same argument
-// shows that d[v] is the least sum over all paths, added arc by arc from the source. A small weight may leave
-// a length as it is; such arcs count as those of weight zero. How far the least rounded sum may be from the
-// shortest length: docs/weights.md.
+// With weights of type float32 or float64, `+` is the rounded sum. It grows with each of its terms, so the
+// same argument shows that d[v] is the least sum over all paths, added arc by arc from the source. A small
+// weight may leave a length as it is; such arcs count as those of weight zero. How far the least rounded sum
+// may be from the shortest length: docs/weights.md.
 //
 // With weights of type int32, the weights along a cycle of predecessors add up to zero, which negative arcs
 // allow. So pointer doubling follows all predecessors, to the source. Where no arc between reached vertices
@@ -28,7 +28,8 @@ enum Rule { SOURCE, OVERSTRETCHED, PREDECESSOR, LEFT_OUT, TREE };
 // Rule OVERSTRETCHED: d[v] <= d[u] + w for every arc between reached vertices.
 // Rule LEFT_OUT: no arc leads from a reached vertex to an unreached one, or to a length below the type's.
 extern "C" __global__ void check_arcs(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-                                      const u32* __restrict__ weights, const length_t* __restrict__ distance,
+                                      const weight_t* __restrict__ weights,
+                                      const length_t* __restrict__ distance,
                                       const u32* __restrict__ predecessor, u32 source, u64* report)
 {
     u32 u = thread_id();
@@ -75,7 +76,7 @@ __device__ i64 lower_bound(const i64* offsets, const u32* targets, u32 u, u32 v)
 // weights of type int32, all do), others to themselves.
 extern "C" __global__ void check_predecessors(u32 n, const i64* __restrict__ offsets,
                                               const u32* __restrict__ targets,
-                                              const u32* __restrict__ weights,
+                                              const weight_t* __restrict__ weights,
                                               const length_t* __restrict__ distance,
                                               const u32* __restrict__ predecessor, u32 source, u32* pointer,
                                               u64* report)

@@ -16,6 +16,7 @@ from relaxometer.graphs.batch import SIZE_LIMITS
 from relaxometer.graphs.degrees import WARP, Counts
 from relaxometer.graphs.files import read_columns
 from relaxometer.graphs.graph import weight_column
+from relaxometer.graphs.lengths import deviation_of, mean_weight
 from relaxometer.report.catalogue import Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import look
 from relaxometer.report.figures.style import (
@@ -62,7 +63,7 @@ def table_1(graphs: Sequence[dict[str, Any]]) -> pd.DataFrame:
     table["Suzuki et al."] = [form.format(value) for _, value, form in TABLE_1.values()]
     for graph in graphs:
         forms = {key: form for key, (_, _, form) in TABLE_1.items()}
-        if graph.get("weight_type") == "float32":
+        if graph.get("weight_type") in ("float32", "float64"):
             forms |= dict.fromkeys(("mean_weight", "sd_weight"), "{:.4g}")
         table[graph["name"]] = [form.format(graph[key]) for key, form in forms.items()]
     table.loc[len(table)] = ["Unit of weights", "", *(graph.get("weight_unit", "") for graph in graphs)]
@@ -97,14 +98,15 @@ def arc_weights(weights: npt.NDArray[Any], graph: dict[str, Any]) -> Figure:
     figure, axes = new_figure(3.6)
     axes.plot(at, share_at_or_under(weights, at), color=look("conventional").colour, drawstyle="steps-post")
     _mark_at(axes, float(np.median(weights)), "median", height=0.1)
-    _mark_at(axes, float(weights.mean()), "mean", height=0.25)
+    mean = mean_weight(weights)
+    _mark_at(axes, mean, "mean", height=0.25)
     axes.set(ylim=(0, 1.01), xlabel=f"Arc weight [{graph.get('weight_unit', 'no unit')}]")
     if at[0] > 0:
         axes.set_xscale("log")
         plain_log(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.set_ylabel("Cumulative share of the arcs")
-    spread = weights.std() / weights.mean() if weights.mean() > 0 else 0
+    spread = deviation_of(weights) / mean if mean > 0 else 0
     finding = (
         f"{len(weights):,} arcs; standard deviation {spread:.1f} times the mean (Suzuki et al.: 2.2 times)"
         if at[0] > 0

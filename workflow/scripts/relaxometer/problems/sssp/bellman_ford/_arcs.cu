@@ -1,6 +1,7 @@
 // The tail of every arc, and whether every arc has a mirror image: for the edge list and the transpose.
 
 #include "device/atomics.cuh"
+#include "problems/sssp/_weights.cuh"
 
 // Writes the tail of every arc, one warp per vertex, so that stores are coalesced.
 extern "C" __global__ void write_tails(u32 n, const i64* __restrict__ offsets, u32* __restrict__ tails)
@@ -15,7 +16,8 @@ extern "C" __global__ void write_tails(u32 n, const i64* __restrict__ offsets, u
 
 // Sets `unmirrored` if some arc u -> v has no arc v -> u of the same weight. Targets ascend within a vertex.
 extern "C" __global__ void find_unmirrored(i64 m, const i64* __restrict__ offsets,
-                                           const u32* __restrict__ targets, const u32* __restrict__ weights,
+                                           const u32* __restrict__ targets,
+                                           const weight_t* __restrict__ weights,
                                            const u32* __restrict__ tails, u32* unmirrored)
 {
     i64 arc = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;

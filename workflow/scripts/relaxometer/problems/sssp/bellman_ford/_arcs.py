@@ -11,6 +11,7 @@ import numpy as np
 from relaxometer.problems.sssp.phase_synchronous._phase_synchronous import BLOCK, over
 
 if TYPE_CHECKING:
+    from relaxometer.device import Module
     from relaxometer.graphs.resident import ResidentGraph
 
 WARPS = BLOCK // 32
@@ -20,7 +21,7 @@ WARPS = BLOCK // 32
 def tails_of_arcs(graph: ResidentGraph) -> Any:
     """Return the tail of every arc of a graph: a device array of shape (n_arcs,), uint32."""
     tails = graph.device.xp.empty(graph.n_arcs, dtype=np.uint32)
-    write_tails = graph.device.module(Path(__file__).with_name("_arcs.cu")).get_function("write_tails")
+    write_tails = _kernels(graph).get_function("write_tails")
     blocks = -(-graph.n_vertices // WARPS)
     write_tails(blocks, BLOCK, (np.uint32(graph.n_vertices), graph.offsets, tails))
     return tails
@@ -31,10 +32,14 @@ def is_mirrored(graph: ResidentGraph, tails: Any) -> bool:
     if not graph.n_arcs:
         return True
     unmirrored = graph.device.xp.zeros(1, dtype=np.uint32)
-    module = graph.device.module(Path(__file__).with_name("_arcs.cu"))
     arguments = (np.int64(graph.n_arcs), graph.offsets, graph.targets, graph.weights, tails, unmirrored)
-    module.get_function("find_unmirrored")(*over(graph.n_arcs), arguments)
+    _kernels(graph).get_function("find_unmirrored")(*over(graph.n_arcs), arguments)
     return graph.device.item(unmirrored) == 0
+
+
+def _kernels(graph: ResidentGraph) -> Module:
+    file = Path(__file__).with_name("_arcs.cu")
+    return graph.device.module(file, options=graph.lengths.weight_options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,8 @@ class IncomingArcs:
     Parameters
     ----------
     offsets : device array of shape (n_vertices + 1,), int64
-    tails, weights : device array of shape (n_arcs,), uint32
+    tails : device array of shape (n_arcs,), uint32
+    weights : device array of shape (n_arcs,), uint32 or uint64
     """
 
     offsets: Any

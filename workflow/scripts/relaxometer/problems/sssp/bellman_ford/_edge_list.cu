@@ -2,14 +2,15 @@
 //
 // An edge is tight if the distances of its ends differ by exactly its weight. Distances grow along tight
 // edges of positive weight, so no choice among them makes a cycle. A vertex that only tight edges of weight
-// zero reach joins a neighbour that has joined before, once, by a compare-and-swap: no cycle either. So does
-// a float32 vertex as far as the neighbour, and every int32 one: weights along a cycle may cancel out.
+// zero reach joins a neighbour that has joined before, once, by a compare-and-swap: no cycle either. Where
+// sums are rounded, so does a vertex as far as the neighbour, and with int32 every one: weights along a cycle
+// may cancel out.
 
 #include "problems/sssp/_lengths.cuh"
 #include "_edge_list.cuh"
 
 // The word of a weight, which is an integer if it is a double.
-__device__ __forceinline__ u32 word_of(u32 weight)
+__device__ __forceinline__ weight_t word_of(weight_t weight)
 {
     return weight;
 }
@@ -26,21 +27,21 @@ __device__ __forceinline__ bool is_tight_and_longer(length_t, u64, length_t)
     return false;
 }
 
-__device__ __forceinline__ bool is_tight(length_t tail_distance, u32 weight, length_t head_distance)
+__device__ __forceinline__ bool is_tight(length_t tail_distance, weight_t weight, length_t head_distance)
 {
     return extended_length(tail_distance, weight) == head_distance;
 }
 
-#elif defined(FLOAT32_LENGTHS)
+#elif defined(FLOAT_LENGTHS)
 
 __device__ __forceinline__ bool is_tight_and_longer(length_t tail_distance, u64 weight,
                                                     length_t head_distance)
 {
     return tail_distance < head_distance &&
-           extended_length(tail_distance, static_cast<u32>(weight)) == head_distance;
+           extended_length(tail_distance, static_cast<weight_t>(weight)) == head_distance;
 }
 
-__device__ __forceinline__ bool is_tight(length_t tail_distance, u32 weight, length_t head_distance)
+__device__ __forceinline__ bool is_tight(length_t tail_distance, weight_t weight, length_t head_distance)
 {
     return tail_distance == head_distance && extended_length(tail_distance, weight) == head_distance;
 }
@@ -54,7 +55,7 @@ __device__ __forceinline__ void attach(u32 tail, u32 head, u64 weight, length_t 
     if (tail_distance == NO_PATH) return;
     if (head_distance == NO_PATH) {
         store_relaxed(overflow, 1u);
-#if defined(INT32_LENGTHS) || defined(FLOAT32_LENGTHS)
+#if defined(INT32_LENGTHS) || defined(FLOAT_LENGTHS)
     } else if (is_tight_and_longer(tail_distance, weight, head_distance) &&
                tail < load_relaxed(predecessor + head)) {
 #else
@@ -113,10 +114,10 @@ __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const
     stream(ends, group, end);
     stream(weights, group, weight);
     for (int e = 0; e < 4; ++e) {
-#if defined(INT32_LENGTHS) || defined(FLOAT32_LENGTHS)
+#if defined(INT32_LENGTHS) || defined(FLOAT_LENGTHS)
         length_t from = distance[start[e]];
         length_t to = distance[end[e]];
-        u32 word = word_of(weight[e]);
+        weight_t word = word_of(weight[e]);
         bool found = is_tight(from, word, to) && join(start[e], end[e], predecessor);
         if (both_ways && !found) found = is_tight(to, word, from) && join(end[e], start[e], predecessor);
 #else
@@ -128,11 +129,11 @@ __global__ void attach_by_zero(u32 groups, const u32* __restrict__ starts, const
     }
 }
 
-template __global__ void attach_tight<u32>(u32, const u32*, const u32*, const u32*, bool, const length_t*,
-                                           u32*, u32*);
+template __global__ void attach_tight<weight_t>(u32, const u32*, const u32*, const weight_t*, bool,
+                                                const length_t*, u32*, u32*);
 template __global__ void attach_tight<double>(u32, const u32*, const u32*, const double*, bool,
                                               const length_t*, u32*, u32*);
-template __global__ void attach_by_zero<u32>(u32, const u32*, const u32*, const u32*, bool, const length_t*,
-                                             u32*, u32*);
+template __global__ void attach_by_zero<weight_t>(u32, const u32*, const u32*, const weight_t*, bool,
+                                                  const length_t*, u32*, u32*);
 template __global__ void attach_by_zero<double>(u32, const u32*, const u32*, const double*, bool,
                                                 const length_t*, u32*, u32*);

@@ -5,12 +5,8 @@
 
 #include "device/constants.cuh"
 
-__device__ __forceinline__ void stream(const u32* array, u32 group, u32 (&edges)[1])
-{
-    edges[0] = __ldcs(array + group);
-}
-
-__device__ __forceinline__ void stream(const double* array, u32 group, double (&edges)[1])
+template <typename Word>
+__device__ __forceinline__ void stream(const Word* array, u32 group, Word (&edges)[1])
 {
     edges[0] = __ldcs(array + group);
 }
@@ -24,13 +20,24 @@ __device__ __forceinline__ void stream(const u32* array, u32 group, u32 (&edges)
     edges[3] = four.w;
 }
 
-__device__ __forceinline__ void stream(const double* array, u32 group, double (&edges)[4])
+template <typename Pair, typename Word>
+__device__ __forceinline__ void stream_pairs(const Word* array, u32 group, Word (&edges)[4])
 {
-    const double2* pairs = reinterpret_cast<const double2*>(array) + 2 * static_cast<u64>(group);
-    double2 first = __ldcs(pairs);
-    double2 second = __ldcs(pairs + 1);
+    const Pair* pairs = reinterpret_cast<const Pair*>(array) + 2 * static_cast<u64>(group);
+    Pair first = __ldcs(pairs);
+    Pair second = __ldcs(pairs + 1);
     edges[0] = first.x;
     edges[1] = first.y;
     edges[2] = second.x;
     edges[3] = second.y;
+}
+
+__device__ __forceinline__ void stream(const double* array, u32 group, double (&edges)[4])
+{
+    stream_pairs<double2>(array, group, edges);
+}
+
+__device__ __forceinline__ void stream(const u64* array, u32 group, u64 (&edges)[4])
+{
+    stream_pairs<ulonglong2>(array, group, edges);
 }

@@ -37,7 +37,7 @@ class EdgeList:
     starts, ends : device array of shape (n_padded,), uint32
         Ends of each edge; the smaller one is the start if edges are relaxed both ways. Padded to a multiple
         of `GROUP` with edges of weight zero from vertex 0 to itself, which change nothing.
-    weights : device array of shape (n_padded,), float64 or uint32
+    weights : device array of shape (n_padded,), float64, uint32 or uint64
         Words of the weights unless `weight_type` is float64.
     n_edges : int
         Without the padding.
@@ -63,8 +63,9 @@ class EdgeList:
             starts, ends, weights = starts[order], ends[order], weights[order]
         self.starts, self.ends = _padded(xp, starts), _padded(xp, ends)
         is_double = np.dtype(weight_type) == np.float64
-        self.weights = _padded(xp, weights.astype(np.float64) if is_double else weights.view(np.uint32))
-        name = "double" if self.weights.dtype == np.float64 else "u32"
+        word = graph.lengths.weight_word
+        self.weights = _padded(xp, weights.astype(np.float64) if is_double else weights.view(word))
+        name = "double" if is_double else f"u{8 * word.itemsize}"
         self._overflow = xp.zeros(1, dtype=np.uint32)
         self._joined = xp.zeros(1, dtype=np.uint32)
         kernels = [f"attach_tight<{name}>", f"attach_by_zero<{name}>"]

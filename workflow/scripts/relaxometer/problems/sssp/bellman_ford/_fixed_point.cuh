@@ -8,14 +8,14 @@
 // an unreached vertex, which improves nothing, so phases need no check for overflow. An overflow shows at the
 // end, as an arc from a reached vertex to an unreached one. A length of type int32 that is too short stays
 // so, whatever is added to it, and the search ends even if there is a negative cycle.
-__device__ __forceinline__ length_t extended(length_t distance, u32 weight)
+__device__ __forceinline__ length_t extended(length_t distance, weight_t weight)
 {
 #if defined(INT32_LENGTHS)
     if (distance == NO_PATH || distance == TOO_SHORT) return distance;
     i64 sum = exact_length(distance, weight);
     return static_cast<u32>(sum < TOO_SHORT ? TOO_SHORT : sum > NO_PATH ? NO_PATH : sum);
-#elif defined(FLOAT32_LENGTHS)
-    return static_cast<u32>(extended_length(distance, weight));
+#elif defined(FLOAT_LENGTHS)
+    return static_cast<length_t>(extended_length(distance, weight));
 #else
     length_t length = distance + weight;
     return length < distance ? NO_PATH : length;

@@ -25,7 +25,7 @@ class MatrixSolver(ABC):
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "int32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64", "int32"}
     _find_overflow: Any
     _pattern: tuple[Any, ...]
     _tree: TightTree | None = None

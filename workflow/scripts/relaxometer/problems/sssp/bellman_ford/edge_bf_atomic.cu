@@ -18,13 +18,14 @@ __device__ __forceinline__ bool improve(length_t* distance, u32 v, length_t seen
 
 template <int EDGES>
 __global__ void relax_edges(u32 groups, const u32* __restrict__ starts, const u32* __restrict__ ends,
-                            const u32* __restrict__ weights, bool both_ways, length_t* distance, u32 phase,
-                            u32* last_phase)
+                            const weight_t* __restrict__ weights, bool both_ways, length_t* distance,
+                            u32 phase, u32* last_phase)
 {
     bool changed = false;
     u32 group = thread_id();
     if (group < groups) {
-        u32 start[EDGES], end[EDGES], weight[EDGES];
+        u32 start[EDGES], end[EDGES];
+        weight_t weight[EDGES];
         length_t from[EDGES], to[EDGES];
         stream(starts, group, start);
         stream(ends, group, end);
@@ -41,5 +42,7 @@ __global__ void relax_edges(u32 groups, const u32* __restrict__ starts, const u3
     report_change(changed, phase, last_phase);
 }
 
-template __global__ void relax_edges<1>(u32, const u32*, const u32*, const u32*, bool, length_t*, u32, u32*);
-template __global__ void relax_edges<4>(u32, const u32*, const u32*, const u32*, bool, length_t*, u32, u32*);
+template __global__ void relax_edges<1>(u32, const u32*, const u32*, const weight_t*, bool, length_t*, u32,
+                                        u32*);
+template __global__ void relax_edges<4>(u32, const u32*, const u32*, const weight_t*, bool, length_t*, u32,
+                                        u32*);

@@ -42,7 +42,7 @@ class Solver(EdgeSolver):
     See :mod:`relaxometer.problems.sssp.bellman_ford.edge_bf`.
     """
 
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "int32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64", "int32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         kernel = f"relax_edges<{parameters.edges_per_thread}>"

@@ -18,7 +18,7 @@
 
 template <typename Index>
 __global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                             const u32* __restrict__ weights, const length_t* __restrict__ x,
+                             const weight_t* __restrict__ weights, const length_t* __restrict__ x,
                              length_t* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
                              u32* last_phase)
 {
@@ -38,7 +38,7 @@ __global__ void relax_scalar(u32 n, const Index* __restrict__ offsets, const u32
 
 template <typename Index>
 __global__ void relax_vector(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                             const u32* __restrict__ weights, const length_t* __restrict__ x,
+                             const weight_t* __restrict__ weights, const length_t* __restrict__ x,
                              length_t* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
                              u32* last_phase)
 {
@@ -105,7 +105,7 @@ __device__ __forceinline__ u32 ends_before(u32 item, const u32* ends, u32 count)
 template <typename Index>
 __global__ void __launch_bounds__(THREADS)
     relax_merge(u32 n, const Index* __restrict__ offsets, const u32* __restrict__ tails,
-                const u32* __restrict__ weights, const u32* __restrict__ tile_rows,
+                const weight_t* __restrict__ weights, const u32* __restrict__ tile_rows,
                 const length_t* __restrict__ x, length_t* __restrict__ y, u32* __restrict__ predecessor,
                 u64* __restrict__ carry, u32 phase, u32* last_phase)
 {
@@ -202,17 +202,17 @@ __global__ void find_overflow(u32 n, const Index* __restrict__ offsets, const u3
     }
 }
 
-template __global__ void relax_scalar<u32>(u32, const u32*, const u32*, const u32*, const length_t*,
+template __global__ void relax_scalar<u32>(u32, const u32*, const u32*, const weight_t*, const length_t*,
                                            length_t*, u32*, u32, u32*);
-template __global__ void relax_scalar<i64>(u32, const i64*, const u32*, const u32*, const length_t*,
+template __global__ void relax_scalar<i64>(u32, const i64*, const u32*, const weight_t*, const length_t*,
                                            length_t*, u32*, u32, u32*);
-template __global__ void relax_vector<u32>(u32, const u32*, const u32*, const u32*, const length_t*,
+template __global__ void relax_vector<u32>(u32, const u32*, const u32*, const weight_t*, const length_t*,
                                            length_t*, u32*, u32, u32*);
-template __global__ void relax_vector<i64>(u32, const i64*, const u32*, const u32*, const length_t*,
+template __global__ void relax_vector<i64>(u32, const i64*, const u32*, const weight_t*, const length_t*,
                                            length_t*, u32*, u32, u32*);
-template __global__ void relax_merge<u32>(u32, const u32*, const u32*, const u32*, const u32*,
+template __global__ void relax_merge<u32>(u32, const u32*, const u32*, const weight_t*, const u32*,
                                           const length_t*, length_t*, u32*, u64*, u32, u32*);
-template __global__ void relax_merge<i64>(u32, const i64*, const u32*, const u32*, const u32*,
+template __global__ void relax_merge<i64>(u32, const i64*, const u32*, const weight_t*, const u32*,
                                           const length_t*, length_t*, u32*, u64*, u32, u32*);
 template __global__ void find_overflow<u32>(u32, const u32*, const u32*, const length_t*, u32*);
 template __global__ void find_overflow<i64>(u32, const i64*, const u32*, const length_t*, u32*);

@@ -55,7 +55,7 @@ class Solver(MatrixSolver):
         arcs = IncomingArcs.of(graph)
         narrow = graph.n_arcs < MIN_WIDE
         offsets = arcs.offsets.astype(np.uint32) if narrow else arcs.offsets
-        super().__init__(graph, parameters, 8 * graph.n_arcs + offsets.nbytes)
+        super().__init__(graph, parameters, graph.lengths.arc_bytes * graph.n_arcs + offsets.nbytes)
         self._matrix = (np.uint32(graph.n_vertices), offsets, arcs.tails, arcs.weights)
         self._pattern = self._matrix[:3]
         index = "u32" if narrow else "i64"

@@ -14,8 +14,8 @@ __device__ const u32 PADDING = 0xffffffffu;
 // Copies the rows of a CSR matrix into columns of `stride` places.
 extern "C" __global__ void fill_columns(u32 n, u32 stride, u32 width, const i64* __restrict__ offsets,
                                         const u32* __restrict__ csr_tails,
-                                        const u32* __restrict__ csr_weights, u32* __restrict__ tails,
-                                        u32* __restrict__ weights)
+                                        const weight_t* __restrict__ csr_weights, u32* __restrict__ tails,
+                                        weight_t* __restrict__ weights)
 {
     u32 v = thread_id();
     if (v >= n) return;
@@ -29,7 +29,7 @@ extern "C" __global__ void fill_columns(u32 n, u32 stride, u32 width, const i64*
 }
 
 extern "C" __global__ void relax_rows(u32 n, u32 stride, u32 width, const u32* __restrict__ tails,
-                                      const u32* __restrict__ weights, const length_t* __restrict__ x,
+                                      const weight_t* __restrict__ weights, const length_t* __restrict__ x,
                                       length_t* __restrict__ y, u32* __restrict__ predecessor, u32 phase,
                                       u32* last_phase)
 {

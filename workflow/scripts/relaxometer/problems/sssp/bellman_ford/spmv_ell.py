@@ -52,12 +52,12 @@ class Solver(MatrixSolver):
     """
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
-        super().__init__(graph, parameters, 8 * graph.n_arcs)
+        super().__init__(graph, parameters, graph.lengths.arc_bytes * graph.n_arcs)
         arcs = IncomingArcs.of(graph)
         xp = graph.device.xp
         n, stride = graph.n_vertices, -(-graph.n_vertices // LINE) * LINE
         width = int(xp.diff(arcs.offsets).max())
-        padded = 8 * stride * width
+        padded = graph.lengths.arc_bytes * stride * width
         if padded > parameters.limit_gb * 1e9:
             raise variants.Skipped(
                 f"rows padded to {width} arcs take {padded / 1e9:.3g} GB; limit_gb is {parameters.limit_gb:g}"
@@ -65,7 +65,7 @@ class Solver(MatrixSolver):
         module = graph.device.module(SOURCE, options=graph.lengths.options)
         self._shape = (np.uint32(n), np.uint32(stride), np.uint32(width))
         self._tails = xp.empty(stride * width, dtype=np.uint32)
-        self._weights = xp.empty(stride * width, dtype=np.uint32)
+        self._weights = xp.empty(stride * width, dtype=graph.lengths.weight_word)
         csr = (arcs.offsets, arcs.tails, arcs.weights)
         module.get_function("fill_columns")(*over(n), (*self._shape, *csr, self._tails, self._weights))
         self._relax_rows = module.get_function("relax_rows")

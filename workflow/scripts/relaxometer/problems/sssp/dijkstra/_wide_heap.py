@@ -5,12 +5,15 @@ As in ``_heap.py``, all of it is at the top of one module.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 NO_PREDECESSOR = np.uint32(2**32 - 1)
 UNREACHED = np.uint64(2**64 - 1)
+INFINITE = np.uint64(0x7FF0000000000000)
 
 
 @njit(cache=True)
@@ -61,15 +64,18 @@ def pop(
 def search(
     offsets: npt.NDArray[np.int64],
     targets: npt.NDArray[np.uint32],
-    weights: npt.NDArray[np.uint32],
+    weights: npt.NDArray[Any],
     source: int,
+    rounded: npt.NDArray[np.float64] | None,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], int, bool]:
     """Return distances, predecessors, the number of relaxed arcs, and whether a path is too long.
 
-    No path is too long: with fewer than 2**32 arcs it is shorter than 2**64.
+    Weights are uint32 if `rounded` is None. Then no path is too long: with fewer than 2**32 arcs it is
+    shorter than 2**64. Otherwise they are float64, distances are their bits, which compare as they do, and
+    `rounded` has one element to add them in. The compiler leaves out the other case.
     """
     n = len(offsets) - 1
-    distance = np.full(n, UNREACHED, dtype=np.uint64)
+    distance = np.full(n, UNREACHED if rounded is None else INFINITE, dtype=np.uint64)
     predecessor = np.full(n, NO_PREDECESSOR, dtype=np.uint32)
     lengths = np.empty(len(targets) + 1, dtype=np.uint64)
     vertices = np.empty(len(targets) + 1, dtype=np.uint32)
@@ -78,6 +84,7 @@ def search(
     push(lengths, vertices, 0, np.uint64(0), np.uint32(source))
     size = 1
     relaxed = 0
+    overflowed = False
     while size > 0:
         nearest, v = pop(lengths, vertices, size)
         size -= 1
@@ -85,11 +92,17 @@ def search(
             continue
         relaxed += offsets[v + 1] - offsets[v]
         for i in range(offsets[v], offsets[v + 1]):
-            length = nearest + np.uint64(weights[i])
+            if rounded is None:
+                length = nearest + np.uint64(weights[i])
+            else:
+                rounded[0] = distance.view(np.float64)[v] + weights[i]
+                length = rounded.view(np.uint64)[0]
+                if length >= INFINITE:
+                    overflowed = True
             head = targets[i]
             if length < distance[head]:
                 distance[head] = length
                 predecessor[head] = v
                 push(lengths, vertices, size, length, head)
                 size += 1
-    return distance, predecessor, relaxed, False
+    return distance, predecessor, relaxed, overflowed

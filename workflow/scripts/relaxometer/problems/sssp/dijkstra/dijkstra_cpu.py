@@ -32,18 +32,16 @@ class Solver:
     """
 
     runs_on: ClassVar[Literal["device", "cpu"]] = "cpu"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         from relaxometer.problems.sssp.dijkstra import _heap, _wide_heap  # load Numba
 
         host, self._lengths = graph.host, graph.lengths
         self._csr = (host.offsets, host.targets, host.weights)
-        if self._lengths.is_wide:
-            self._search: Any = _wide_heap.search
-        else:
-            rounded = np.zeros(1, dtype=np.float32) if self._lengths.name == "float32" else None
-            self._search = partial(_heap.search, rounded=rounded)
+        rounded = np.zeros(1, dtype=self._lengths.dtype) if self._lengths.is_float else None
+        heap = _wide_heap if self._lengths.is_wide else _heap
+        self._search = partial(heap.search, rounded=rounded)
         self._search(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), host.weights[:0], 0)
 
     @property

@@ -13,7 +13,7 @@
 // Predecessors therefore form a tree, even along arcs that add nothing to a length: a vertex offers its
 // distance only after it was taken, and keeps the predecessor that it had then.
 //
-// 64-bit lengths leave no bits for a predecessor; they have at most 62, and predecessors are found at the
+// 64-bit lengths leave no bits for a predecessor; integers have at most 62, and predecessors are found at the
 // end (_tight_arcs.cuh):
 //
 //     label = distance << 1 | waits
@@ -25,10 +25,9 @@
 const u32 DISTANCE_SHIFT = WIDE ? 1 : 32;
 __device__ const u64 WAITS = WIDE ? 1 : 0x80000000ull;
 
-// The shift of 64 bits keeps the sign, so that NO_PATH comes back.
 __device__ __forceinline__ length_t distance_of(u64 label)
 {
-    if (WIDE) return static_cast<length_t>(static_cast<i64>(label) >> DISTANCE_SHIFT);
+    if (WIDE) return without_flag(label);
     return static_cast<length_t>(label >> DISTANCE_SHIFT);
 }
 
@@ -42,8 +41,8 @@ enum Outcome { NOT_SHORTER, WAITED_ALREADY, MUST_WAIT };
 
 // Offers a vertex the path along an arc from u. A length that the type does not hold raises `overflow`
 // instead. `length` gets the new distance.
-__device__ __forceinline__ Outcome offer(u64* label, u32 u, length_t distance, u32 weight, length_t* length,
-                                         u32* overflow)
+__device__ __forceinline__ Outcome offer(u64* label, u32 u, length_t distance, weight_t weight,
+                                         length_t* length, u32* overflow)
 {
     u64 sum = extended_length(distance, weight);
     if (sum >= NO_PATH) {

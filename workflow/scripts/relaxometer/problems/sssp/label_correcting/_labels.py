@@ -35,7 +35,7 @@ class Labels:
     Raises
     ------
     Skipped
-        If vertex ids need more than 31 bits, or distances have 64 and paths may need more than 62.
+        If vertex ids need more than 31 bits, or distances are integers of 64 and paths may need more than 62.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:

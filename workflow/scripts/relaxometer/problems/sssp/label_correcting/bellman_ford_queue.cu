@@ -227,8 +227,8 @@ __device__ void queue_staged(Queue& queue, const Pool& pool, u32 options, const 
 
 // Relaxes the arcs of the batch; returns their number.
 __device__ u64 relax_batch(Queue& queue, const Pool& pool, u32 options, const u32* batch, u32 count,
-                           const i64* __restrict__ Va, const u32* __restrict__ Ea, const u32* __restrict__ Wa,
-                           u64* labels, u32* overflow)
+                           const i64* __restrict__ Va, const u32* __restrict__ Ea,
+                           const weight_t* __restrict__ Wa, u64* labels, u32* overflow)
 {
     __shared__ length_t distances[BLOCK];
     __shared__ i64 first_arc[BLOCK];
@@ -311,8 +311,8 @@ __device__ bool was_last_batch(const Pool& pool, u32 count)
 // wait are in the pool instead, and control[WORK] is their number. All blocks must run at once. Dynamic
 // shared memory holds `capacity` entries.
 extern "C" __global__ void search(u32 source, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                  const u32* __restrict__ Wa, u64* labels, u32* slots, u32 mask, u64* control,
-                                  u32 capacity, u32 keep, u32 options, u32* overflow)
+                                  const weight_t* __restrict__ Wa, u64* labels, u32* slots, u32 mask,
+                                  u64* control, u32 capacity, u32 keep, u32 options, u32* overflow)
 {
     extern __shared__ u64 ring[];
     __shared__ Queue queue;

@@ -79,7 +79,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "int32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64", "int32"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph = graph

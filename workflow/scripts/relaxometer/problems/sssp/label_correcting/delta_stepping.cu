@@ -68,7 +68,7 @@ struct List {
 
 struct Problem {
     u32 n;
-    u32 delta;  // a weight
+    weight_t delta;
     u64* labels;
     u32* buckets;
     u32* last_bucket;  // that each vertex was taken from
@@ -90,10 +90,10 @@ __device__ void find_bucket(const Problem& p)
 }
 
 // The last bucket takes all that is farther.
-__device__ u32 bucket_of(length_t distance, u32 delta)
+__device__ u32 bucket_of(length_t distance, weight_t delta)
 {
-#if defined(FLOAT32_LENGTHS)
-    return whole_buckets(__uint_as_float(distance) / __uint_as_float(delta));
+#if defined(FLOAT_LENGTHS)
+    return whole_buckets(as_number(distance) / as_number(delta));
 #else
     length_t buckets = distance / delta;
     return static_cast<u32>(WIDE ? min(buckets, static_cast<length_t>(NONE - 1)) : buckets);
@@ -126,7 +126,7 @@ __device__ void empty_bucket(const Problem& p, const i64* Va, const i64* light_e
 
 // Relaxes the arcs of a list; those of vertex v begin at first_arc[v].
 __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_arc,
-                      const u32* __restrict__ Ea, const u32* __restrict__ Wa)
+                      const u32* __restrict__ Ea, const weight_t* __restrict__ Wa)
 {
     __shared__ u64 nearby[NEARBY];
     u32 count = static_cast<u32>(sizes >> ARC_BITS);
@@ -141,7 +141,7 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
     for (u64 request = thread_id(); request < (sizes & ARCS); request += thread_count()) {
         u32 k = last_not_above(arcs_before, count, request);
         u32 u = list.vertices[k];
-#if defined(FLOAT32_LENGTHS)
+#if defined(FLOAT_LENGTHS)
         if (list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
 #else
         if (WIDE && list.distances == nullptr) store_relaxed(&p.last_bucket[u], NONE);
@@ -162,7 +162,7 @@ __device__ void relax(const Problem& p, List list, u64 sizes, const i64* first_a
 // arcs of each vertex come first. The graph is not in the struct: only loads through `__restrict__`
 // parameters may move above atomics.
 extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, const i64* __restrict__ Va,
-                                          const u32* __restrict__ Ea, const u32* __restrict__ Wa,
+                                          const u32* __restrict__ Ea, const weight_t* __restrict__ Wa,
                                           const i64* __restrict__ light_end, u32 phases)
 {
     cg::grid_group grid = cg::this_grid();
@@ -208,8 +208,9 @@ extern "C" __global__ void delta_stepping(const __grid_constant__ Problem p, con
 // Copies the arcs of each vertex with those of at most delta first, which end at light_end. One warp per
 // vertex.
 extern "C" __global__ void split_arcs(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                      const u32* __restrict__ Wa, u32 delta, u32* __restrict__ targets,
-                                      u32* __restrict__ weights, i64* __restrict__ light_end)
+                                      const weight_t* __restrict__ Wa, weight_t delta,
+                                      u32* __restrict__ targets, weight_t* __restrict__ weights,
+                                      i64* __restrict__ light_end)
 {
     u32 lane = threadIdx.x % WARP;
     u32 below = (1u << lane) - 1;
@@ -225,7 +226,7 @@ extern "C" __global__ void split_arcs(u32 n, const i64* __restrict__ Va, const u
         if (lane == 0) light_end[v] = next_heavy;
         for (i64 start = Va[v]; start < end; start += WARP) {
             bool inside = start + lane < end;
-            u32 weight = inside ? Wa[start + lane] : 0;
+            weight_t weight = inside ? Wa[start + lane] : 0;
             u32 are_light = __ballot_sync(ALL_LANES, inside && weight <= delta);
             u32 are_heavy = __ballot_sync(ALL_LANES, inside && weight > delta);
             if (inside) {

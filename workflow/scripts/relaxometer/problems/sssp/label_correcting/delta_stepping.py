@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import mean_weight
 from relaxometer.problems import variants
 from relaxometer.problems.phases import Phase
 from relaxometer.problems.sssp import Answer
@@ -29,8 +30,6 @@ VERTICES_PER_THREAD = 4
 """Vertices examined per thread on small graphs: fewer blocks make faster barriers."""
 
 MAX_SPLITTING_BLOCKS = 65_536
-SMALLEST = 2.0**-126
-"""The least float that is not subnormal."""
 
 NO_LIMIT = np.uint32(2**32 - 1)
 
@@ -68,7 +67,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         if graph.n_arcs >> ARC_BITS:
@@ -82,7 +81,7 @@ class Solver:
         self._blocks = min(-(-n // (BLOCK * VERTICES_PER_THREAD)), most)
         self._rule = parameters.delta
         self._width = _width(graph, parameters.delta)
-        self._delta = np.array(self._width, dtype=graph.lengths.dtype).view(np.uint32)[()]
+        self._delta = np.array(self._width, dtype=graph.lengths.dtype).view(graph.lengths.weight_word)[()]
         self._buckets = xp.empty(n, dtype=xp.uint32)
         self._last_bucket = xp.empty(n, dtype=xp.uint32)
         self._control = xp.zeros(CONTROL_WORDS, dtype=xp.uint64)
@@ -149,7 +148,8 @@ class Solver:
     def _split(self) -> tuple[Any, Any, Any]:
         """Return targets, weights and ends of light arcs, with the light arcs of each vertex first."""
         graph, xp = self._graph, self._graph.device.xp
-        targets, weights = (xp.empty(graph.n_arcs, dtype=xp.uint32) for _ in range(2))
+        targets = xp.empty(graph.n_arcs, dtype=xp.uint32)
+        weights = xp.empty(graph.n_arcs, dtype=graph.lengths.weight_word)
         light_end = xp.empty(graph.n_vertices, dtype=xp.int64)
         module = graph.device.module(SOURCE.path, options=graph.lengths.options)
         blocks = min((graph.n_vertices * 32 + BLOCK - 1) // BLOCK, MAX_SPLITTING_BLOCKS)
@@ -161,9 +161,10 @@ class Solver:
 def _width(graph: ResidentGraph, rule: str | float) -> float:
     """Return the width of a bucket, of the type of the weights; a float is not subnormal."""
     width = _by_rule(graph, rule) if isinstance(rule, str) else rule
-    if graph.lengths.dtype.kind != "f":
+    if not graph.lengths.is_float:
         return max(1, round(width))
-    return float(np.float32(max(width, SMALLEST)))
+    smallest = float(np.finfo(graph.lengths.dtype).smallest_normal)
+    return float(graph.lengths.dtype.type(max(width, smallest)))
 
 
 def _by_rule(graph: ResidentGraph, rule: str) -> float:
@@ -174,5 +175,5 @@ def _by_rule(graph: ResidentGraph, rule: str) -> float:
     if rule == "median":
         return float(graph.device.xp.partition(weights, middle)[middle])
     if rule == "mean":
-        return float(weights.mean(dtype=np.float64))
+        return mean_weight(weights)
     return float(weights.max()) / int(graph.host.degrees.max())

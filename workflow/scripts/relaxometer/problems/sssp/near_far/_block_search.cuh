@@ -64,7 +64,7 @@ struct BlockSearch : Search<BlockSearch> {
 
     __device__ void relax(const Entry& from, u32 i)
     {
-        uint2 arc = read_only(&graph.arcs[i]);
+        Arc arc = read_only(&graph.arcs[i]);
         length_t length = path_length(from, arc.x, arc.y);
         ++relaxed;
         if (length == NO_PATH) return;
@@ -72,7 +72,7 @@ struct BlockSearch : Search<BlockSearch> {
     }
 
     // Relaxes two arcs. Both atomics are issued before either result is used.
-    __device__ void relax_both(const Entry& from, const uint4& pair)
+    __device__ void relax_both(const Entry& from, const ArcPair& pair)
     {
         length_t one = path_length(from, pair.x, pair.y);
         length_t other = path_length(from, pair.z, pair.w);
@@ -126,7 +126,7 @@ struct BlockSearch : Search<BlockSearch> {
             if (i >= total) continue;
             if (i < near_count) entry = near_entry(i);
             length_t distance = load_relaxed(&tree.distance[entry.vertex]);
-            uint4 pair = read_only(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
+            ArcPair pair = read_only(&graph.first[2 * static_cast<size_t>(entry.vertex) + half]);
             if (distance != entry.distance) continue;
             if (entry.piece != 0) {
                 if (half == 0 && relax_rest(entry)) left = true;

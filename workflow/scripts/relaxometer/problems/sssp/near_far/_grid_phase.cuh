@@ -173,7 +173,7 @@ struct GridPhase : Search<GridPhase> {
         u32 shift = arc - (end - degree);  // from an arc's number in the warp to its number in the graph
         for (u32 begin = 0; begin < total; begin += WARP * ROUND) {
             Entry from[ROUND];
-            uint2 to[ROUND];
+            Arc to[ROUND];
             for (u32 r = 0; r < ROUND; ++r) {
                 u32 k = begin + WARP * r + lane;
                 u32 owner = owner_of(k, end);
@@ -181,7 +181,7 @@ struct GridPhase : Search<GridPhase> {
                 from[r].vertex = __shfl_sync(ALL_LANES, entry.vertex, owner);
                 from[r].predecessor = __shfl_sync(ALL_LANES, entry.predecessor, owner);
                 u32 i = k + __shfl_sync(ALL_LANES, shift, owner);
-                to[r] = k < total ? read_only(&graph.arcs[i]) : make_uint2(NO_ARC, 0);
+                to[r] = k < total ? read_only(&graph.arcs[i]) : Arc{NO_ARC, 0};
             }
             relax_round(from, to);
         }
@@ -189,7 +189,7 @@ struct GridPhase : Search<GridPhase> {
 
     // Most arcs shorten nothing, so each distance is read before it is lowered. An outdated read costs no
     // more than a useless atomic.
-    __device__ void relax_round(const Entry* from, const uint2* to)
+    __device__ void relax_round(const Entry* from, const Arc* to)
     {
         length_t length[ROUND];
         length_t before[ROUND];

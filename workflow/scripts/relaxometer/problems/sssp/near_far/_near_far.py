@@ -25,7 +25,7 @@ PILES: int = SOURCE.constants["PILES"]
 MODES = ("block", "grid")
 """Width of a phase, in the order of the kernels' `Mode`."""
 
-SHIFTS = {"uint32": (0, 31), "float32": (-126, 126)}
+SHIFTS = {"uint32": (0, 31), "float32": (-126, 126), "float64": (-1022, 1022)}
 """Least and greatest shift by type of weights; 2**-shift is a normal number too."""
 
 _WIDE_SOURCE = read_source(SOURCE.path, options=LENGTHS["uint32/uint64"].options)
@@ -90,7 +90,7 @@ def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | None) 
     By default, the width is a fraction of the near pile of Davidson et al., 32 mean weights over the mean
     degree: a sixth on sparse graphs and a 24th on others, since here a phase takes further buckets along.
     A coefficient of variation of the weights above 1 divides it: then the mean says little about the step
-    from a vertex to the next. A bucket of integers is at least 1 wide, and one of floats 2**-126.
+    from a vertex to the next. A bucket of integers is at least 1 wide, and one of floats not subnormal.
     """
     if graph.n_arcs == 0:
         return 0
@@ -99,12 +99,12 @@ def bucket_shift(graph: ResidentGraph, packed: PackedArcs, delta: float | None) 
         delta = 32 / (6 if is_sparse(graph) else 24) / (graph.n_arcs / graph.n_vertices)
         delta /= max(1.0, spread / mean) if mean else 1
     least, greatest = SHIFTS[graph.lengths.dtype.name]
-    return min(greatest, max(least, math.floor(math.log2(max(2.0**least, delta * mean)))))
+    return math.floor(math.log2(min(2.0**greatest, max(2.0**least, delta * mean))))
 
 
 def bucket_width(graph: ResidentGraph, shift: int) -> float:
     """Return the width of a bucket in the graph's unit, an integer if weights are."""
-    return 2.0**shift if graph.lengths.dtype.kind == "f" else 1 << shift
+    return 2.0**shift if graph.lengths.is_float else 1 << shift
 
 
 def is_sparse(graph: ResidentGraph) -> bool:

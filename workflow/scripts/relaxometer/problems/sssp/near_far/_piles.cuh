@@ -38,9 +38,9 @@ const u32 QUEUE = 2048;  // near entries of a phase that a block keeps in shared
 
 struct Graph {
     u32 n;
-    const uint2* rows;   // begin and end of each vertex's arcs
-    const uint4* first;  // first four arcs of each vertex, two per element
-    const uint2* arcs;   // target and weight
+    const uint2* rows;     // begin and end of each vertex's arcs
+    const ArcPair* first;  // first four arcs of each vertex, two per element
+    const Arc* arcs;       // target and weight
 };
 
 struct Tree {
@@ -82,14 +82,17 @@ struct State {
 struct Piles {
     Entry* entries;
     u32 capacity;  // of each pile
-    u32 shift;     // a bucket is 2^shift wide; for floats, shift is an int from -126 to 126
+    u32 shift;     // a bucket is 2^shift wide; for floats, shift is an int and 2^-shift not subnormal
 
     // The last bucket takes all that is farther.
     __device__ u32 bucket_of(length_t distance) const
     {
 #if defined(FLOAT32_LENGTHS)
         float scale = __uint_as_float((127 - shift) << 23);  // 2^-shift
-        return whole_buckets(__uint_as_float(distance) * scale);
+        return whole_buckets(as_number(distance) * scale);
+#elif defined(FLOAT64_LENGTHS)
+        double scale = as_number(static_cast<u64>(1023 - shift) << 52);  // 2^-shift
+        return whole_buckets(as_number(distance) * scale);
 #else
         length_t bucket = distance >> shift;
         return static_cast<u32>(WIDE ? min(bucket, static_cast<length_t>(LAST_BUCKET)) : bucket);
@@ -177,7 +180,7 @@ struct Search {
 
     // The length of the path to `target` along an expanded entry; NO_PATH if it cannot help: the arc is
     // missing or leads back, or the type does not hold the length.
-    __device__ length_t path_length(const Entry& from, u32 target, u32 weight) const
+    __device__ length_t path_length(const Entry& from, u32 target, weight_t weight) const
     {
         if (target >= MORE_ARCS || target == from.predecessor) return NO_PATH;
         u64 length = extended_length(from.distance, weight);
@@ -313,8 +316,9 @@ __device__ inline void begin_search(const Tree& tree, const Piles& piles, u32 so
 // Labels all vertices unreached. Both arrays are aligned to 16 bytes.
 __device__ inline void clear_tree(const Tree& tree, u32 n, u32 thread, u32 threads)
 {
-    const u32 word = static_cast<u32>(NO_PATH);  // or half of it
-    const uint4 unreached = make_uint4(word, word, word, word);
+    const u32 low = static_cast<u32>(NO_PATH);
+    const u32 high = static_cast<u32>(static_cast<u64>(NO_PATH) >> (WIDE ? 32 : 0));
+    const uint4 unreached = make_uint4(low, high, low, high);
     const uint4 none = make_uint4(NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR, NO_PREDECESSOR);
     for (u32 i = thread; i < n / 4; i += threads) {
         reinterpret_cast<uint4*>(tree.distance)[WIDE ? 2 * i : i] = unreached;

@@ -16,7 +16,7 @@
 //
 //     proposal = distance << 1 | 1                            settled = distance << 1
 //
-// Then lengths have at most 62 bits, and predecessors are found at the end (_tight_arcs.cuh).
+// Then integers have at most 62 bits, and predecessors are found at the end (_tight_arcs.cuh).
 
 #pragma once
 
@@ -29,10 +29,9 @@ __device__ __forceinline__ u64 settled(length_t distance)
     return static_cast<u64>(distance) << DISTANCE_SHIFT;
 }
 
-// The shift of 64 bits keeps the sign, so that NO_PATH comes back.
 __device__ __forceinline__ length_t distance_of(u64 entry)
 {
-    if (WIDE) return static_cast<length_t>(static_cast<i64>(entry) >> DISTANCE_SHIFT);
+    if (WIDE) return without_flag(entry);
     return static_cast<length_t>(entry >> DISTANCE_SHIFT);
 }
 
@@ -48,7 +47,7 @@ __device__ __forceinline__ bool is_settled(u64 entry)
 
 // The proposal for the head of an arc of this weight from v. A length that the type does not hold is not
 // proposed but sets the flag.
-__device__ __forceinline__ u64 propose(u32 v, length_t distance, u32 weight, u32* overflow)
+__device__ __forceinline__ u64 propose(u32 v, length_t distance, weight_t weight, u32* overflow)
 {
     u64 length = extended_length(distance, weight);
     if (length >= NO_PATH) {

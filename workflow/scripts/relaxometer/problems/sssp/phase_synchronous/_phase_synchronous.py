@@ -41,7 +41,7 @@ class Arrays:
     Raises
     ------
     Skipped
-        If distances have 64 bits, and paths may need more than 62.
+        If distances are integers of 64 bits, and paths may need more than 62.
     """
 
     def __init__(self, graph: ResidentGraph) -> None:
@@ -126,7 +126,7 @@ class OneMode:
     """Base of the solvers whose phases all run in one mode, `AllVertices` or `SelectedVertices`."""
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, mode: Any, file: str) -> None:
         self._arrays = Arrays(graph)

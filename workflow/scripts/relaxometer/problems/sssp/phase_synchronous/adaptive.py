@@ -52,7 +52,7 @@ class Adaptive(ABC):
     """Base of the solvers that switch modes: finds the thresholds."""
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
     _graph: ResidentGraph
 
     def _set_thresholds(self, parameters: Parameters) -> None:

@@ -38,7 +38,7 @@ struct Search {
     u32 n;
     const i64* Va;
     const u32* Ea;
-    const u32* Wa;
+    const weight_t* Wa;
     u8* Ma;
     u32* NRa;
     u32* NWa;
@@ -140,9 +140,9 @@ __device__ __forceinline__ u32 list_from_mask(Search& s)
 // Separate arguments, because the pointers of a struct have no __restrict__: with a struct, a search of R-MAT
 // 2^20 takes 20% longer on an H200.
 extern "C" __global__ void search(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                  const u32* __restrict__ Wa, u32 source, u32 first_mode, float to_all_us,
-                                  float to_selected_us, u8* Ma, u32* list, u32* other_list, length_t* Ca,
-                                  u32* Pa, u64* Ua, u8* state, u64* log, u32 log_rows)
+                                  const weight_t* __restrict__ Wa, u32 source, u32 first_mode,
+                                  float to_all_us, float to_selected_us, u8* Ma, u32* list, u32* other_list,
+                                  length_t* Ca, u32* Pa, u64* Ua, u8* state, u64* log, u32 log_rows)
 {
     cg::grid_group grid = cg::this_grid();
     Search s = {n, Va, Ea, Wa, Ma, list, other_list, Ca, Pa, Ua, reinterpret_cast<State*>(state), 0};

@@ -15,7 +15,7 @@
 
 // Algorithm 2, RELAX_KERNEL.
 extern "C" __global__ void relax(u32 n, const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                 const u32* __restrict__ Wa, u8* __restrict__ Ma,
+                                 const weight_t* __restrict__ Wa, u8* __restrict__ Ma,
                                  const length_t* __restrict__ Ca, u64* Ua, u32* overflow)
 {
     u32 v = thread_id();

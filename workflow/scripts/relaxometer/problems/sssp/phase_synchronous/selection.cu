@@ -16,7 +16,7 @@
 
 // Algorithm 5, SELECT_RELAX_KERNEL.
 extern "C" __global__ void select_relax(const i64* __restrict__ Va, const u32* __restrict__ Ea,
-                                        const u32* __restrict__ Wa, u8* __restrict__ Ma,
+                                        const weight_t* __restrict__ Wa, u8* __restrict__ Ma,
                                         u32* __restrict__ NWa, u32* written, u32 written_before,
                                         const u32* __restrict__ NRa, u32 selected,
                                         const length_t* __restrict__ Ca, u64* Ua, u32* overflow)

@@ -4,6 +4,7 @@
 // 64-bit keys, which these kernels make and read; the device's library sorts them.
 
 #include "device/block_sum.cuh"
+#include "problems/sssp/_weights.cuh"
 
 __device__ const u32 CHUNK = 512;  // consecutive arcs of a warp
 
@@ -49,17 +50,19 @@ __device__ __forceinline__ void for_each_arc(u32 n, i64 n_arcs, const i64* offse
 
 // `sums` gets the sum of the weights, and two sums over all arcs from a lower vertex to a higher one of a
 // hash of their ends and weight, less the same over the arcs back. Both are 0 if every arc has a reverse arc
-// of the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits that are set in a weight.
+// of the same weight, and else only by a chance of 1 in 2^128. `bits` gets all bits that are set in a weight
+// of 32 bits.
 extern "C" __global__ void __launch_bounds__(256)
     survey(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-           const u32* __restrict__ weights, u64* sums, u32* bits)
+           const weight_t* __restrict__ weights, u64* sums, u32* bits)
 {
     u64 own[3] = {};
     u32 own_bits = 0;
     for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
-        u32 head = targets[i], weight = weights[i];
+        u32 head = targets[i];
+        weight_t weight = weights[i];
         own[0] += weight;
-        own_bits |= weight;
+        own_bits |= static_cast<u32>(weight);
         if (tail == head) return;
         u64 ends = static_cast<u64>(min(tail, head)) << 32 | max(tail, head);
         u64 hashes[2] = {mix(mix(ends + 0x9e3779b97f4a7c15ull) + weight),
@@ -113,8 +116,8 @@ extern "C" __global__ void __launch_bounds__(256)
 // | weight << end_bits | end. The row is that of the tail, or of the head.
 extern "C" __global__ void __launch_bounds__(256)
     arc_keys(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-             const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u32 weight_bits,
-             u32 end_bits, u64* keys)
+             const weight_t* __restrict__ weights, const u32* __restrict__ rank, bool by_head,
+             u32 weight_bits, u32 end_bits, u64* keys)
 {
     for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
         u64 from = rank[tail], to = rank[targets[i]];
@@ -137,12 +140,25 @@ extern "C" __global__ void __launch_bounds__(256)
 // For weights that leave no room for the ends: keys row << 32 | weight, and the other ends apart.
 extern "C" __global__ void __launch_bounds__(256)
     wide_keys(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
-              const u32* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u64* keys,
+              const weight_t* __restrict__ weights, const u32* __restrict__ rank, bool by_head, u64* keys,
               u32* ends)
 {
     for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
         u64 from = rank[tail], to = rank[targets[i]];
         keys[i] = (by_head ? to : from) << 32 | weights[i];
         ends[i] = static_cast<u32>(by_head ? from : to);
+    });
+}
+
+// For weights of 64 bits: row and other end of each arc.
+extern "C" __global__ void __launch_bounds__(256)
+    rows_and_ends(u32 n, u64 n_arcs, const i64* __restrict__ offsets, const u32* __restrict__ targets,
+                  const weight_t* __restrict__, const u32* __restrict__ rank, bool by_head, u32* rows,
+                  u32* ends)
+{
+    for_each_arc(n, static_cast<i64>(n_arcs), offsets, [&](i64 i, u32 tail) {
+        u32 from = rank[tail], to = rank[targets[i]];
+        rows[i] = by_head ? to : from;
+        ends[i] = by_head ? from : to;
     });
 }

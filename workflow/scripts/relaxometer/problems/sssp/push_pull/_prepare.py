@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relaxometer.graphs.lengths import mean_weight
+
 if TYPE_CHECKING:
     from relaxometer.graphs.resident import ResidentGraph
 
@@ -25,8 +27,8 @@ class Rows:
     Parameters
     ----------
     offsets : device array of shape (n_with_arcs + 1,), int64
-    arcs : device array of shape (n_arcs,), uint64
-        weight << 32 | other end.
+    arcs : device array of shape (n_arcs,) or (n_arcs, 2), uint64
+        weight << 32 | other end; or both apart, if weights have 64 bits.
     """
 
     offsets: Any
@@ -62,8 +64,8 @@ class Prepared:
 def prepare(graph: ResidentGraph, many: int) -> Prepared:
     """Renumber the vertices of a graph by falling degree, and sort the arcs of each by weight.
 
-    Arcs of one weight ascend by their other end, unless weights are so great that row, weight and end have
-    more than 64 bits together; then they are in the order of the graph.
+    Arcs of one weight ascend by their other end, unless row, weight and end have more than 64 bits together;
+    then they are in the order of the graph.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class _Preparation:
     def __init__(self, graph: ResidentGraph) -> None:
         self._graph, self._device, self._xp = graph, graph.device, graph.device.xp
         self._n, self._n_arcs = graph.n_vertices, graph.n_arcs
-        self._module = graph.device.module(KERNELS)
+        self._module = graph.device.module(KERNELS, options=graph.lengths.weight_options)
 
     def run(self, many: int) -> Prepared:
         xp, n = self._xp, self._n
@@ -114,8 +116,8 @@ class _Preparation:
 
     def _mean_weight(self, total: int) -> float:
         """Return the mean weight, given the sum of the words of weights."""
-        if self._graph.lengths.dtype.kind == "f" and self._n_arcs:
-            return float(self._graph.weights.view(np.float32).mean(dtype=np.float64))
+        if self._graph.lengths.is_float:
+            return mean_weight(self._graph.weights.view(self._graph.lengths.dtype))
         return total / max(self._n_arcs, 1)
 
     def _sorted_vertices(self, in_degrees: Any, many: int) -> tuple[Any, int, int]:
@@ -133,6 +135,8 @@ class _Preparation:
         xp = self._xp
         xp.cumsum(offsets, out=offsets)
         fits = 2 * self._end_bits + self._weight_bits <= 64
+        if self._graph.lengths.dtype.itemsize == 8:
+            return Rows(offsets, self._of_two_words(np.bool_(by_head)))
         return Rows(offsets, (self._narrow if fits else self._wide)(np.bool_(by_head)))
 
     def _narrow(self, by_head: np.bool_) -> Any:
@@ -151,6 +155,17 @@ class _Preparation:
         self._launch("wide_keys", self._n_arcs, (*self._arcs, self._rank, by_head, keys, ends))
         order = xp.argsort(keys, kind="stable")
         return keys[order] << xp.uint64(32) | ends[order]
+
+    def _of_two_words(self, by_head: np.bool_) -> Any:
+        """Return the arcs in the order of their weights, within the order of their rows."""
+        xp, weights = self._xp, self._graph.weights
+        rows, ends = (xp.empty(self._n_arcs, dtype=xp.uint32) for _ in range(2))
+        self._launch("rows_and_ends", self._n_arcs, (*self._arcs, self._rank, by_head, rows, ends))
+        order = xp.argsort(weights, kind="stable")
+        order = order[xp.argsort(rows[order], kind="stable")]
+        arcs = xp.empty((self._n_arcs, 2), dtype=xp.uint64)
+        arcs[:, 0], arcs[:, 1] = weights[order], ends[order]
+        return arcs
 
     def _launch(self, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
         blocks = min(MAX_BLOCKS, -(-items // BLOCK))

@@ -47,7 +47,7 @@ __device__ __forceinline__ Found examine_arcs(AnySearch& s, u32 v, u64 label, u6
     Found found = {distance_of(label), static_cast<u32>(label), INFINITE};
     i64 end = s.into.offsets[v + 1];
     for (i64 i = s.into.offsets[v] + lane() % GROUP; i < end; i += GROUP) {
-        u64 arc = s.into.arcs[i];
+        Arc arc = s.into.arcs[i];
         found.lightest = min(found.lightest, static_cast<u64>(weight_of(arc)));
         if (found.length != INFINITE && extended(bound, weight_of(arc)) >= found.length) break;
         ++s.tally.read;

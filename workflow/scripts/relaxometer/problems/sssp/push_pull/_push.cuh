@@ -12,9 +12,35 @@
 #include "_search.cuh"
 
 __device__ const u32 GROUP_ROUND = 2;  // arcs that a lane of a group reads at once
-__device__ const u32 WARP_ROUND = 4;   // arcs that a lane of a warp reads at once
-__device__ const u32 TASK_ARCS = 32 * WARP_ROUND;
-__device__ const u64 NO_ARC = ~0ull;
+__device__ const u32 TASK_ARCS = 128;  // of a vertex of many
+// Arcs that a lane of a warp reads at once; 4 of two words would spill registers.
+__device__ const u32 WARP_ROUND = sizeof(Arc) == sizeof(u64) ? 4 : 2;
+
+// Replaces an arc that is not to be relaxed.
+template <typename AnyArc>
+__device__ __forceinline__ AnyArc no_arc();
+
+template <>
+__device__ __forceinline__ u64 no_arc<u64>()
+{
+    return ~0ull;
+}
+
+template <>
+__device__ __forceinline__ WideArc no_arc<WideArc>()
+{
+    return {0, ~0ull};
+}
+
+__device__ __forceinline__ bool is_missing(u64 arc)
+{
+    return arc == no_arc<u64>();
+}
+
+__device__ __forceinline__ bool is_missing(const WideArc& arc)
+{
+    return arc.end == no_arc<WideArc>().end;
+}
 
 // A vertex whose arcs are pushed.
 struct Tail {
@@ -49,20 +75,20 @@ __device__ __forceinline__ u64 arcs_of(const Search& s, u32 head)
     return degree_of(s.out, head);
 }
 
-// Relaxes each lane's arcs except NO_ARC. For whole warps; all distances are read before the first is
+// Relaxes each lane's arcs except missing ones. For whole warps; all distances are read before the first is
 // lowered.
 template <typename AnySearch, u32 ARCS>
-__device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const u64 (&arcs)[ARCS])
+__device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const Arc (&arcs)[ARCS])
 {
     u64* best = s.vertices.best;
     u64 old[ARCS];
     for (u32 k = 0; k < ARCS; ++k) {
-        old[k] = arcs[k] == NO_ARC ? 0 : load_relaxed(&best[end_of(arcs[k])]);
+        old[k] = is_missing(arcs[k]) ? 0 : load_relaxed(&best[end_of(arcs[k])]);
     }
     for (u32 k = 0; k < ARCS; ++k) {
         bool queued = false;
         u32 head = end_of(arcs[k]);
-        if (arcs[k] != NO_ARC) {
+        if (!is_missing(arcs[k])) {
             ++s.tally.read;
             u64 length = extended(tail.distance, weight_of(arcs[k])), before = old[k];
             bool improved = false;
@@ -82,7 +108,7 @@ __device__ __forceinline__ void relax(AnySearch& s, const Tail& tail, const u64 
 
 // Finds the first of the arcs `begin` to `end` - 1 that is not in the window. For whole warps, which probe
 // 32 arcs at once.
-__device__ __forceinline__ i64 window_end(const u64* arcs, i64 begin, i64 end, const Window& window)
+__device__ __forceinline__ i64 window_end(const Arc* arcs, i64 begin, i64 end, const Window& window)
 {
     while (end - begin > 32) {
         i64 step = (end - begin + 31) / 32;
@@ -113,11 +139,11 @@ __device__ __forceinline__ void set_cursor(Search& s, const Tail& tail, i64 begi
 template <typename AnySearch>
 __device__ __forceinline__ void push_range(AnySearch& s, const Tail& tail, i64 from, i64 to)
 {
-    for (; from < to; from += TASK_ARCS) {
-        u64 arcs[WARP_ROUND];
+    for (; from < to; from += WARP * WARP_ROUND) {
+        Arc arcs[WARP_ROUND];
         for (u32 k = 0; k < WARP_ROUND; ++k) {
             i64 i = from + 32 * k + lane();
-            arcs[k] = i < to ? s.out.arcs[i] : NO_ARC;
+            arcs[k] = i < to ? s.out.arcs[i] : no_arc<Arc>();
         }
         relax(s, tail, arcs);
     }
@@ -154,11 +180,11 @@ __device__ __forceinline__ void push_few(AnySearch& s, bool has_vertex, const Ta
     i64 begin = has_vertex ? s.out.offsets[v] : 0, end = has_vertex ? s.out.offsets[v + 1] : 0;
     i64 stop = end, i = begin + (has_vertex && resumed ? s.vertices.cursor[v] : 0) + lane() % GROUP;
     while (__any_sync(ALL_LANES, i < stop)) {
-        u64 arcs[GROUP_ROUND];
+        Arc arcs[GROUP_ROUND];
         for (u32 k = 0; k < GROUP_ROUND; ++k, i += GROUP) {
-            arcs[k] = i < stop ? s.out.arcs[i] : NO_ARC;
-            if (arcs[k] != NO_ARC && extended(tail.distance, weight_of(arcs[k])) >= s.at.limit) {
-                arcs[k] = NO_ARC;
+            arcs[k] = i < stop ? s.out.arcs[i] : no_arc<Arc>();
+            if (!is_missing(arcs[k]) && extended(tail.distance, weight_of(arcs[k])) >= s.at.limit) {
+                arcs[k] = no_arc<Arc>();
                 stop = i;
             }
         }

@@ -18,10 +18,28 @@ __device__ const u64 INFINITE = NO_PATH;  // a length
 // end.
 __device__ const u64 NO_LABEL = WIDE ? INFINITE : INFINITE << 32 | NO_PREDECESSOR;
 
-// The arcs of each vertex, weight << 32 | other end, lightest first.
+// An arc is one word, weight << 32 | other end, or two if weights have 64 bits.
+struct __align__(16) WideArc {
+    u64 weight;
+    u64 end;
+};
+
+template <typename Weight>
+struct ArcOf {
+    typedef u64 type;
+};
+
+template <>
+struct ArcOf<u64> {
+    typedef WideArc type;
+};
+
+typedef ArcOf<weight_t>::type Arc;
+
+// The arcs of each vertex, lightest first.
 struct Graph {
     const i64* offsets;
-    const u64* arcs;
+    const Arc* arcs;
 };
 
 struct Vertices {
@@ -109,9 +127,19 @@ __device__ __forceinline__ u32 end_of(u64 arc)
     return static_cast<u32>(arc);
 }
 
+__device__ __forceinline__ u32 end_of(const WideArc& arc)
+{
+    return static_cast<u32>(arc.end);
+}
+
 __device__ __forceinline__ u32 weight_of(u64 arc)
 {
     return static_cast<u32>(arc >> 32);
+}
+
+__device__ __forceinline__ u64 weight_of(const WideArc& arc)
+{
+    return arc.weight;
 }
 
 __device__ __forceinline__ u64 distance_of(u64 label)
@@ -127,8 +155,8 @@ __device__ __forceinline__ u64 label_of(u64 distance, u32 predecessor)
 // The length of a path and one more arc; at least INFINITE if the type does not hold it.
 __device__ __forceinline__ u64 extended(u64 length, u64 weight)
 {
-#ifdef FLOAT32_LENGTHS
-    return extended_length(static_cast<u32>(length), static_cast<u32>(weight));
+#ifdef FLOAT_LENGTHS
+    return extended_length(static_cast<length_t>(length), static_cast<weight_t>(weight));
 #else
     return WIDE ? extended_length(static_cast<length_t>(length), static_cast<u32>(weight)) : length + weight;
 #endif
@@ -144,9 +172,9 @@ struct Window {
     {
     }
 
-    __device__ __forceinline__ bool holds(u64 arc) const
+    __device__ __forceinline__ bool holds(const Arc& arc) const
     {
-#ifdef FLOAT32_LENGTHS
+#ifdef FLOAT_LENGTHS
         return extended(distance, weight_of(arc)) < limit;  // the width is rounded, too
 #else
         return weight_of(arc) < width;
@@ -157,7 +185,7 @@ struct Window {
 // The end of the bucket that begins at `nearest`, and always beyond it.
 __device__ __forceinline__ u64 bucket_end(u64 nearest, u64 delta)
 {
-#ifdef FLOAT32_LENGTHS
+#ifdef FLOAT_LENGTHS
     return max(extended(nearest, delta), nearest + 1);  // a small delta may vanish in the sum
 #else
     return min(nearest + delta, INFINITE);

@@ -59,7 +59,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
         self._graph, device, xp = graph, graph.device, graph.device.xp
@@ -102,7 +102,7 @@ class Solver:
             "into": vars(prepared.into),
             "vertices": vertices,
             "n_arcs": np.uint64(n_arcs),
-            "delta": np.uint64(self._delta.view(np.uint32)),
+            "delta": np.uint64(self._delta.view(self._graph.lengths.weight_word)),
             "beta": np.float32(self._beta),
             "frontiers": [xp.empty(n, dtype=xp.uint32) for _ in range(2)],
             # A window is cut only if it is longer than one task.
@@ -138,5 +138,5 @@ def automatic_delta(mean_weight: float, n_with_arcs: int, n_arcs: int) -> float:
 
 def bucket_width(delta: float, lengths: Lengths) -> Any:
     """Return a width as a scalar of the type of weights; at least 1 if they are integers."""
-    width = delta if lengths.dtype.kind == "f" else max(1, round(delta))
+    width = delta if lengths.is_float else max(1, round(delta))
     return lengths.dtype.type(min(width, lengths.largest))

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "device/constants.cuh"
+#include "problems/sssp/_weights.cuh"
 
 struct Csr {
     u32 n;
     const i64* offsets;
     const u32* targets;
-    const u32* weights;  // null where only the structure counts
+    const weight_t* weights;  // null where only the structure counts
 };

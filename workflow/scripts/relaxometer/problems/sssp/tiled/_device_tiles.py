@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from relaxometer.device.signature import read_source
+from relaxometer.graphs.lengths import LENGTHS, deviation_of, mean_weight
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
 from relaxometer.problems.variants import Skipped
 
 if TYPE_CHECKING:
     from relaxometer.device import Device, Kernel, Module, Struct
+    from relaxometer.graphs.lengths import Lengths
     from relaxometer.graphs.resident import ResidentGraph
     from relaxometer.problems.sssp.tiled._tiles import Tiling
 
@@ -37,13 +39,14 @@ FEW_CROSS = 0.2
 
 
 class Kernels:
-    """The kernels that cut graphs, compiled for a device with the options of a type of weights."""
+    """The kernels that cut graphs, compiled for a device and a type of weights."""
 
-    def __init__(self, device: Device, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, device: Device, name: str) -> None:
+        lengths = LENGTHS[name]
         self.threads = threads_per_block(device)
         self._most = device.max_cooperative_blocks
-        self.cut = device.module(CUT.path, options=options, cooperative=True)
-        self.grow = device.module(GROW.path, cooperative=True)
+        self.cut = device.module(CUT.path, options=lengths.options, cooperative=True)
+        self.grow = device.module(GROW.path, options=lengths.weight_options, cooperative=True)
         self.list_zero_arcs, self.cut_tiles = map(self.cut.get_function, ("list_zero_arcs", "cut_tiles"))
         self.grow_cells, self.order_cells, self.place_vertices = map(
             self.grow.get_function, ("grow_cells", "order_cells", "place_vertices")
@@ -56,9 +59,12 @@ class Kernels:
 
 
 @functools.cache
-def kernels_of(device: Device, options: tuple[str, ...] = ()) -> Kernels:
-    """Return the kernels of a device; to look whether a file has changed takes as long as an array."""
-    return Kernels(device, options)
+def kernels_of(device: Device, name: str = "uint32") -> Kernels:
+    """Return the kernels of a device; to look whether a file has changed takes as long as an array.
+
+    `name` is that of a type of weights in :data:`LENGTHS`.
+    """
+    return Kernels(device, name)
 
 
 class Order(NamedTuple):
@@ -112,9 +118,11 @@ class DeviceTiling:
         return module.struct("Tiling", **{name: getattr(self, name) for name in names})
 
     @classmethod
-    def upload(cls, device: Device, tiling: Tiling) -> DeviceTiling:
-        """Copy a tiling that the host has cut."""
-        packed = PackedArcs(device, *map(device.asarray, (tiling.offsets, tiling.targets, tiling.weights)))
+    def upload(cls, device: Device, tiling: Tiling, lengths: Lengths | None = None) -> DeviceTiling:
+        """Copy a tiling that the host has cut; without the graph's `lengths`, arcs have weight 0."""
+        weights = np.zeros(len(tiling.targets), dtype=np.uint32) if lengths is None else tiling.weights
+        offsets, targets, weights = map(device.asarray, (tiling.offsets, tiling.targets, weights))
+        packed = PackedArcs(device, offsets, targets, weights, lengths or LENGTHS["uint32"])
         return cls(
             order=device.asarray(tiling.order),
             place=device.asarray(tiling.place),
@@ -179,8 +187,8 @@ class Cutter:
         if n >= 2**31 or m >= 2**32:
             raise Skipped(f"{n} vertices, {m} arcs; the kernel numbers them with 31 and 32 bits")
         self._graph, self._n, self._xp = graph, n, graph.device.xp
-        self._kernels = kernels_of(graph.device, graph.lengths.options if weighted else ())
-        self._sums_floats = weighted and graph.lengths.dtype.kind == "f"
+        self._kernels = kernels_of(graph.device, graph.lengths.name if weighted else "uint32")
+        self._sums_floats = weighted and graph.lengths.is_float
         size, longer = divmod(n, n_tiles)
         self.n_tiles, self.largest = n_tiles, size + (longer > 0)
         self._csr: Struct = self._kernels.cut.struct(
@@ -195,6 +203,7 @@ class Cutter:
         )
         self._surveyed = False
         word = np.uint32
+        of_arcs = graph.lengths.weight_word if weighted else word
         self._found, self._border, begins, borders, order, place, rows, first, arcs = (
             graph.device.empty_arrays(
                 (FACTS.size // 8, np.uint64),
@@ -204,8 +213,8 @@ class Cutter:
                 (n, word),
                 (n, word),
                 ((n, 2), word),
-                ((n, FIRST, 2), word),
-                ((m, 2), word),
+                ((n, FIRST, 2), of_arcs),
+                ((m, 2), of_arcs),
             )
         )
         self._tiling = DeviceTiling(
@@ -255,8 +264,12 @@ class Cutter:
         crossing, zero_arcs, weights, max_degree, with_arcs, _ = words.tolist()
         _, _, of_floats, _, _, squares = words.view(np.float64).tolist()
         m = max(1, self._graph.n_arcs)
-        mean = (of_floats if self._sums_floats else weights) / m
-        deviation = math.sqrt(max(0.0, squares / m - mean**2))
+        if self._sums_floats and not math.isfinite(squares):
+            numbers = self._graph.weights.view(self._graph.lengths.dtype)
+            mean, deviation = mean_weight(numbers), deviation_of(numbers)
+        else:
+            mean = (of_floats if self._sums_floats else weights) / m
+            deviation = math.sqrt(max(0.0, squares / m - mean**2))
         return Facts(crossing, zero_arcs, max_degree, with_arcs, mean, deviation)
 
     def zero_arcs(self, count: int) -> Any:

@@ -38,12 +38,12 @@ struct Ranges {
 };
 
 // A weight as a number, and the sum of many.
-#ifdef FLOAT32_LENGTHS
+#ifdef FLOAT_LENGTHS
 typedef double Sum;
 
-__device__ __forceinline__ double number(u32 weight)
+__device__ __forceinline__ double number(weight_t weight)
 {
-    return static_cast<double>(__uint_as_float(weight));
+    return static_cast<double>(as_number(weight));
 }
 #else
 typedef u64 Sum;
@@ -104,7 +104,7 @@ __device__ void survey(const Csr& graph, const Ranges& ranges, Facts* found)
         max_degree = max(max_degree, static_cast<u32>(min(end - first, static_cast<i64>(UNREACHED))));
         for (i64 i = first; i < end; ++i) {
             crossing += read_only(&graph.targets[i]) - begin >= size;
-            u32 weight = graph.weights == nullptr ? 1 : read_only(&graph.weights[i]);
+            weight_t weight = graph.weights == nullptr ? 1 : read_only(&graph.weights[i]);
             zero_arcs += weight == 0;
             weights += number(weight);
             squares += static_cast<double>(number(weight)) * number(weight);
@@ -185,11 +185,11 @@ __device__ void number_tile(const Ranges& ranges, const Order& order, const Tili
 }
 
 // An arc as the search reads it, with its head's number in the tile, or its mail slot in another.
-__device__ uint2 packed_arc(const Csr& graph, const Tiling& tiling, i64 arc, u32 begin, u32 size)
+__device__ Arc packed_arc(const Csr& graph, const Tiling& tiling, i64 arc, u32 begin, u32 size)
 {
     u32 head = tiling.place[read_only(&graph.targets[arc])];
-    u32 weight = graph.weights == nullptr ? 0 : read_only(&graph.weights[arc]);
-    return make_uint2(head - begin < size ? head - begin : head | REMOTE, weight);
+    weight_t weight = graph.weights == nullptr ? 0 : read_only(&graph.weights[arc]);
+    return Arc{head - begin < size ? head - begin : head | REMOTE, weight};
 }
 
 // Writes the first four arcs of each vertex, one per thread, and the others where the graph has them.
@@ -205,14 +205,14 @@ __device__ void pack_arcs(const Csr& graph, const Ranges& ranges, const Tiling& 
         i64 row = read_only(&graph.offsets[vertex]);
         i64 end = read_only(&graph.offsets[vertex + 1]);
         if (k == 0) tiling.rows[v] = make_uint2(static_cast<u32>(row), static_cast<u32>(end));
-        uint2 arc = make_uint2(NO_ARC, 0);
+        Arc arc = Arc{NO_ARC, 0};
         if (row + k < end) arc = packed_arc(graph, tiling, row + k, begin, size);
         if (k == FIRST - 1 && end - row > FIRST) {
             tiling.arcs[row + k] = arc;
             for (i64 i = row + FIRST; i < end; ++i) {
                 tiling.arcs[i] = packed_arc(graph, tiling, i, begin, size);
             }
-            arc = make_uint2(MORE_ARCS, 0);
+            arc = Arc{MORE_ARCS, 0};
         }
         tiling.first[item] = arc;
     }

@@ -17,8 +17,8 @@ struct Tiling {
     u32* order;        // the graph's number of each vertex
     u32* place;        // the new number of each of the graph's vertices
     uint2* rows;
-    uint2* first;
-    uint2* arcs;
+    Arc* first;
+    Arc* arcs;
 };
 
 const u32 CHUNK = 128;  // vertices that a warp scans; in global memory they share a bound of what waits
@@ -31,10 +31,10 @@ struct Settings {
 };
 
 // Sets the length of a path and one more arc; returns whether the type holds it.
-__device__ __forceinline__ bool extend(length_t before, u32 weight, length_t& length)
+__device__ __forceinline__ bool extend(length_t before, weight_t weight, length_t& length)
 {
-#ifdef FLOAT32_LENGTHS
-    length = static_cast<u32>(extended_length(before, weight));
+#ifdef FLOAT_LENGTHS
+    length = static_cast<length_t>(extended_length(before, weight));
     return length != NO_PATH;
 #else
     length = before + weight;
@@ -46,8 +46,8 @@ __device__ __forceinline__ bool extend(length_t before, u32 weight, length_t& le
 // vanish in a rounded sum.
 __device__ __forceinline__ length_t raised(length_t length, length_t width)
 {
-#ifdef FLOAT32_LENGTHS
-    return max(static_cast<u32>(extended_length(length, width)), length + 1);
+#ifdef FLOAT_LENGTHS
+    return max(static_cast<length_t>(extended_length(length, width)), length + 1);
 #else
     return length + min(width, NO_PATH - length);
 #endif
@@ -135,14 +135,14 @@ struct Memory {
     Entry* queue;
     length_t* distance;
     length_t* expanded_at;
-    uint2* first_arcs;
+    Arc* first_arcs;
     length_t* bounds;
 
     __device__ Memory(uint4* shared, u32 capacity)
         : queue(reinterpret_cast<Entry*>(shared)),
           distance(reinterpret_cast<length_t*>(queue + 2 * QUEUE)),
           expanded_at(distance + capacity),
-          first_arcs(reinterpret_cast<uint2*>(expanded_at + capacity)),
+          first_arcs(reinterpret_cast<Arc*>(expanded_at + capacity)),
           bounds(nullptr)
     {
     }
@@ -166,11 +166,11 @@ struct Tile {
     u32 mail_begin;
     u32 border;
     const uint2* rows;
-    const uint2* first;
+    const Arc* first;
     length_t* distance;
     length_t* expanded_at;  // the distance at which a vertex was last expanded
-    length_t* bounds;  // in shared memory; of the distances that wait in each chunk, if they are not queued
-    uint2* first_shared;  // a copy of `first` in shared memory, if `arcs_in_shared`
+    length_t* bounds;   // in shared memory; of the distances that wait in each chunk, if they are not queued
+    Arc* first_shared;  // a copy of `first` in shared memory, if `arcs_in_shared`
     bool arcs_in_shared;
 
     __device__ Tile(const Tiling& tiling, const Settings& settings, const Memory& memory)
@@ -208,7 +208,7 @@ struct Tile {
         }
     }
 
-    __device__ uint2 first_arc(u32 v, u32 k) const
+    __device__ Arc first_arc(u32 v, u32 k) const
     {
         u32 i = FIRST * v + k;
         return arcs_in_shared ? first_shared[i] : read_only(&first[i]);

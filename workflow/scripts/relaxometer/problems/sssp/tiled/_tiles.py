@@ -39,7 +39,7 @@ class Tiling:
     offsets : ndarray of shape (n_vertices + 1,), int64
     targets : ndarray of shape (n_arcs,), uint32
         The head's number in its tile for an arc within a tile; else `REMOTE` and the head's mail slot.
-    weights : ndarray of shape (n_arcs,), uint32
+    weights : ndarray of shape (n_arcs,), uint32 or uint64
         The bits of the weights, whatever their type.
     """
 
@@ -49,7 +49,7 @@ class Tiling:
     mail_begins: npt.NDArray[np.uint32]
     offsets: npt.NDArray[np.int64]
     targets: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.unsignedinteger[Any]]
 
     @property
     def largest(self) -> int:
@@ -84,7 +84,7 @@ def cut(graph: Graph, n_tiles: int) -> Tiling:
         mail_begins.astype(np.uint32),
         offsets,
         targets.astype(np.uint32),
-        graph.weights.view(np.uint32)[arcs],
+        graph.weights.view(graph.lengths.weight_word)[arcs],
     )
 
 

@@ -170,7 +170,7 @@ struct Search {
              begin += blockDim.x / WARP * per_warp) {
             u32 i = begin + threadIdx.x % WARP / FIRST;
             Entry entry = near.entry(min(i, count - 1));
-            uint2 arc = tile.first_arc(entry.x, k);
+            Arc arc = tile.first_arc(entry.x, k);
             bool fresh = i < count && load_relaxed(&tile.distance[entry.x]) == entry.y;
             if (fresh && k == 0) {
                 tile.expanded_at[entry.x] = entry.y;
@@ -188,7 +188,7 @@ struct Search {
     {
         uint2 row = read_only(&tile.rows[entry.x]);
         for (u32 i = row.x + FIRST - 1; i < row.y; ++i) {
-            uint2 arc = read_only(&tiling.arcs[i]);
+            Arc arc = read_only(&tiling.arcs[i]);
             length_t length;
             if (relax(true, entry.y, arc, length)) push_or_note(arc.x, length);
         }
@@ -197,7 +197,7 @@ struct Search {
     // Relaxes an arc if `any`, and sets the length of the path; by one thread. Returns whether the head
     // becomes a near vertex of this tile; notes a far one. Few branches: a phase takes as long as its chain
     // of instructions.
-    __device__ bool relax(bool any, length_t distance_before, uint2 arc, length_t& length)
+    __device__ bool relax(bool any, length_t distance_before, Arc arc, length_t& length)
     {
         bool fits = extend(distance_before, arc.y, length);
         any = any && arc.x < MORE_ARCS;

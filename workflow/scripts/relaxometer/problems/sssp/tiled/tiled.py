@@ -40,7 +40,7 @@ VERTEX_BYTES = 8
 ARC_BYTES = 8 * FIRST
 """Shared memory for the queue and, per vertex, for two words and, if they fit, the first arcs.
 
-Queue and words take twice that if distances have 64 bits.
+Queue and words take twice that if distances have 64 bits, and arcs if weights do.
 """
 
 SMALL = 4096
@@ -118,7 +118,7 @@ class Solver:
     """
 
     runs_on = "device"
-    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32"}
+    weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(
         self, graph: ResidentGraph, parameters: Parameters, look: Callable[[Facts], None] | None = None
@@ -174,7 +174,7 @@ class Solver:
         """Have the host cut the graph, choose memory and threads again, and return the struct ``Tiling``."""
         from relaxometer.problems.sssp.tiled._tiles import cut  # loads Numba
 
-        tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles))
+        tiling = DeviceTiling.upload(self._graph.device, cut(self._graph.host, self._tiles), self._lengths)
         self._allocate_shared(tiling.largest)
         return tiling.packed(_compiled(self._graph.device, self._lengths.options)[0])
 
@@ -208,7 +208,7 @@ class Solver:
         few = THREADS_IN_GLOBAL if largest <= SMALL or not self._in_shared else MAX_THREADS
         self._threads = self._threads_for(few)
         needed = (_bytes_in_shared if self._in_shared else _bytes_in_global)(largest, self._lengths)
-        with_arcs = needed + ARC_BYTES * capacity
+        with_arcs = needed + ARC_BYTES * capacity * self._lengths.weight_word.itemsize // 4
         self._arcs_in_shared = self._in_shared and self._fits(with_arcs)
         self._shared_bytes = with_arcs if self._arcs_in_shared else needed
         if not self._fits(self._shared_bytes):
@@ -302,7 +302,7 @@ def _bytes_in_global(largest: int, lengths: Lengths) -> int:
 
 def _widths(facts: Facts, parameters: Parameters, lengths: Lengths, *, in_shared: bool) -> tuple[Any, Any]:
     """Return delta and leash in the graph's unit, as scalars of the type of lengths."""
-    mean = facts.mean if lengths.dtype.kind == "f" else max(facts.mean, 1.0)
+    mean = facts.mean if lengths.is_float else max(facts.mean, 1.0)
     variation = facts.deviation / mean if mean > 0 else 0.0
     delta, leash = parameters.delta, parameters.leash
     if delta == "auto":
@@ -315,5 +315,5 @@ def _widths(facts: Facts, parameters: Parameters, lengths: Lengths, *, in_shared
 
 def _in_type(length: float, lengths: Lengths) -> Any:
     """Return a length as a scalar of the type of lengths; at least 1 if they are integers."""
-    least = 0 if lengths.dtype.kind == "f" else 1
+    least = 0 if lengths.is_float else 1
     return lengths.distances.type(min(lengths.largest, max(least, length)))
