@@ -313,8 +313,8 @@ class Data:
             "claim": [f"`{name}`" for name in judged["id"]],
             "the paper says": judged["text"],
             "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in judged["graph"]],
-            "claimed": _with_unit(judged, "claimed"),
-            "here": _with_unit(judged, "measured"),
+            "claimed": _with_unit(judged, "claimed", _as_printed),
+            "here": _with_unit(judged, "measured", _large),
             "95% interval": _claim_intervals(judged),
             "verdict": judged["verdict"],
         }
@@ -369,11 +369,18 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _with_unit(lines: pd.DataFrame, column: str) -> list[str]:
+def _with_unit(lines: pd.DataFrame, column: str, shown: Callable[[float], str]) -> list[str]:
     def text(value: float, unit: object) -> str:
-        return "" if pd.isna(value) else f"{_large(value)} {unit if isinstance(unit, str) else ''}".strip()
+        return "" if pd.isna(value) else f"{shown(value)} {unit if isinstance(unit, str) else ''}".strip()
 
     return [text(*pair) for pair in zip(lines[column].astype(float), lines["unit"], strict=True)]
+
+
+def _as_printed(value: float) -> str:
+    """Format a number with all the digits that a paper gives, from 10⁸ on with an exponent."""
+    if value >= 1e8:
+        return _large(value)
+    return whole(value) if value == round(value) else f"{value:,g}"
 
 
 def _large(value: float) -> str:

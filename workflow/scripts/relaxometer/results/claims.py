@@ -608,6 +608,23 @@ def _origin(times: pd.DataFrame) -> Origin:
     return Origin(*devices.iloc[0])
 
 
+DIGITS = 6
+"""Significant digits of ``claims.csv``."""
+
+
+def number_text(number: float) -> str:
+    """Return a number as in ``claims.csv``: a whole one in full, others with :data:`DIGITS` digits.
+
+    Examples
+    --------
+    >>> number_text(1427876.0), number_text(0.60621261), number_text(float("nan"))
+    ('1427876', '0.606213', '')
+    """
+    if np.isnan(number):
+        return ""
+    return str(int(number)) if number == int(number) else f"{number:.{DIGITS}g}"
+
+
 def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the table of the report's landing page: rounded, with units, as text.
 
