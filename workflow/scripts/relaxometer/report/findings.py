@@ -21,6 +21,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, replacing
 from relaxometer.report.figures.preparation import pays_after
+from relaxometer.results.claims import as_printed
 from relaxometer.results.published import SAMPLES
 
 TEMPLATE, PAGE = "page.md", "README.md"
@@ -313,7 +314,7 @@ class Data:
             "claim": [f"`{name}`" for name in judged["id"]],
             "the paper says": judged["text"],
             "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in judged["graph"]],
-            "claimed": _with_unit(judged, "claimed", _as_printed),
+            "claimed": _with_unit(judged, "claimed", _published),
             "here": _with_unit(judged, "measured", _large),
             "95% interval": _claim_intervals(judged),
             "verdict": judged["verdict"],
@@ -376,17 +377,15 @@ def _with_unit(lines: pd.DataFrame, column: str, shown: Callable[[float], str]) 
     return [text(*pair) for pair in zip(lines[column].astype(float), lines["unit"], strict=True)]
 
 
-def _as_printed(value: float) -> str:
-    """Format a number with all the digits that a paper gives, from 10⁸ on with an exponent."""
-    if value >= 1e8:
-        return _large(value)
-    return whole(value) if value == round(value) else f"{value:,g}"
-
-
 def _large(value: float) -> str:
     """Format a number with three digits, from 10⁸ on with an exponent."""
     mantissa, _, exponent = f"{value:.2e}".partition("e+")
     return digits(value) if value < 1e8 else f"{float(mantissa):g} × 10^{int(exponent)}"
+
+
+def _published(value: float) -> str:
+    """Format a value with all the digits that a paper gives, from 10⁸ on with an exponent."""
+    return _large(value) if value >= 1e8 else as_printed(value)
 
 
 def _claim_intervals(lines: pd.DataFrame) -> list[str]:

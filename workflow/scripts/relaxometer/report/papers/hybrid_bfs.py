@@ -38,6 +38,7 @@ from relaxometer.report.figures.style import (
     plain_log,
     size_axis,
 )
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
 from relaxometer.results.gather import PROVEN
 from relaxometer.results.graph500_result import edges_per_second, rate_statistics
@@ -108,8 +109,8 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
         lines.append(NOT_GPU_TIMES)
     else:
         lines += [
-            f"{graph}: highest median {value:,.3g}·10⁹ edges/s, {variant} (harmonic mean "
-            f"{_harmonic_mean(rates, graph, variant):,.3g})"
+            f"{graph}: highest median {rounded(value)}·10⁹ edges/s, {variant} (harmonic mean "
+            f"{rounded(_harmonic_mean(rates, graph, variant))})"
             for graph, (variant, value) in best.items()
         ]
     entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
