@@ -193,29 +193,13 @@ class TestLead:
         assert "In 3 races" in outcome
         assert "programs of others won 2: 2 times as fast in SSSP on a" in outcome
         assert "to 3 times as fast in SSSP on b" in outcome
-        assert "in 1 no difference is shown: SSSP on same (tiled, 1 ms after 0.5 ms" in outcome
-        assert outcome.endswith("; boost 1.2, 1 ms after 0.5 ms of preparation).")
+        assert "in 1 no difference is shown" in outcome
 
     def test_races_without_a_winner_are_not_counted_apart(self):
         table = pd.concat([searches("tiled", spread(1)), rival("boost", spread(1))])
         outcome, certainty, _ = sentences(summary_of(table), table)
-        assert "against the best of others, no difference is shown: SSSP on town (tiled, 1 ms" in outcome
-        assert "; boost 1.2, 1 ms" in outcome
+        assert outcome.endswith("against the best of others, no difference is shown.")
         assert certainty == "48 of 48 answers were proven right."
-
-    def test_many_races_without_a_winner_are_a_range(self):
-        table = pd.concat(
-            [
-                one
-                for graph, mean in zip("abcd", (1, 1.01, 1, 1.02), strict=True)
-                for one in (
-                    searches("tiled", spread(1), graph=graph),
-                    rival("boost", spread(mean), graph=graph),
-                )
-            ]
-        )
-        outcome, *_ = sentences(summary_of(table), table)
-        assert outcome.endswith("no difference is shown: others take 1 to 1.02 times as long.")
 
     @pytest.mark.parametrize("status", ["skipped", "absent"])
     def test_programs_that_were_not_run_have_no_wrong_answers(self, status):

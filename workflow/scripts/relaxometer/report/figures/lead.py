@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Hashable, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,7 @@ import pandas as pd
 from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
 from relaxometer.report.figures.names import label, shown_version
-from relaxometer.report.figures.summary import LEAST_PREPARATION_MS, prepared, rounded
+from relaxometer.report.figures.summary import prepared, rounded
 from relaxometer.report.targets import swept
 from relaxometer.results.gather import FAILURES, PROVEN
 from relaxometer.results.races import NEITHER, OURS, RIVAL, winners
@@ -22,9 +20,6 @@ OTHER = {OURS: RIVAL, RIVAL: OURS}
 
 NOT_TRIED = ("skipped", "absent")
 """Statuses of searches that were not made."""
-
-MAX_NAMED = 3
-"""Races without a difference are named one by one up to this number."""
 
 NOBODY = "No program finished in real time with every answer proven right."
 ALONE = "Nobody else ran on these graphs, so nothing is compared."
@@ -58,9 +53,9 @@ def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
         for side, who in ((OURS, "our programs"), (RIVAL, "programs of others"))
         if (part := _wins(decided[decided["winner"] == side], side, who))
     ]
-    ties = decided[decided["winner"] == NEITHER]
-    if len(ties):
-        said.append(_ties(ties, in_all=not said))
+    ties = int((decided["winner"] == NEITHER).sum())
+    if ties:
+        said.append(f"in {ties} no difference is shown" if said else "no difference is shown")
     count = f"{len(decided)} races" if len(decided) > 1 else "one race"
     return f"In {count} of our best program against the best of others, {'; '.join(said)}."
 
@@ -75,19 +70,6 @@ def _wins(won: pd.DataFrame, side: str, who: str) -> str:
     return f"{who} won {len(won)}: {' to '.join(wins)}"
 
 
-def _ties(ties: pd.DataFrame, *, in_all: bool) -> str:
-    """Say in which races no difference is shown, or how far the sides are apart in many."""
-    said = "no difference is shown" if in_all else f"in {len(ties)} no difference is shown"
-    if len(ties) > MAX_NAMED:
-        least, most = (rounded(end) for end in (ties["ratio"].min(), ties["ratio"].max()))
-        return f"{said}: others take {least} to {most} times as long"
-    sides = [
-        f"{label(race['problem'])} on {race['graph']} ({_side(race, OURS)}; {_side(race, RIVAL)})"
-        for race in ties.to_dict("records")
-    ]
-    return f"{said}: {', '.join(sides)}"
-
-
 def _win(race: pd.Series, side: str) -> str:
     """Describe a won race."""
     place = f"{label(race['problem'])} on {race['graph']}"
@@ -98,13 +80,11 @@ def _win(race: pd.Series, side: str) -> str:
     return f"{rounded(race['factor'])} times as fast in {place} ({sides})"
 
 
-def _side(race: Mapping[Hashable, Any] | pd.Series, side: str) -> str:
+def _side(race: pd.Series, side: str) -> str:
     """Name the best program of a side with its time and its preparation."""
     version = shown_version(race[f"{side}_version"]) if side == RIVAL else ""
     preparation = prepared(race[f"{side}_prepare_ms"])
     after = f" after {preparation} ms of preparation" if preparation else ""
-    if race[f"{side}_prepare_ms"] < LEAST_PREPARATION_MS:
-        after = " unprepared"
     return f"{race[side]} {version}".rstrip() + f", {rounded(race[f'{side}_ms'])} ms{after}"
 
 
@@ -144,7 +124,7 @@ def _machine(lines: pd.DataFrame, measured: str) -> str:
     names = timed.loc[emulated, "variant"].nunique()
     if names:
         programs = "one GPU program" if names == 1 else f"{names} GPU programs"
-        said += f"; {programs} ran on an emulated device, whose times are not compared"
+        said += f"; {programs} ran on an emulated device, and their times are not compared"
     return f"{said}."
 
 
