@@ -10,11 +10,13 @@ import pytest
 from pydantic import BaseModel
 
 from relaxometer.cli import parameter_tables
-from relaxometer.cli.headline import headline
+from relaxometer.cli.headline import headline, over_scales, without_points
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures import style
 from relaxometer.report.figures.headline import times_and_preparation
+from relaxometer.report.figures.summary import median_times
 from relaxometer.report.findings import NAMES, NUMBER
+from relaxometer.results.published import SAMPLES
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
@@ -65,13 +67,42 @@ def test_every_anchor_is_a_heading():
 def test_the_headline_is_drawn_from_the_results_of_its_suite(tmp_path):
     rows = headline(ROOT / "docs/results/rivals")
     assert rows["prepare_ms"].notna().all()
-    style.save(times_and_preparation(rows), tmp_path / "headline.svg")
-    drawn, kept = (
-        re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text(encoding="utf-8"))
-        for path in (tmp_path / "headline.svg", ROOT / "docs/results/headline.svg")
-    )
-    assert kept == drawn
+    kept = text_of(ROOT / "docs/results/headline.svg")
+    assert kept == drawn_text(times_and_preparation(rows), tmp_path)
     assert {"0.233", "1,044", "preparation"} <= set(kept)
+
+
+def text_of(file):
+    """Return the texts of a figure."""
+    return re.findall(r"<text[^>]*>([^<]+)</text>", file.read_text(encoding="utf-8"))
+
+
+def drawn_text(figure, folder):
+    """Return the texts of a figure that was just drawn."""
+    style.save(figure, folder / "drawn.svg")
+    return text_of(folder / "drawn.svg")
+
+
+WITHOUT_SEARCHES = [
+    folder
+    for folder in sorted((ROOT / "docs/results").iterdir())
+    if (folder / "page.md").is_file() and not (folder / SAMPLES).is_file()
+]
+
+
+@pytest.mark.parametrize("suite", WITHOUT_SEARCHES, ids=lambda folder: folder.name)
+def test_median_times_without_searches_are_drawn_from_the_summary(suite, tmp_path):
+    drawn = drawn_text(median_times(without_points(suite)), tmp_path)
+    assert text_of(suite / "figures/common/median-times.svg") == drawn
+
+
+@pytest.mark.parametrize("number", [9, 10])
+def test_figures_of_hybrid_bfs_are_drawn_from_its_tables(number, tmp_path):
+    suite = ROOT / "docs/results/hybrid-bfs"
+    if suite not in WITHOUT_SEARCHES:
+        pytest.skip("the workflow draws them from the searches")
+    drawn = drawn_text(over_scales(suite, rates=number == 9), tmp_path)
+    assert text_of(suite / f"figures/hybrid-bfs/figure-{number}.svg") == drawn
 
 
 def numbers(text):

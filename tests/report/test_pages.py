@@ -218,7 +218,7 @@ class TestLead:
         table = searches("tiled", spread(2), device_kind="host")
         outcome, _, machine = sentences(summary_of(table), table)
         assert outcome == NOBODY
-        assert "1 GPU programs ran on an emulated device" in machine
+        assert "one GPU program ran on an emulated device" in machine
 
 
 class TestClaims:
@@ -241,11 +241,31 @@ class TestClaims:
         assert claims.claims_in_short(pd.DataFrame({"Claim": [], "Measured": []})) == pages.NOTHING
 
 
+def test_parameters_have_the_description_of_the_class_that_they_come_from():
+    about = {"file": "workflow/scripts/relaxometer/problems/bfs/hybrid_cpu.py"}
+    _, documented = variant_pages._about(about)
+    assert documented["beta"].startswith("A larger value prolongs")
+
+
 class TestPareto:
     """Preparation against search time."""
 
     def test_the_front_has_what_no_other_beats(self):
         assert pareto.front([1, 5, 5, 10, 0], [9, 3, 4, 3, 20]) == [4, 0, 1]
+
+    def test_markers_that_would_cover_each_other_stand_side_by_side(self):
+        table = pd.concat(
+            [
+                searches("a", spread(2), prepare_ms=0.01),
+                searches("b", spread(2.001), prepare_ms=0.02),
+                searches("c", spread(40), prepare_ms=0.02),
+            ]
+        )
+        figure = pareto.preparation_against_search(table, "sssp")
+        markers = [line for line in figure.axes[0].lines if line.get_marker() not in ("", "None")]
+        places = [line.get_transform().transform(line.get_xydata()[0]) for line in markers]
+        assert places[1][0] - places[0][0] > 3
+        assert places[2][0] == pytest.approx(places[0][0])
 
     def test_long_names_get_fewer_columns(self):
         assert [pareto.legend_columns([size * "x"] * 6) for size in (20, 40, 60)] == [3, 2, 1]

@@ -114,3 +114,32 @@ def test_communication_over_ranks_is_that_of_the_published_table():
             data.value("distributed.csv", "communication_ms", variant=f"{series}-{ranks}") for ranks in (2, 4)
         )
         assert data.claim(f"hybrid-bfs-{claim}") == pytest.approx(np.log2(four / two), rel=1e-4)
+
+
+def text_of(file):
+    """Return all text of a figure on one line."""
+    return " ".join(re.findall(r">([^<>\n]+)</text>", file.read_text(encoding="utf-8")))
+
+
+def test_phases_of_adaptive_are_those_of_its_figure():
+    data, folder = Data(RESULTS / "adaptive"), RESULTS / "adaptive/figures/adaptive/figure-5"
+    said = text_of(folder / "kanto-like.svg")
+    phases, sources, peak = (
+        int(number.replace(",", ""))
+        for number in re.search(r"([\d,]+) phases of ([\d,]+) sources; peak ([\d,]+)", said).groups()
+    )
+    assert data.claim("adaptive-phases") == pytest.approx(phases / sources)
+    assert data.claim("adaptive-peak") == peak
+    for claim, limit in (("small-phases", "10,000"), ("below-peak", "a tenth of the peak")):
+        assert f"{data.claim(f'adaptive-{claim}'):.0%} at or under {limit}" in said
+
+
+def test_gains_over_the_cpu_are_near_the_quotients_of_medians():
+    gains = {"edge-bf": ("edge-bf", "dijkstra-cpu"), "hybrid-bfs": ("hybrid", "hybrid-cpu")}
+    for suite, (ours, theirs) in gains.items():
+        data = Data(RESULTS / suite)
+        rows = data.rows("claims.csv", quantity="speedup_over_cpu").dropna(subset="measured")
+        assert len(rows) == 4
+        for line in rows.itertuples():
+            # Fewer sources of the program on the CPU.
+            assert line.measured == pytest.approx(data.ratio(line.graph, theirs, ours), rel=0.13)

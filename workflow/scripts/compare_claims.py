@@ -8,7 +8,7 @@ from relaxometer.core.files import read_frame, write_csv, write_table
 from relaxometer.core.scripting import job
 from relaxometer.graphs.files import read_description
 from relaxometer.plan.models import DistributedRun
-from relaxometer.results.claims import Evidence, compare_claims, load_claims, readable_claims
+from relaxometer.results.claims import Evidence, compare_claims, load_claims, number_text, readable_claims
 from relaxometer.results.gather import gather
 from relaxometer.results.samples import proven, proven_phases
 from relaxometer.results.scaling import rank_searches
@@ -33,5 +33,5 @@ with job(snakemake):
     claims = [claim for file in snakemake.input.claims for claim in load_claims(Path(file))]
     compared = compare_claims(claims, evidence)
     write_table(pa.Table.from_pandas(compared, preserve_index=False), Path(snakemake.output.parquet))
-    write_csv(compared, Path(snakemake.output.csv), float_format="%.6g")
+    write_csv(compared, Path(snakemake.output.csv), float_format=number_text)
     write_csv(readable_claims(compared), Path(snakemake.output.table))

@@ -21,6 +21,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, replacing
 from relaxometer.report.figures.preparation import pays_after
+from relaxometer.results.claims import as_printed
 from relaxometer.results.published import BUNDLE, SAMPLES
 
 TEMPLATE, PAGE = "page.md", "README.md"
@@ -313,8 +314,8 @@ class Data:
             "claim": [f"`{name}`" for name in judged["id"]],
             "the paper says": judged["text"],
             "on": [f"`{graph}`" if isinstance(graph, str) else "" for graph in judged["graph"]],
-            "claimed": _with_unit(judged, "claimed"),
-            "here": _with_unit(judged, "measured"),
+            "claimed": _with_unit(judged, "claimed", _published),
+            "here": _with_unit(judged, "measured", _large),
             "95% interval": _claim_intervals(judged),
             "verdict": judged["verdict"],
         }
@@ -369,9 +370,9 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _with_unit(lines: pd.DataFrame, column: str) -> list[str]:
+def _with_unit(lines: pd.DataFrame, column: str, shown: Callable[[float], str]) -> list[str]:
     def text(value: float, unit: object) -> str:
-        return "" if pd.isna(value) else f"{_large(value)} {unit if isinstance(unit, str) else ''}".strip()
+        return "" if pd.isna(value) else f"{shown(value)} {unit if isinstance(unit, str) else ''}".strip()
 
     return [text(*pair) for pair in zip(lines[column].astype(float), lines["unit"], strict=True)]
 
@@ -380,6 +381,11 @@ def _large(value: float) -> str:
     """Format a number with three digits, from 10⁸ on with an exponent."""
     mantissa, _, exponent = f"{value:.2e}".partition("e+")
     return digits(value) if value < 1e8 else f"{float(mantissa):g} × 10^{int(exponent)}"
+
+
+def _published(value: float) -> str:
+    """Format a value with all the digits that a paper gives, from 10⁸ on with an exponent."""
+    return _large(value) if value >= 1e8 else as_printed(value)
 
 
 def _claim_intervals(lines: pd.DataFrame) -> list[str]:

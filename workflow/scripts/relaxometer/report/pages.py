@@ -14,6 +14,9 @@ import pandas as pd
 SCRIPT = Path(__file__).with_name("tables.js")
 """Sorts and filters the tables of :func:`data_table`."""
 
+LONG = 40
+"""Cells of a column are broken into lines if one of them has more characters."""
+
 NOTHING = "<!-- nothing to show -->\n"
 """A section of the landing page that this run does not need."""
 
@@ -33,8 +36,9 @@ figure {{ margin: 0 0 2em 0; }}
 figcaption, .note {{ max-width: 52em; color: #555; }}
 img {{ width: 52em; max-width: 100%; }}
 .wide {{ overflow-x: auto; }}
+.wide > :not(.sortable) td {{ min-width: 9em; }}
 .sortable :is(th, td) {{ padding: 0.25em 0.6em; font-size: 13px; white-space: nowrap; }}
-.sortable td:last-child {{ white-space: normal; min-width: 10em; }}
+.sortable td.long {{ white-space: normal; min-width: 18em; }}
 .sortable .number {{ text-align: right; font-variant-numeric: tabular-nums; }}
 .sortable th button {{ font: inherit; color: inherit; background: none; border: 0; padding: 0; }}
 .sortable th button {{ text-align: inherit; white-space: normal; cursor: pointer; }}
@@ -70,7 +74,9 @@ def table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
 
 def _linked(text: str) -> str:
     escaped = html.escape(text)
-    return f'<a href="{escaped}">{escaped}</a>' if text.startswith(("http://", "https://")) else escaped
+    if text.startswith(("http://", "https://")):
+        return f'<a href="{escaped}">{escaped}</a>'
+    return re.sub(r"``?([^`]+)``?", r"<code>\1</code>", escaped)
 
 
 def image(file: str | Path, caption: str) -> str:
@@ -95,7 +101,11 @@ def data_table(rows: pd.DataFrame, name: str) -> str:
     """
     cells = rows.astype(object).where(rows.notna(), "").astype(str)
     numeric = [_is_numeric(cells.iloc[:, place]) for place in range(cells.shape[1])]
-    marks = [' class="number"' if one else "" for one in numeric]
+    long = [cells.iloc[:, place].str.len().max() > LONG for place in range(cells.shape[1])]
+    marks = [
+        ' class="number"' if is_number else ' class="long"' if is_long else ""
+        for is_number, is_long in zip(numeric, long, strict=True)
+    ]
     head = "".join(
         f'<th scope="col"{mark}><button type="button">{html.escape(column)}</button></th>'
         for column, mark in zip(cells.columns, marks, strict=True)

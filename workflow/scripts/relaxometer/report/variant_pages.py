@@ -151,7 +151,21 @@ def _about(about: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     kernel = Path(about["file"]).with_suffix(".cu")
     if _file(str(kernel)).is_file():
         rows.append(("Kernels", str(kernel)))
-    return "\n".join([*said, table(rows)]), parameter_docs(docstrings.get("Parameters", ""))
+    return "\n".join([*said, table(rows)]), _documented(tree, "Parameters")
+
+
+def _documented(tree: ast.Module, name: str) -> dict[str, str]:
+    """Return what a class of parameters, of a module or imported by it, and its bases say of them."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            bases = [_documented(tree, base.id) for base in node.bases if isinstance(base, ast.Name)]
+            own = parameter_docs(ast.get_docstring(node) or "")
+            return {key: text for one in (*bases, own) for key, text in one.items()}
+        if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
+            spec = find_spec(node.module or "")
+            if spec is not None and spec.origin:
+                return _documented(ast.parse(Path(spec.origin).read_text(encoding="utf-8")), name)
+    return {}
 
 
 def _code(text: str) -> str:

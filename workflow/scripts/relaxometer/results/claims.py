@@ -608,6 +608,28 @@ def _origin(times: pd.DataFrame) -> Origin:
     return Origin(*devices.iloc[0])
 
 
+DIGITS = 6
+"""Significant digits of ``claims.csv``."""
+
+
+def number_text(number: float) -> str:
+    """Return a number as in ``claims.csv``: a whole one in full, others with :data:`DIGITS` digits.
+
+    Examples
+    --------
+    >>> number_text(1427876.0), number_text(0.60621261), number_text(float("nan"))
+    ('1427876', '0.606213', '')
+    """
+    if np.isnan(number):
+        return ""
+    return str(int(number)) if number == int(number) else f"{number:.{DIGITS}g}"
+
+
+def as_printed(value: float) -> str:
+    """Format a published value with all its digits, or as nothing if it is missing."""
+    return "" if np.isnan(value) else f"{value:,.10g}"
+
+
 def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the table of the report's landing page: rounded, with units, as text.
 
@@ -621,7 +643,7 @@ def readable_claims(claims: pd.DataFrame) -> pd.DataFrame:
             "Graph": measured["graph"],
             "Claimed": _with_unit(measured, "claimed"),
             "Measured": _with_unit(measured, "measured"),
-            "95% interval": _intervals(measured),
+            "95% interval": intervals(measured),
             "Ratio": [f"{ratio:.2f}" if pd.notna(ratio) else "" for ratio in measured["ratio"]],
             "Verdict": measured["verdict"],
         }
@@ -639,7 +661,7 @@ def _with_unit(claims: pd.DataFrame, column: str) -> list[str]:
     ]
 
 
-def _intervals(claims: pd.DataFrame) -> list[str]:
+def intervals(claims: pd.DataFrame) -> list[str]:
     """Return "low to high", or nothing for exact values and where there are too few samples."""
     ends = zip(claims["low"].astype(float), claims["high"].astype(float), strict=True)
     return [f"{low:,.4g} to {high:,.4g}" if low < high else "" for low, high in ends]

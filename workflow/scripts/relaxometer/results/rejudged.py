@@ -17,7 +17,15 @@ import numpy as np
 import pandas as pd
 
 from relaxometer.core.files import read_published, write_csv
-from relaxometer.results.claims import COLUMNS, UNDECIDED, Claim, Measured, load_claims, verdict
+from relaxometer.results.claims import (
+    COLUMNS,
+    UNDECIDED,
+    Claim,
+    Measured,
+    load_claims,
+    number_text,
+    verdict,
+)
 from relaxometer.results.processes import ASSUMED
 from relaxometer.results.published import SAMPLES
 from relaxometer.results.quantities import range_of_best
@@ -27,11 +35,11 @@ NOT_KEPT = f"{UNDECIDED}: samples were not kept"
 
 NOT_MEASURED = "not measured: "
 
-EXACT = ("graph_property", "mean_phases", "peak_updated", "share_of_phases", "threshold_band")
+EXACT = (
+    *("graph_property", "mean_phases", "peak_updated"),
+    *("share_of_phases", "share_below_peak", "threshold_band"),
+)
 """Quantities without an interval. A band of thresholds came from tests that told more apart than today's."""
-
-DIGITS = 6
-"""Significant digits of ``claims.csv``."""
 
 
 class NotKept(Exception):  # noqa: N818 - an outcome, not an error
@@ -112,7 +120,7 @@ def _of_two_runs(claim: Claim, value: float, tables: Published) -> Measured:
     n = min(tables.sources(claim.graph, claim.of, claim.over))
     ours, theirs = (time_of(tables.run(claim.graph, name), n) for name in (claim.of, claim.over))
     quotient = theirs.over(ours)
-    return _around(float(_text(quotient.value)) if np.isnan(value) else value, quotient)
+    return _around(float(number_text(quotient.value)) if np.isnan(value) else value, quotient)
 
 
 def _best_threshold(claim: Claim, value: float, tables: Published) -> Measured:
@@ -243,13 +251,7 @@ def _columns(claim: Claim, value: float, tables: Published) -> dict[str, str]:
     if np.isnan(value):
         numbers["measured"] = measured.value
         numbers["ratio"] = measured.value / claim.claimed if claim.claimed else float("nan")
-    return {**{column: _text(number) for column, number in numbers.items()}, "verdict": found}
-
-
-def _text(number: float) -> str:
-    if np.isnan(number):
-        return ""
-    return str(int(number)) if number == int(number) else f"{number:.{DIGITS}g}"
+    return {**{column: number_text(number) for column, number in numbers.items()}, "verdict": found}
 
 
 def rejudge(folder: Path, claims: Path) -> bool:

@@ -116,7 +116,7 @@ def _cost(passes: pd.DataFrame) -> str:
     if last["device_kind"] == EMULATED:
         return f"{said}; {NOT_GPU_TIMES}"
     without = passes.loc[~passes["proof"], "time_ms"].iloc[-1]
-    return f"{said} in {last['time_ms'] / 1e3:.3g} s, found in {without / 1e3:.3g} s"
+    return f"{said} in {rounded(last['time_ms'] / 1e3)} s, found in {rounded(without / 1e3)} s"
 
 
 def components_table(components: pd.DataFrame, descriptions: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -8,12 +8,13 @@ from relaxometer.core.files import read_frame
 from relaxometer.report.catalogue import SUMMARY, Exhibit, Inputs, View
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.pages import NOTHING, table
+from relaxometer.results.claims import as_printed, intervals
 
 HEADING = "<h1>Claims of the papers</h1>"
 EXPLAINED = (
-    "Published values, and the values of this run. <em>Same</em>: within the claim's tolerance. <em>Same "
-    "direction</em>: another value, on the side that was claimed. All claims are under Summary, with the "
-    "reasons why some were not measured."
+    "Published values, and the values of this run. <em>Same</em>: the 95% interval lies within the claim's "
+    "own range; <em>exceeded</em> or <em>less than claimed</em>: beyond or short of it; <em>undecided</em>: "
+    "it holds an end of the range. All claims are under Summary, with the reasons why some were not measured."
 )
 
 
@@ -46,17 +47,18 @@ def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
     measured = claims["measured"].notna()
     return pd.DataFrame(
         {
-            "Paper": claims["source"],
+            "Id": claims["id"],
             "Claim": claims["text"],
-            "Where": claims["where"],
-            "Graph": claims["graph"],
-            "Claimed": claims["claimed"].map(rounded),
+            "Claimed": claims["claimed"].map(as_printed),
             "Measured": claims["measured"].map(rounded),
+            "95% interval": intervals(claims),
             "Unit": claims["unit"],
             "Ratio": claims["ratio"].map(rounded),
-            "Measured on": claims["device"].where(measured, ""),
-            "Id": claims["id"],
             "Verdict": claims["verdict"],
+            "Graph": claims["graph"],
+            "Where": claims["where"],
+            "Paper": claims["source"],
+            "Measured on": claims["device"].where(measured, ""),
         }
     ).fillna("")
 

@@ -106,7 +106,7 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
     said = f"{proven:,} of {searched:,} answers were proven right"
     failed = int(lines["status"].isin(FAILURES).sum())
     if failed:
-        said += f", and {failed} of {len(lines)} programs failed"
+        said += f", and {failed} of {len(lines)} runs failed"
     if decided.empty:
         return f"{said}."
     sources = decided["sources"]
@@ -123,7 +123,8 @@ def _machine(lines: pd.DataFrame, measured: str) -> str:
     said = f"Measured on {devices}{when}"
     names = timed.loc[emulated, "variant"].nunique()
     if names:
-        said += f"; {names} GPU programs ran on an emulated device, and their times are not compared"
+        programs = "one GPU program" if names == 1 else f"{names} GPU programs"
+        said += f"; {programs} ran on an emulated device, and their times are not compared"
     return f"{said}."
 
 

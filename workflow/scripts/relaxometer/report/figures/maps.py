@@ -122,7 +122,10 @@ def _map(
     _draw_roads(axes, positions, tails[~coloured], heads[~coloured], width=width, color="0.75")
     tails, heads = tails[coloured], heads[coloured]
     means = (values[tails] + values[heads]) / 2
-    norm = BoundaryNorm(band_limits(means), LIGHT_TO_DARK.N)
+    limits = band_limits(means)
+    norm = BoundaryNorm(limits, LIGHT_TO_DARK.N)
+    if not np.allclose(np.diff(limits), limits[1] - limits[0]):
+        label += "; unequal steps"
     look = {"array": means, "cmap": LIGHT_TO_DARK, "norm": norm}
     drawn = _draw_roads(axes, positions, tails, heads, width=width, **look)
     figure.colorbar(

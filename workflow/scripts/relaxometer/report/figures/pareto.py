@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from relaxometer.report.catalogue import TIMINGS, Exhibit, View
 from relaxometer.report.figures.looks import Look, distinct_looks
@@ -39,6 +42,9 @@ MOST_IN_A_ROW, LETTERS_IN_A_ROW = 3, 92
 
 LEAST_MS = LEAST_PREPARATION_MS
 """A program that prepares in less is drawn here: it is ready at once, and the rest is the cost of a call."""
+
+MARKER_POINTS = 6.5
+"""Size of a marker. One that would cover another is drawn at its right."""
 
 MIN_SPAN = 10.0
 """An axis spans at least this factor, so that noise does not look like a difference."""
@@ -95,8 +101,9 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
     figure, axes = new_figure(height, columns, rows, squeeze=False, sharex=True)
     looks = distinct_looks(shown[["variant", "rival"]].itertuples(index=False, name=None))
     panels = axes.ravel()
+    markers = {}
     for panel, graph in zip(panels, graphs, strict=False):
-        _draw_panel(panel, shown[shown["graph"] == graph], looks)
+        markers[panel] = _draw_panel(panel, shown[shown["graph"] == graph], looks)
         panel.set_title(graph, loc="left", fontsize=9.5)
     for panel in panels[len(graphs) :]:
         panel.set_axis_off()
@@ -107,30 +114,52 @@ def preparation_against_search(timings: pd.DataFrame, problem: str) -> Figure:
         panel.set_ylabel("Median search [ms]")
     legend_below(figure, {names[variant]: looks[variant] for variant in names.index}, names_in_a_row)
     entitle(figure, title, _finding(shown))
+    figure.draw_without_rendering()  # places the panels, so that distances between markers are known
+    for panel, of_panel in markers.items():
+        _part(panel, of_panel)
     return figure
 
 
-def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> None:
-    """Draw the programs on one graph, and the front as steps behind them."""
+def _part(axes: Axes, markers: Sequence[Line2D]) -> None:
+    """Move every marker that covers another to its right."""
+    to_points = 72 / axes.figure.dpi
+    placed: list[npt.NDArray[np.float64]] = []
+    for marker in markers:
+        place = axes.transData.transform(np.asarray(marker.get_xydata())[0]) * to_points
+        start = place.copy()
+        while any(np.hypot(*(place - other)) < 0.6 * MARKER_POINTS for other in placed):
+            place += np.array([0.8 * MARKER_POINTS, 0.0])
+        placed.append(place)
+        right = float(place[0] - start[0]) / 72
+        shift = ScaledTranslation(right, 0, axes.figure.dpi_scale_trans)
+        marker.set_transform(axes.transData + shift)
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, looks: Mapping[str, Look]) -> list[Line2D]:
+    """Draw the programs on one graph, the fastest first, and the front as steps; return the markers."""
     best = rows.iloc[front(rows["prepare_ms"].tolist(), rows["time_ms"].tolist())]
     axes.plot(best["prepare_ms"], best["time_ms"], drawstyle="steps-post", color=GREY, linewidth=1, zorder=1)
-    for row in rows.to_dict("records"):
+    markers = [
         axes.plot(
             row["prepare_ms"],
             row["time_ms"],
             linestyle="none",
-            markersize=6.5,
+            markersize=MARKER_POINTS,
             **looks[row["variant"]].points,
-        )
+        )[0]
+        for row in rows.sort_values("time_ms").to_dict("records")
+    ]
     axes.set(xscale="log", yscale="log")
     axes.margins(0.12)
     for axis, limits in ((axes.xaxis, axes.get_xlim), (axes.yaxis, axes.get_ylim)):
         least, most = limits()
         if most < MIN_SPAN * least:
-            middle = np.sqrt(least * most)
-            axis.set_view_interval(middle / MIN_SPAN**0.5, middle * MIN_SPAN**0.5, ignore=True)
+            # Nothing is left of the least preparation.
+            first = least if axis is axes.xaxis else np.sqrt(least * most / MIN_SPAN)
+            axis.set_view_interval(first, first * MIN_SPAN, ignore=True)
     plain_log(axes.xaxis, axes.yaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(_prepared))
+    return markers
 
 
 def _prepared(value: float, _: int) -> str:
@@ -152,7 +181,8 @@ def _finding(shown: pd.DataFrame) -> str:
     rest = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
     explained = (
         "Grey steps: the Pareto front, the programs that no other one beats in both. Log scales; lower and "
-        "further left is better. Real time only; open markers: rivals"
+        "further left is better. Markers that would cover each other stand side by side. Real time only; "
+        "open markers: rivals"
     )
     return f"{explained}\nOn the front: {named}{rest}"
 

@@ -18,7 +18,7 @@ from relaxometer.report.figures.looks import Look, distinct_looks
 from relaxometer.report.figures.names import full_names, label
 from relaxometer.report.figures.style import empty_figure, entitle, new_figure, plain_log
 from relaxometer.report.targets import graphs_of, swept
-from relaxometer.results.races import relative_times
+from relaxometer.results.races import RACE, relative_times
 from relaxometer.results.samples import share_at_or_under
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-MIN_GRAPHS = 3
-"""Fewer graphs make no profile."""
+MIN_GRAPHS = 2
+"""Fewer graphs make no profile; those on which one program finished alone do not count."""
 
 ROW_INCHES = 0.21
 """Height of a name in the legend."""
@@ -72,6 +72,7 @@ def performance_profiles(timings: pd.DataFrame) -> Figure:
 def _profiles(timings: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each problem that has a profile, with the relative times of its finishers and their names."""
     times = relative_times(timings)
+    times = times[times.groupby(RACE)["variant"].transform("nunique") > 1]  # one program alone is no race
     versions = timings.get("parameter_version", pd.Series(dtype=object)).groupby(timings["variant"]).first()
     named = times.assign(version=times["variant"].map(versions))
     for problem, rows in named.assign(name=full_names(named)).groupby("problem", sort=False):

@@ -29,6 +29,7 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
+from relaxometer.report.figures.summary import rounded
 from relaxometer.results.samples import EMULATED, in_words, on_one_clock
 
 NOTHING_PROVEN = "No breadth-first search over several ranks here was proven right and finished."
@@ -57,7 +58,7 @@ def rates(table: pd.DataFrame) -> Figure:
         plain_log(axes.yaxis)
 
     fastest = shown.iloc[int(shown["median_gteps"].to_numpy().argmax())]
-    rate = f"{fastest['median_gteps']:,.3g}·10⁹ edges/s"
+    rate = f"{rounded(fastest['median_gteps'])}·10⁹ edges/s"
     best = f"fastest: {fastest['variant']} with {rate} on {fastest['ranks']} ranks"
     if shown["model_gteps"].notna().any():
         best += "; dotted: cost model"

@@ -22,6 +22,7 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import graphs_of, has_gpu, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import proven
@@ -94,7 +95,7 @@ def roofline(timings: pd.DataFrame, rate: Mapping[str, Any], problem: str) -> Fi
     best = shown.nlargest(1, "gb_s").iloc[0]
     finding = (
         f"{rate['device']}: a copy moves {roof:,.0f} GB/s; highest: {best['variant']} on {best['graph']} "
-        f"with {best['gb_s']:,.3g} GB/s, {best['gb_s'] / roof:.0%} of it. Each dot is a graph; log scales"
+        f"with {rounded(best['gb_s'])} GB/s, {best['gb_s'] / roof:.0%} of it. Each dot is a graph; log scales"
     )
     entitle(figure, title, finding)
     return figure

@@ -221,7 +221,7 @@ the race. The page of all variants and rivals under Summary has them.</p>
 
 def rounded(value: float) -> str:
     """Format a number with three digits, as an integer from 1,000, or as nothing if it is missing."""
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if np.isfinite(value) else ""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}" if np.isfinite(value) else ""
 
 
 LEAST_PREPARATION_MS = 0.1

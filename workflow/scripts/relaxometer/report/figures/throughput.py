@@ -151,7 +151,7 @@ def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, k
         return finding
     single = others.iloc[0]
     gain = best["rate"] / single["rate"]
-    return f"{finding}. {gain:.3g} times the rate of {single['name']}, one after the other"
+    return f"{finding}. {rounded(gain)} times the rate of {single['name']}, one after the other"
 
 
 def throughput_table(launches: pd.DataFrame, timings: pd.DataFrame, problem: str = "sssp") -> pd.DataFrame:

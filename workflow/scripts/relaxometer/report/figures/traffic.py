@@ -112,7 +112,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
     proven = int(changes["proven"].fillna(0).sum())
     finding = (
         f"{table['device'].iloc[0]}. First tree after new weights: {first['variant']}, "
-        f"{first['ready_ms']:.3g} ms ({first['update_ms']:.3g} ms for the weights). "
+        f"{rounded(first['ready_ms'])} ms ({rounded(first['update_ms'])} ms for the weights). "
         f"All {proven:,} answers proven"
     )
     if kind == EMULATED:
@@ -120,7 +120,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
     best = table.nsmallest(1, "tree_ms").iloc[0]
     if best["variant"] == first["variant"]:
         return finding
-    return f"{finding}. Further trees: {best['variant']}, {best['tree_ms']:.3g} ms each"
+    return f"{finding}. Further trees: {best['variant']}, {rounded(best['tree_ms'])} ms each"
 
 
 def traffic_table(changes: pd.DataFrame) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from relaxometer.results.statistics import FEWEST
 COLUMNS = (
     "Problem",
     "Graph",
+    "Faster",
     "Our best",
     "Our class",
     "Ours [ms]",
@@ -31,7 +32,6 @@ COLUMNS = (
     "Rival / ours",
     "95% interval",
     "Sources",
-    "Faster",
 )
 
 NO_RIVAL = "No rival was in this run."
@@ -58,16 +58,18 @@ def winners_table(summary: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 def _row(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> dict[str, str]:
     """Return a row of the table from one of :func:`relaxometer.results.races.winners`."""
     of_race = lines[(lines["problem"] == race["problem"]) & (lines["graph"] == race["graph"])]
-    interval = f"{race['ratio_low']:.3g} to {race['ratio_high']:.3g}" if race["ratio_low"] > 0 else ""
+    interval = (
+        f"{rounded(race['ratio_low'])} to {rounded(race['ratio_high'])}" if race["ratio_low"] > 0 else ""
+    )
     return {
         "Problem": label(race["problem"]),
         "Graph": race["graph"],
-        **dict(zip(COLUMNS[2:7], _side(race, OURS), strict=True)),
-        **dict(zip(COLUMNS[7:12], _side(race, RIVAL), strict=True)),
+        "Faster": _verdict(race, of_race),
+        **dict(zip(COLUMNS[3:8], _side(race, OURS), strict=True)),
+        **dict(zip(COLUMNS[8:13], _side(race, RIVAL), strict=True)),
         "Rival / ours": rounded(race["ratio"]),
         "95% interval": interval,
         "Sources": f"{race['sources']:.0f}" if race["sources"] > 0 else "",
-        "Faster": _verdict(race, of_race),
     }
 
 
@@ -88,9 +90,9 @@ def _side(race: Mapping[Hashable, Any], side: str) -> tuple[str, ...]:
 def _verdict(race: Mapping[Hashable, Any], lines: pd.DataFrame) -> str:
     """Say who is faster, by what factor, or why nobody is said to be."""
     if race["winner"] == OURS:
-        return f"ours, {race['ratio']:.3g} times as fast"
+        return f"ours, {rounded(race['ratio'])} times as fast"
     if race["winner"] == RIVAL:
-        return f"the rival, {1 / race['ratio']:.3g} times as fast"
+        return f"the rival, {rounded(1 / race['ratio'])} times as fast"
     if race["winner"] == NEITHER:
         return NO_DIFFERENCE
     if race["winner"] == TOO_FEW:
@@ -117,8 +119,7 @@ def in_short(table: pd.DataFrame) -> pd.DataFrame:
 
     return pd.DataFrame(
         {
-            **{column: table[column] for column in COLUMNS[:2]},
-            "Faster": table["Faster"],
+            **{column: table[column] for column in COLUMNS[:3]},
             "Our best": joined("Our best", "Our class"),
             "Time [ms]": table["Ours [ms]"],
             "Preparation [ms]": table["Our preparation [ms]"],

@@ -37,7 +37,9 @@ from relaxometer.report.figures.style import (
     new_figure,
     plain_log,
 )
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import folder, is_swept, names, runs_of
+from relaxometer.results.processes import part_of
 from relaxometer.results.samples import (
     EMULATED,
     PHASE_SYNCHRONOUS,
@@ -49,6 +51,7 @@ from relaxometer.results.samples import (
     source_times,
     updated_counts,
 )
+from relaxometer.results.statistics import log_mean
 
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
@@ -57,8 +60,14 @@ if TYPE_CHECKING:
 FEW_UPDATED = 10_000
 """The paper calls phases that update at most this many vertices small."""
 
-SOURCE_COLOURS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc")
-"""One for each source shown in figure 4; colour-blind readers can distinguish them."""
+SOURCE_LINES: tuple[tuple[str, str | tuple[float, tuple[float, ...]]], ...] = (
+    ("#0173b2", "-"),
+    ("#de8f05", (0, (5, 1.5))),
+    ("#029e73", (0, (1, 1))),
+    ("#d55e00", (0, (6, 1.2, 1, 1.2))),
+    ("#cc78bc", (0, (3, 1, 1, 1, 1, 1))),
+)
+"""Colour and dash for each source shown in figure 4, distinct for the colour-blind and in grey."""
 
 PAPER_MS = {
     ("kanto-like", "conventional"): 107.0,
@@ -75,9 +84,6 @@ PAPER_MARK: dict[str, Any] = {"marker": "x", "markersize": 7, "markeredgewidth":
 BESIDE = 0.2
 """Distance between the variants of a graph in figure 7, where graphs are 1 apart."""
 
-RESAMPLES = 2_000
-"""Resamples of the bootstrap intervals of means."""
-
 CURVE_POINTS = 400
 NOTHING_PROVEN = "No run of conventional, selection or adaptive on this graph was proven right and finished."
 
@@ -89,14 +95,14 @@ def updated_per_phase(phases: pd.DataFrame, graph: str) -> Figure:
     if counts.empty:
         return empty_figure(title, NOTHING_PROVEN)
     figure, axes = new_figure(3.8)
-    shown = counts["source"].unique()[: len(SOURCE_COLOURS)]
-    for letter, source, colour in zip(string.ascii_uppercase, shown, SOURCE_COLOURS, strict=False):
+    shown = counts["source"].unique()[: len(SOURCE_LINES)]
+    for letter, source, (colour, dash) in zip(string.ascii_uppercase, shown, SOURCE_LINES, strict=False):
         of_source = counts[counts["source"] == source]
-        label = f"{letter} (vertex {source})"
-        axes.plot(of_source["phase"], of_source["updated"], color=colour, linewidth=1.1, label=label)
+        style = {"color": colour, "linestyle": dash, "linewidth": 1.2}
+        axes.plot(of_source["phase"], of_source["updated"], label=f"{letter} (vertex {source})", **style)
     axes.set(xlabel="Phase", ylabel="Updated vertices", ylim=(0, None), xlim=(0, None))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.legend(title="Source")
+    axes.legend(title="Source", handlelength=3.4)
     lengths = counts.groupby("source")["phase"].max()
     finding = (
         f"{_range(lengths.min(), lengths.max())} phases over {len(lengths):,} sources, "
@@ -157,7 +163,7 @@ def phase_times(phases: pd.DataFrame, graph: str) -> Figure:
     )
     plain_log(axes.yaxis)
     handles = [*axes.get_legend_handles_labels()[0], counts, *marks]
-    legend_above(axes, 4 if len(handles) == 4 else 3, handles)
+    legend_above(axes, 2 if len(handles) == 4 else 3, handles)
     entitle(figure, title, _phase_finding(of_source, source, kind))
     return figure
 
@@ -235,13 +241,10 @@ def mean_times(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) -> Figur
 
 
 def _mean(rows: pd.DataFrame) -> tuple[float, float, float]:
-    """Return the mean time over sources with its 95% bootstrap interval; NaN without rows."""
+    """Return the mean time over sources with its 95% interval; NaN without rows."""
     if rows.empty:
         return np.nan, np.nan, np.nan
-    values = rows["time_ms"].to_numpy()
-    means = np.random.default_rng(0).choice(values, (RESAMPLES, len(values))).mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(values.mean()), float(low), float(high)
+    return log_mean(rows["time_ms"], part_of(rows)).point()
 
 
 def _mean_dots(
@@ -251,7 +254,7 @@ def _mean_dots(
     draw_dots(axes, [(x, *of_graph) for x, of_graph in zip(at, means, strict=True)], style, label=variant)
     for x, (value, *_) in zip(at, means, strict=True):
         if np.isfinite(value):
-            annotate(axes, f"{value:.3g}", (x, value), (7, 0), va="center")
+            annotate(axes, rounded(value), (x, value), (7, 0), va="center")
 
 
 def _mean_time_findings(times: pd.DataFrame, graphs: Sequence[str], kind: str) -> list[str]:

@@ -239,7 +239,7 @@ def _dots(axes: Axes, rates: pd.DataFrame, moving: Collection[str]) -> None:
     axes.margins(x=0.2)
     plain_log(axes.xaxis)
     for place, (variant, rate) in enumerate(zip(rates["variant"], rates["rate"], strict=True)):
-        figures = f"{rate / 1e6:,.3g} million" if rate >= 1e6 else f"{rate:,.0f}"
+        figures = f"{rounded(rate / 1e6)} million" if rate >= 1e6 else f"{rate:,.0f}"
         text = figures + (", with transfers" if variant in moving else "")
         annotate(axes, text, (rate, place), (7, 0), va="center")
 

@@ -29,6 +29,7 @@ from relaxometer.report.figures.style import (
     plain_log,
     size_axis,
 )
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import is_swept, names, runs_of, swept
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import EMULATED, in_words, in_words_compared, ratio_estimate, source_times
@@ -347,10 +348,10 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
             {
                 "Graph": graph,
                 "Variant": variant,
-                "MB per phase": f"{per_phase / 1e6:,.3g}" if per_phase < 1e9 else f"{per_phase / 1e6:,.0f}",
+                "MB per phase": rounded(per_phase / 1e6),
                 "Phases": f"{rows['phases'].median():.0f}",
-                "Median [ms]": f"{rows['time_ms'].median():.3g}",
-                "GB/s": f"{gb_s:.3g}" if gb_s < 1000 else f"{gb_s:,.0f}",
+                "Median [ms]": rounded(rows["time_ms"].median()),
+                "GB/s": rounded(gb_s),
                 "Share of copy rate": f"{gb_s / rate['copy_gb_s']:.0%}" if comparable else "",
             }
         )

@@ -22,7 +22,7 @@ from relaxometer.graphs.degrees import WARP
 from relaxometer.graphs.graph import read_degrees
 from relaxometer.report.catalogue import TIMINGS, Exhibit, Files, Inputs, View, metadata
 from relaxometer.report.figures.graphs import draw_tails
-from relaxometer.report.figures.looks import distinct_looks, look
+from relaxometer.report.figures.looks import Look, distinct_looks, look
 from relaxometer.report.figures.names import short_names
 from relaxometer.report.figures.style import (
     GREY,
@@ -38,6 +38,7 @@ from relaxometer.report.figures.style import (
     plain_log,
     size_axis,
 )
+from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import folder, graphs_of, is_swept, names, runs_of
 from relaxometer.results.gather import PROVEN
 from relaxometer.results.graph500_result import edges_per_second, rate_statistics
@@ -57,6 +58,9 @@ from relaxometer.results.samples import (
 if TYPE_CHECKING:
     from relaxometer.plan.models import Run
     from relaxometer.plan.plan import Plan
+
+Point = tuple[float, float, float, float]
+"""Vertices of a graph, and a median with the ends of its interval."""
 
 CPU_ONLY, GPU_ONLY, BOTH = "hybrid-cpu", "hybrid", "cooperative"
 """Kernels of the paper's figures: CPU only, GPU only, CPU + GPU."""
@@ -108,8 +112,8 @@ def rates_over_scale(timings: pd.DataFrame, graphs: Sequence[dict[str, Any]]) ->
         lines.append(NOT_GPU_TIMES)
     else:
         lines += [
-            f"{graph}: highest median {value:,.3g}·10⁹ edges/s, {variant} (harmonic mean "
-            f"{_harmonic_mean(rates, graph, variant):,.3g})"
+            f"{graph}: highest median {rounded(value)}·10⁹ edges/s, {variant} (harmonic mean "
+            f"{rounded(_harmonic_mean(rates, graph, variant))})"
             for graph, (variant, value) in best.items()
         ]
     entitle(figure, title, "\n".join([lines[0], "; ".join(lines[1:])]))
@@ -166,19 +170,25 @@ def _draw_over_scale(
     sizes = {graph["name"]: graph["vertices"] for graph in graphs}
     best: dict[str, tuple[str, float]] = {}
     looks = distinct_looks(rows[["variant", "rival"]].drop_duplicates().itertuples(index=False, name=None))
-    size_axis(axes, (sizes[graph] for graph in rows["graph"].unique()))
-    variants = list(rows.groupby(["variant", short_names(rows)], sort=False))
-    for place, ((variant, name), of_variant) in enumerate(variants):
-        points = []
+    series: dict[str, tuple[Look, list[Point]]] = {}
+    for (variant, name), of_variant in rows.groupby(["variant", short_names(rows)], sort=False):
+        _, points = series.setdefault(str(name), (looks[str(variant)], []))
         for graph in sorted(set(of_variant["graph"]), key=lambda name: sizes[name]):
             median, low, high = run_estimate(of_variant[of_variant["graph"] == graph], value).point()
             points.append((sizes[graph], median, low, high))
             best[graph] = max(best.get(graph, ("", 0.0)), (str(name), median), key=lambda pair: pair[1])
-        draw_series(axes, points, looks[str(variant)], str(name), (place, len(variants)))
+    draw_over_sizes(axes, series)
+    return best
+
+
+def draw_over_sizes(axes: Axes, series: Mapping[str, tuple[Look, Sequence[Point]]]) -> None:
+    """Draw the points (vertices, median, low, high) of each series by its name, on logarithmic axes."""
+    size_axis(axes, {size for _, points in series.values() for size, *_ in points})
+    for place, (name, (style, points)) in enumerate(series.items()):
+        draw_series(axes, points, style, name, (place, len(series)))
     axes.set(yscale="log", xlabel="Vertices")
     plain_log(axes.yaxis)
     legend_above(axes, 3)
-    return best
 
 
 def _against_cpu(times: pd.DataFrame, graph: str) -> str:

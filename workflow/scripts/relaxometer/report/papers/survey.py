@@ -122,7 +122,7 @@ def _extract_min_finding(shown: pd.DataFrame) -> str:
     threads = best.removeprefix("reduction-")
     finding = f"{devices}. At {most:,} values {threads} threads per block are best (in the paper: 512)"
     faster = [
-        f"{times['loop'] / times[method]:,.3g} times as fast as the loop (in the paper: {claimed})"
+        f"{rounded(times['loop'] / times[method])} times as fast as the loop (in the paper: {claimed})"
         for method, claimed in ((best, "1.65"), ("cub", "6.07, Thrust"))
     ]
     return f"{finding}: {faster[0]}; CUB {faster[1]}"
@@ -133,7 +133,7 @@ def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
     medians = median_extract_min(trials)
     wide = medians.pivot(index=["method", "device_kind"], columns="values", values="time_us").reset_index()
     wide = wide.set_index("method").loc[[name for name in METHODS if name in set(wide["method"])]]
-    sizes = {n: wide[n].map(_microseconds) for n in sorted(medians["values"].unique())}
+    sizes = {n: wide[n].map(rounded) for n in sorted(medians["values"].unique())}
     return pd.DataFrame(
         {
             "Method": [_method_label(str(method)) for method in wide.index],
@@ -141,10 +141,6 @@ def extract_min_table(trials: pd.DataFrame) -> pd.DataFrame:
             **{f"{n:,} values [µs]": column for n, column in sizes.items()},
         }
     ).reset_index(drop=True)
-
-
-def _microseconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def queue_orders(timings: pd.DataFrame, graph: str) -> Figure:
@@ -180,7 +176,7 @@ def _dots(axes: Axes, medians: Mapping[str, Estimate], looks: Mapping[str, Look]
     """Draw the median over sources of each order with its 95% interval and its value."""
     for place, (order, median) in enumerate(medians.items()):
         draw_dots(axes, [(place, *median.point())], looks[order])
-        annotate(axes, f"{median.value:.3g}", (place, median.value), (7, 0), va="center")
+        annotate(axes, rounded(median.value), (place, median.value), (7, 0), va="center")
     axes.set_xticks(range(len(medians)), list(medians))
     axes.set(yscale="log", xlim=(-0.5, len(medians) - 0.2))
     plain_log(axes.yaxis)
@@ -263,12 +259,12 @@ def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
     best = points.nsmallest(1, "time_ms").iloc[0]
     ends = {points["delta"].min(): "the narrowest tried", points["delta"].max(): "the widest tried"}
     end = f", {ends[best['delta']]}" if len(points) > 1 and best["delta"] in ends else ""
-    finding = f"{over}; fastest at a width of {best['delta']:,.0f}{end}: {best['time_ms']:.3g} ms"
+    finding = f"{over}; fastest at a width of {best['delta']:,.0f}{end}: {rounded(best['time_ms'])} ms"
     by_rule = points[points["rule"] != "given"]
     if by_rule.empty:
         return finding
     ruled = by_rule.nsmallest(1, "time_ms").iloc[0]
-    return f"{finding}. Best rule of the paper: {ruled['rule']}, {ruled['time_ms']:.3g} ms"
+    return f"{finding}. Best rule of the paper: {ruled['rule']}, {rounded(ruled['time_ms'])} ms"
 
 
 def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
