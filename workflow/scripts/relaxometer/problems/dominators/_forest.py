@@ -19,7 +19,7 @@ MOST_TOPS = 1 / 64
 """Maximum share of vertices without a smaller predecessor for which a forest gives the first tree."""
 
 LONG_CHAIN = 65536
-"""Above a longer chain the first round has a table of ancestors."""
+"""Rounds on a tree with longer chains have tables of ancestors."""
 
 
 class Tree(NamedTuple):

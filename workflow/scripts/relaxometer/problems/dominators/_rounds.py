@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 THREADS = 512
 
 ALL_ROUNDS = np.uint32(2**32 - 1)
+
+
+class Lifted(NamedTuple):
+    """Rounds begin with tables of ancestors.
+
+    Parameters
+    ----------
+    longest : int
+        Bound on the chains of parents.
+    above : int
+        Such rounds end when no chain is longer.
+    """
+
+    longest: int
+    above: int
 
 
 class Rounds:
@@ -46,7 +61,7 @@ class Rounds:
         tree: tuple[Any, Any, Any],
         longest_chain: Any,
         phases: list[Phase] | None = None,
-        lifted: int = 0,
+        lifted: Lifted | None = None,
     ) -> int:
         """Run rounds until nothing moves.
 
@@ -62,8 +77,8 @@ class Rounds:
             Bound on the chains of parents.
         phases : list, optional
             If given, each round is a launch of its own and is recorded.
-        lifted : int, default=0
-            If not 0, the first round has a table of ancestors for chains up to this long.
+        lifted : Lifted, optional
+            Whether rounds begin with tables of ancestors.
 
         Returns
         -------
@@ -76,9 +91,13 @@ class Rounds:
             self._from, self._to = (self._device.xp.empty(n_arcs, dtype=np.uint32) for _ in range(2))
         numbered = (np.uint64(n_arcs), *arcs, number, self._from, self._to)
         self._arcs_by_number(self._blocks_for(n_arcs), THREADS, numbered)
-        rounds = 1 if lifted else 0
+        rounds = 0
         if lifted:
-            self._lift(n_arcs, reached, parent, lifted, phases)
+            rounds, moved, longest = self._lift(n_arcs, reached, parent, lifted, phases)
+            if moved == 0:
+                return rounds
+            self._longest.fill(longest)
+            longest_chain = self._longest
         if phases is None:
             return rounds + self._launch(n_arcs, reached, parent, longest_chain, ALL_ROUNDS)[0]
         moved = 1
@@ -91,24 +110,36 @@ class Rounds:
             rounds += 1
         return rounds
 
-    def _lift(self, n_arcs: int, reached: Any, parent: Any, longest: int, phases: list[Phase] | None) -> None:
-        """Run a round with a table of ancestors for chains up to `longest`."""
+    def _lift(
+        self, n_arcs: int, reached: Any, parent: Any, lifted: Lifted, phases: list[Phase] | None
+    ) -> tuple[int, int, int]:
+        """Run rounds with tables of ancestors.
+
+        Returns
+        -------
+        rounds, moved, longest : int
+            Number of rounds; the moves of the last; a bound on the chains.
+        """
         device, xp, n = self._device, self._device.xp, len(parent)
-        powers = longest.bit_length() + 1
+        powers = lifted.longest.bit_length() + 1
         if self._up is None or len(self._up) < powers * n:
             self._up = xp.empty(powers * n, dtype=np.uint32)
             self._depth = xp.empty(2 * n, dtype=np.uint32)
-        self._unfinished.fill(0)
         arcs = (np.uint64(n_arcs), self._from, self._to)
-        arguments = (*arcs, reached, parent, self._up, self._depth, self._unfinished)
+        tables = (reached, parent, self._up, self._depth, self._unfinished)
+        at_once = ALL_ROUNDS if phases is None else np.uint32(1)
         blocks = min(self._lift_blocks, max(1, -(-max(n_arcs, n) // THREADS)))
-        if phases is None:
-            self._lift_arcs(blocks, THREADS, arguments)
-            return
-        before = parent.copy()
-        with device.timer() as timer:
-            self._lift_arcs(blocks, THREADS, arguments)
-        phases.append(Phase("lifted round", int((before != parent).sum()), n_arcs, timer.ms))
+        rounds, moved, longest = 0, 1, lifted.longest
+        while moved and longest > lifted.above:
+            self._tallies.fill(0)
+            limits = (np.uint32(lifted.above), at_once)
+            with device.timer() as timer:
+                self._lift_arcs(blocks, THREADS, (*arcs, *tables, *limits, self._tallies, self._outcome))
+                done, moved, longest = device.asnumpy(self._outcome).tolist()
+            rounds += done
+            if phases is not None:
+                phases.append(Phase("lifted round", moved, n_arcs, timer.ms))
+        return rounds, moved, longest
 
     def _launch(
         self, n_arcs: int, reached: Any, parent: Any, longest_chain: Any, max_rounds: np.uint32

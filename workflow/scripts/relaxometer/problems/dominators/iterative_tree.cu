@@ -16,9 +16,8 @@
 // at worst too low, and the next round corrects it.
 //
 // But where two long chains run next to each other, each jump of one leads past the other end, and both are
-// climbed step by step. So a first tree of long chains has a round of its own (`lift_arcs`), which knows
-// depths and all ancestors at distances of powers of two, and finds each meeting in a number of steps that is
-// logarithmic.
+// climbed step by step. So while chains are long, rounds know depths and all ancestors at distances of powers
+// of two (`lift_arcs`), and find each meeting in a number of steps that is logarithmic.
 
 #include <cooperative_groups.h>
 
@@ -72,23 +71,22 @@ __device__ u32 meeting(const Ladder& ladder, u32 a, u32 b)
     return ancestor(ladder, a, 0);
 }
 
-// One round over all arcs. `up` has room for the ancestors of chains as long as the longest, `depth` for two
-// words per vertex. `unfinished` are three zeros.
-extern "C" __global__ void lift_arcs(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
-                                     const u32* __restrict__ reached, u32* parent, u32* up, u32* depth,
-                                     u32* unfinished)
+// Writes the ancestors of all vertices, far enough for the longest chain. All threads call it and return the
+// same number of doublings; no chain is longer than two to that power.
+__device__ u32 build_ladder(Ladder* ladder, u32* up, u32* depth, const u32* parent, u32* unfinished)
 {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
-    u32 n = *reached;
+    u32 n = ladder->n;
     u32* depths = depth;
     u32* deeper = depth + n;
     for (u32 v = thread_id(); v < n; v += thread_count()) {
         up[v] = parent[v];
         depths[v] = v == 0 ? 0 : 1;
     }
+    if (thread_id() == 0) store_relaxed(&unfinished[0], 0u);
     grid.sync();
-    bool goes_on = true;
-    for (u32 power = 0; goes_on; ++power) {
+    u32 power = 0;
+    for (bool goes_on = true; goes_on; ++power) {
         const u32* near = up + static_cast<u64>(power) * n;
         u32* far = up + static_cast<u64>(power + 1) * n;
         if (thread_id() == 0) store_relaxed(&unfinished[(power + 1) % 3], 0u);
@@ -107,15 +105,49 @@ extern "C" __global__ void lift_arcs(u64 n_arcs, const u32* __restrict__ from, c
         depths = deeper;
         deeper = swapped;
     }
-    Ladder ladder = {n, up, depths};
-    for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
-        u32 u = from[i];
-        u32 w = to[i];
-        if (w == 0) continue;
-        u32 above = up[w];
-        if (above == u) continue;
-        u32 meet = meeting(ladder, above, u);
-        if (meet < above && meet < load_relaxed(&parent[w])) atomicMin(&parent[w], meet);
+    ladder->up = up;
+    ladder->depth = depths;
+    return power;
+}
+
+// Rounds over all arcs while a chain may be longer than `long_chain` and something moves, at most
+// `max_rounds`. `up` has room for the ancestors of chains as long as the longest, `depth` for two words per
+// vertex, `unfinished` for three. `tallies` are three zeros. `outcome` receives the number of rounds, the
+// moves of the last, and the bound on chains before it.
+extern "C" __global__ void lift_arcs(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
+                                     const u32* __restrict__ reached, u32* parent, u32* up, u32* depth,
+                                     u32* unfinished, u32 long_chain, u32 max_rounds, u64* tallies,
+                                     u64* outcome)
+{
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    Ladder ladder = {*reached, nullptr, nullptr};
+    u32 round = 0;
+    u64 moved = 1;
+    u64 longest = 0;
+    while (moved != 0 && round < max_rounds) {
+        longest = 1ull << build_ladder(&ladder, up, depth, parent, unfinished);
+        if (round > 0 && longest <= long_chain) break;
+        if (thread_id() == 0) store_relaxed(&tallies[(round + 1) % 3], u64(0));
+        u32 mine = 0;
+        for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
+            u32 u = from[i];
+            u32 w = to[i];
+            if (w == 0) continue;
+            u32 above = up[w];
+            if (above == u) continue;
+            u32 meet = meeting(ladder, above, u);
+            if (meet < above && meet < load_relaxed(&parent[w])) mine += atomicMin(&parent[w], meet) > meet;
+        }
+        mine = __reduce_add_sync(ALL_LANES, mine);
+        if (threadIdx.x % WARP == 0 && mine) atomicAdd(&tallies[round % 3], static_cast<u64>(mine));
+        grid.sync();
+        moved = load_relaxed(&tallies[round % 3]);
+        ++round;
+    }
+    if (thread_id() == 0) {
+        outcome[0] = round;
+        outcome[1] = moved;
+        outcome[2] = longest;
     }
 }
 

@@ -12,7 +12,7 @@ from relaxometer.problems.dominators._breadth_first import BreadthFirst
 from relaxometer.problems.dominators._forest import LONG_CHAIN, Forest, Tree
 from relaxometer.problems.dominators._out_of_core import OutOfCore
 from relaxometer.problems.dominators._predecessors import arc_tails
-from relaxometer.problems.dominators._rounds import Rounds
+from relaxometer.problems.dominators._rounds import Lifted, Rounds
 from relaxometer.problems.phases import Phase
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Parameters(variants.Parameters):
         Where the first tree comes from if the input's order does not serve: "search", a breadth-first search.
         "auto": a forest of smallest predecessors, if at most one vertex in 64 has none that is smaller.
     lift_above : int, default=65536
-        A first tree with longer chains has a first round with a table of ancestors.
+        Rounds on a tree with longer chains have tables of ancestors.
     """
 
     resident_arcs: PositiveInt | None = None
@@ -87,7 +87,8 @@ class Solver:
         if tree is None:
             tree = self._find_tree(root, phases)
         parent = tree.parent.copy()
-        lifted = tree.depth if tree.depth > self._parameters.lift_above else 0
+        above = self._parameters.lift_above
+        lifted = Lifted(tree.depth, above) if tree.depth > above else None
         arrays = tree.reached, tree.number, parent
         rounds = self._rounds.run(self._arcs, arrays, tree.longest_chain, phases, lifted)
         n = self._graph.n_vertices

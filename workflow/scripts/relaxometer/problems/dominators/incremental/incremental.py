@@ -14,7 +14,7 @@ from relaxometer.problems import variants
 from relaxometer.problems.dominators import Answer
 from relaxometer.problems.dominators._breadth_first import BreadthFirst
 from relaxometer.problems.dominators._forest import LONG_CHAIN, Forest
-from relaxometer.problems.dominators._rounds import Rounds
+from relaxometer.problems.dominators._rounds import Lifted, Rounds
 from relaxometer.problems.dominators.incremental._changing_arcs import ChangingArcs, Keys, keys_of
 from relaxometer.problems.dominators.incremental._doubts import Doubts, Known
 from relaxometer.problems.phases import Phase
@@ -174,7 +174,8 @@ class Solver:
         for ours, found in zip(self._tree, (tree.number, tree.order, tree.parent, tree.parent), strict=True):
             ours[:] = found
         self._search.reached[:] = tree.reached
-        return self._finish(self._arcs.all, phases, tree.depth if tree.depth > LONG_CHAIN else 0)
+        lifted = Lifted(tree.depth, LONG_CHAIN) if tree.depth > LONG_CHAIN else None
+        return self._finish(self._arcs.all, phases, lifted)
 
     def _grow(self, numbered: int, *, limited: bool = True) -> bool:
         """Search on from the first `numbered` vertices; parents bound the dominators of the others.
@@ -197,7 +198,9 @@ class Solver:
         self._tree.idom[numbered:] = search.parent[numbered:]
         return True
 
-    def _finish(self, arcs: tuple[Any, Any], phases: list[Phase] | None, lifted: int = 0) -> Answer:
+    def _finish(
+        self, arcs: tuple[Any, Any], phases: list[Phase] | None, lifted: Lifted | None = None
+    ) -> Answer:
         """Run rounds over these arcs, if there are any, and return the answer; see :meth:`Rounds.run`."""
         search, idom = self._search, self._tree.idom
         rounds = 0
