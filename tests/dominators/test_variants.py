@@ -367,22 +367,33 @@ class TestIterativeTree:
         for root in (0, graph.n_vertices // 2):
             np.testing.assert_array_equal(answer_of(solver, device, root), semi_nca(device, graph, root))
 
+    @pytest.mark.parametrize("lift_above", [1, 16])
     @pytest.mark.parametrize("name", sorted(rooted_graphs()))
-    def test_rounds_with_tables_of_ancestors(self, device, name):
+    def test_rounds_with_tables_of_ancestors(self, device, name, lift_above):
         graph = rooted_graphs()[name]
-        solver = make_solver("iterative-tree", ResidentGraph.upload(device, graph), lift_above=1)
+        resident = ResidentGraph.upload(device, graph)
+        solver = make_solver("iterative-tree", resident, lift_above=lift_above)
         for root in (0, graph.n_vertices - 1):
             phases = []
             expected = semi_nca(device, graph, root)
             np.testing.assert_array_equal(answer_of(solver, device, root, phases), expected)
             np.testing.assert_array_equal(answer_of(solver, device, root), expected)
-        if name == "ladder":
-            # From 1 chains stay long: the first round moves one rail only.
-            for root, modes in ((0, ["lifted round"] * 2), (1, ["forest"] + ["lifted round"] * 5)):
-                phases.clear()
-                rounds = solver.solve(root, phases).phases
-                assert [phase.mode for phase in phases] == modes
-                assert rounds == modes.count("lifted round")
+
+    @pytest.mark.parametrize(
+        ("lift_above", "root", "modes"),
+        [
+            (1, 0, ["lifted round"] * 2),
+            (16, 0, ["lifted round", "round"]),
+            # Chains stay long: the first round moves one rail only.
+            (1, 1, ["forest", *["lifted round"] * 5]),
+        ],
+    )
+    def test_tables_of_ancestors_while_chains_are_long(self, device, lift_above, root, modes):
+        resident = ResidentGraph.upload(device, rooted_graphs()["ladder"])
+        solver = make_solver("iterative-tree", resident, lift_above=lift_above)
+        phases = []
+        assert solver.solve(root, phases).phases == solver.solve(root).phases
+        assert [phase.mode for phase in phases] == modes
 
     def test_arcs_that_fit_stay(self, host_device):
         resident = ResidentGraph.upload(host_device, rooted_graphs()["grid"])

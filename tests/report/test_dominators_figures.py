@@ -202,8 +202,16 @@ def test_upload_preparation_and_download_count_where_a_search_lacks_them(left_ou
     assert table.set_index("graph").loc["large", "best_ms"] == pytest.approx(best_ms)
 
 
+def test_a_sum_of_parts_is_no_measured_best():
+    table = waits.regrets(CHOICES[CHOICES["variant"] != "batch-warp"])
+    assert table["in_parts"].tolist() == [False, True]
+    text = "auto is within 10% of the best variant in 0 of 1 choices; compared with a sum of parts: 1 more"
+    assert waits.in_short(table) == text
+
+
 def test_choices_as_text():
     table = waits.regret_table(CHOICES)
+    assert table["Best timed"].tolist() == ["at once", "at once", ""]
     assert table["Regret"].tolist() == ["100%", "15%", ""]
     assert table["Chosen"].tolist() == ["semi-nca", "semi-nca", ""]
     nothing = waits.regret_table(CHOICES[CHOICES["kernel"] != "auto"])

@@ -485,17 +485,18 @@ def test_a_rival_that_ends_well_leaves_no_process_either(tmp_path, monkeypatch):
 def test_a_program_for_another_cpu_is_absent(tmp_path):
     code = """
 class Cheat(Honest):
-    def prepare(self):
+    def solve(self, source):
         os.kill(os.getpid(), 4)
 
 serve(Cheat)
 """
-    reason = "its program has instructions that this CPU lacks (SIGILL)"
+    reason = "died of SIGILL: is its program built for another CPU?"
     assert only(race(tmp_path, code)) == ("absent", reason)
 
 
 CRASHES = {
     "died of SIGSEGV": "import ctypes; ctypes.string_at(0)",
+    "died of SIGILL": "os.kill(os.getpid(), 4)",
     "died of SIGKILL": "os.kill(os.getpid(), 9)",
     "died of signal 50": "os.kill(os.getpid(), 50)",
     "exited with code 0 before it had finished": "os._exit(0)",

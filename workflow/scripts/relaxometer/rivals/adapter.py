@@ -95,7 +95,7 @@ class Adapter:
         self._poll.register(self._output, select.POLLIN)
         self._poll.register(self._errors, select.POLLIN)
         self._received = self._stderr = b""
-        self._failed = self._killed = False
+        self._failed = self._killed = self._has_searched = False
         self._one_core, self._excused_ms = one_core, 0.0
         self._readings = self._read_clocks()
 
@@ -137,6 +137,7 @@ class Adapter:
             raise self._failure(
                 "error", f"wrote {quoted(line)} to stdout, expected {answer!r}; only messages belong there"
             )
+        self._has_searched |= word == "done"
         return rest.split()
 
     def waited_ms(self) -> float:
@@ -193,10 +194,11 @@ class Adapter:
             self._process.wait(GRACE_S)
         cause = cause_of_death(self._process.returncode)
         self._kill()
-        if self._process.returncode == -signal.SIGILL:
-            return self._failure("absent", "its program has instructions that this CPU lacks (SIGILL)")
-        last = self._last_lines()[-1:]
-        return self._failure("error", cause + "".join(f"; its last line: {quoted(line)}" for line in last))
+        said = "".join(f"; its last line: {quoted(line)}" for line in self._last_lines()[-1:])
+        # Later, SIGILL is more likely a trap of the program's own.
+        if self._process.returncode == -signal.SIGILL and not self._has_searched:
+            return self._failure("absent", f"{cause}: is its program built for another CPU?{said}")
+        return self._failure("error", cause + said)
 
     def _last_lines(self) -> list[str]:
         """Return the end of what the adapter wrote to stderr."""

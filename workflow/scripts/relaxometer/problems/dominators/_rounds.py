@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,14 +20,14 @@ ALL_ROUNDS = np.uint32(2**32 - 1)
 
 
 class Lifted(NamedTuple):
-    """Rounds begin with tables of ancestors.
+    """When rounds use tables of ancestors.
 
     Parameters
     ----------
     longest : int
         Bound on the chains of parents.
     above : int
-        Such rounds end when no chain is longer.
+        They do while a chain may be longer.
     """
 
     longest: int
@@ -78,7 +79,7 @@ class Rounds:
         phases : list, optional
             If given, each round is a launch of its own and is recorded.
         lifted : Lifted, optional
-            Whether rounds begin with tables of ancestors.
+            Bounds for rounds with tables of ancestors; None: no such rounds.
 
         Returns
         -------
@@ -133,11 +134,11 @@ class Rounds:
         while moved and longest > lifted.above:
             self._tallies.fill(0)
             limits = (np.uint32(lifted.above), at_once)
-            with device.timer() as timer:
+            with device.timer() if phases is not None else nullcontext() as timer:
                 self._lift_arcs(blocks, THREADS, (*arcs, *tables, *limits, self._tallies, self._outcome))
-                done, moved, longest = device.asnumpy(self._outcome).tolist()
+            done, moved, longest = device.asnumpy(self._outcome).tolist()
             rounds += done
-            if phases is not None:
+            if phases is not None and timer and done:
                 phases.append(Phase("lifted round", moved, n_arcs, timer.ms))
         return rounds, moved, longest
 

@@ -113,7 +113,7 @@ __device__ u32 build_ladder(Ladder* ladder, u32* up, u32* depth, const u32* pare
 // Rounds over all arcs while a chain may be longer than `long_chain` and something moves, at most
 // `max_rounds`. `up` has room for the ancestors of chains as long as the longest, `depth` for two words per
 // vertex, `unfinished` for three. `tallies` are three zeros. `outcome` receives the number of rounds, the
-// moves of the last, and the bound on chains before it.
+// moves of the last (1 if there was none), and the last bound on chains.
 extern "C" __global__ void lift_arcs(u64 n_arcs, const u32* __restrict__ from, const u32* __restrict__ to,
                                      const u32* __restrict__ reached, u32* parent, u32* up, u32* depth,
                                      u32* unfinished, u32 long_chain, u32 max_rounds, u64* tallies,
@@ -126,7 +126,7 @@ extern "C" __global__ void lift_arcs(u64 n_arcs, const u32* __restrict__ from, c
     u64 longest = 0;
     while (moved != 0 && round < max_rounds) {
         longest = 1ull << build_ladder(&ladder, up, depth, parent, unfinished);
-        if (round > 0 && longest <= long_chain) break;
+        if (longest <= long_chain) break;
         if (thread_id() == 0) store_relaxed(&tallies[(round + 1) % 3], u64(0));
         u32 mine = 0;
         for (u64 i = thread_id(); i < n_arcs; i += thread_count()) {
