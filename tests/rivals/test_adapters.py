@@ -94,7 +94,11 @@ def measured(
         timing=TIMING,
         kind=rival.definition.class_,
     )
-    return measure_rival(run, rival, installed, graph, folder, np.array(sources), "host", queries=queries)
+    result = measure_rival(run, rival, installed, graph, folder, np.array(sources), "host", queries=queries)
+    for row in result.runs:
+        if row["status"] == "absent":
+            pytest.skip(f"{rival.name}: {row['reason']}")
+    return result
 
 
 @pytest.mark.parametrize(("name", "problem"), runs())
