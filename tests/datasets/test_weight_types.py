@@ -330,7 +330,11 @@ class TestGenerators:
             ),
             ("rmat", {"scale": 4, "weights": {"type": "int32", "range": [-1, 4]}}, "or `undirected: false`"),
             ("rmat", {"scale": 4, "weights": {"range": [-1, 4]}}, "negative weights need `type: int32`"),
-            ("rmat", {"scale": 4, "weights": {"range": [0.5, 4]}}, "fractions need `type: float32`"),
+            (
+                "rmat",
+                {"scale": 4, "weights": {"range": [0.5, 4]}},
+                "fractions need `type: float32` or `float64`",
+            ),
             ("rmat", {"scale": 4, "weights": {"type": "float32", "range": [-0.5, 4]}}, "are from 0 to 3.4"),
             ("rmat", {"scale": 4, "weights": {"type": "float32", "range": [0, 1e39]}}, "are from 0 to 3.4"),
             ("rmat", {"scale": 4, "weights": {"type": "float64", "range": [-1, 4]}}, "are from 0 to 1.79"),

@@ -7,7 +7,7 @@ import pytest
 from relaxometer.cli.cost import text_of
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.cost import cost_table, energy_against_time
-from relaxometer.results.cost import agreement, costs, least_bytes
+from relaxometer.results.cost import agreement, costs, least_bytes, weight_types
 from relaxometer.results.gather import summarise
 from synthetic_runs import rival, searches, spread
 
@@ -53,8 +53,17 @@ def test_a_row_per_run_with_the_mean_of_its_processes(timings):
 
 
 def test_only_paths_read_weights():
-    reached, arcs = pd.Series([1]), pd.Series([10])
-    assert [int(least_bytes(problem, reached, arcs)[0]) for problem in ("sssp", "bfs")] == [96, 56]
+    rows = pd.DataFrame(
+        {"problem": ["sssp", "sssp", "bfs", "bfs"], "graph": ["a", "b"] * 2, "reached": 1, "reached_arcs": 10}
+    )
+    assert least_bytes(rows, {"b": "float64"}).tolist() == [96, 136, 56, 56]
+
+
+def test_the_weights_type_is_that_in_the_description(timings):
+    types = weight_types([{"name": "town", "weight_type": "float64"}, {"name": "old"}])
+    assert types == {"town": "float64"}
+    assert costs(timings, types)["least_bytes"].tolist() == [500 * 16 + 1000 * 12] * 2
+    assert cost_table(timings, types)["Must move [MB]"].tolist() == ["0.02"] * 2
 
 
 def test_the_table_is_text_and_empty_where_nothing_is_known(timings):
@@ -107,6 +116,10 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
     text = text_of(tmp_path, 0.5)
     assert text.count("| SSSP | town |") == 3
     assert "energy: 3 of 3 runs" in text
+    assert "| 0.016 |" in text
+    (tmp_path / "graphs" / "town").mkdir(parents=True)
+    (tmp_path / "graphs" / "town" / "graph.json").write_text('{"weight_type": "float64"}', encoding="utf-8")
+    assert "| 0.02 |" in text_of(tmp_path, 0.5)
 
 
 def test_searches_of_earlier_versions_have_no_count_of_the_driver(timings):

@@ -302,6 +302,9 @@ class TestRoofline:
         assert found.loc["stated", "gb_s"] == pytest.approx(4e6 / 2e-3 / 1e9)
         assert found.loc["counted", "gb_s"] == pytest.approx(8e6 / 2e-3 / 1e9)
         assert found.loc["stated", "phase_mb"] == pytest.approx(1)
+        doubles = roofline.loads(table, "sssp", {"town": "float64"}).set_index("variant")
+        assert doubles.loc["stated", "gb_s"] == found.loc["stated", "gb_s"]
+        assert doubles.loc["counted", "gb_s"] == pytest.approx(12e6 / 2e-3 / 1e9)
         text = roofline.roofline(table, RATE, "sssp").texts[1].get_text()
         assert "highest: counted on town with 4 GB/s, 0% of it" in " ".join(text.split())
 

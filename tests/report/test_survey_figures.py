@@ -221,6 +221,8 @@ class TestBandwidth:
         assert lines["Billion relaxations/s"].tolist() == ["500", "500"]
         assert lines["GB/s"].tolist() == ["4,000", "6,000"]
         assert lines["Share of copy rate"].tolist() == ["100.0%", "150.0%"]
+        doubles = survey.bandwidth_table(table, RATE, {"town": "float64"})
+        assert doubles["GB per search"].tolist() == ["12", "12"]
 
     def test_another_device_has_no_share(self):
         table = searches("queue", [2.0]).assign(relaxed_arcs=10**9)

@@ -15,6 +15,7 @@ from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import _maps
+from relaxometer.problems.sssp._packed_arcs import PackedArcs
 from relaxometer.problems.sssp.certify import SsspCertifier
 from relaxometer.problems.sssp.push_pull import push_pull
 from relaxometer.problems.sssp.push_pull._prepare import prepare
@@ -150,6 +151,11 @@ def test_pruning_stays_exact_under_rounding(kind, n, ends, mix, seed):
     check(tiled.Solver(resident, parameters), resident, 0)
 
 
+def exactly(value):
+    """A value but for rounding, however small."""
+    return pytest.approx(value, rel=1e-9, abs=0)
+
+
 def solvers(resident):
     for delta in (1e-30, 1.0, 3e38):
         for beta in (1e-9, 1e9):
@@ -231,12 +237,33 @@ class TestWidths:
     @pytest.mark.parametrize("graph", [*GRIDS, *HUBS], ids=lambda graph: graph.name)
     def test_the_mean_is_that_of_the_floats(self, device, graph):
         resident = ResidentGraph.upload(device, graph)
-        weights = graph.weights.astype(np.float64)
+        weights = graph.weights.astype(np.longdouble)
+        mean, deviation = (exactly(float(value)) for value in (weights.mean(), weights.std()))
         facts = Cutter(resident, 5).facts()
-        assert facts.mean == pytest.approx(weights.mean())
-        assert facts.deviation == pytest.approx(weights.std())
+        assert (facts.mean, facts.deviation) == (mean, deviation)
         assert facts.zero_arcs == (weights == 0).sum()
-        assert prepare(resident, many=20).mean_weight == pytest.approx(weights.mean())
+        assert prepare(resident, many=20).mean_weight == mean
+        packed = PackedArcs(device, resident.offsets, resident.targets, resident.weights, graph.lengths)
+        assert packed.weight_statistics() == (mean, deviation)
+
+    @pytest.mark.parametrize("in_shared", [True, False], ids=["shared", "global"])
+    @pytest.mark.parametrize("spread", [1, 20])
+    def test_the_leash_does_not_depend_on_the_unit(self, device, monkeypatch, spread, in_shared):
+        """Squares of the weights are 0 or infinite, and both leashes occur."""
+        if not in_shared:
+            monkeypatch.setattr(tiled, "_bytes_in_shared", lambda *_: _maps.SHARED_BYTES + 1)
+        found = []
+        for unit in (1.0, 2.0**-600, 2.0**900):
+
+            def weights(rng, count, _, unit=unit):
+                return unit * 2.0 ** rng.uniform(-spread, spread, count)
+
+            resident = ResidentGraph.upload(device, street_grid(FLOATS["float64"], weights))
+            chosen = tiled.Solver(resident, tiled.Parameters(tiles=8, leash="auto")).resolved
+            leash = chosen["leash"]
+            found.append((chosen["delta"] / unit, np.inf if leash == "none" else leash / unit))
+        assert found[1:] == [pytest.approx(found[0], rel=1e-12)] * 2
+        assert (found[0][1] == np.inf) == (in_shared and spread == 1)
 
     @of_floats
     def test_statistics_whose_sums_are_infinite(self, device, kind):

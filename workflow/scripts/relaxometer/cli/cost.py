@@ -33,11 +33,13 @@ def text_of(place: Path, share: float) -> str:
     UserError
         If no energy or memory was measured.
     """
-    timings = read_recorded(place).timings
-    rows = costs(timings)
+    recorded = read_recorded(place)
+    rows = costs(recorded.timings, recorded.weight_types)
     if rows.empty:
         raise UserError(f"{place}: no cost was measured on a GPU; see docs/cost.md")
-    return "\n".join([markdown(cost_table(timings)), "", *agreement(rows, share)])
+    return "\n".join(
+        [markdown(cost_table(recorded.timings, recorded.weight_types)), "", *agreement(rows, share)]
+    )
 
 
 def main() -> None:

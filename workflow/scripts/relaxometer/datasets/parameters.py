@@ -93,7 +93,9 @@ class _Ranged(Section):
         low, high = BOUNDS[kind]
         for value in values:
             if kind not in FLOATS and not isinstance(value, int):
-                raise ValueError(f"weights of type {kind} are integers; fractions need `type: float32`")
+                raise ValueError(
+                    f"weights of type {kind} are integers; fractions need `type: float32` or `float64`"
+                )
             if not low <= value <= high:
                 hint = "; negative weights need `type: int32`" if value < 0 else ""
                 raise ValueError(f"weights of type {kind} are from {low} to {high}{hint}")

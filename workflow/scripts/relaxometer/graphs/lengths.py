@@ -28,6 +28,9 @@ _REMEDIES = {
 MAX_DISTINCT = 2**32
 """Maximum number of different 64-bit weights in a list of arcs that is sorted."""
 
+SMALLEST_SQUARED = 2.0**-450
+"""If the largest weight is smaller, or larger than the inverse, squares in float64 may vanish or overflow."""
+
 ON_CYCLE = np.int32(-(2**31))
 """The distance of a vertex on a negative cycle, where that is the answer; no path has this length."""
 
@@ -286,26 +289,29 @@ def unreached(dtype: npt.DTypeLike) -> Any:
 def mean_weight(weights: Any) -> float:
     """Return the mean of weights, NumPy or device array; 0 without any.
 
-    Those of type float64 are divided by a power of two first, so that their sum is not infinite.
+    Those of type float64 are divided by a power of two first if a sum of them may be infinite, or squares may
+    vanish. That copies them; otherwise there is no copy on the device.
     """
     if len(weights) == 0:
         return 0.0
-    if weights.dtype != np.float64:
-        return float(weights.mean(dtype=np.float64))
-    unit = _unit(weights)
-    return float((weights / unit).mean()) * unit
+    scaled, unit = _scaled(weights)
+    return float(scaled.mean(dtype=np.float64)) * unit
 
 
 def deviation_of(weights: Any) -> float:
     """Return the standard deviation of weights; as :func:`mean_weight`."""
     if len(weights) == 0:
         return 0.0
+    scaled, unit = _scaled(weights)
+    return float(scaled.std(dtype=np.float64)) * unit
+
+
+def _scaled(weights: Any) -> tuple[Any, float]:
+    """Return weights whose squares suit float64, and the power of two that they are in units of."""
     if weights.dtype != np.float64:
-        return float(weights.std(dtype=np.float64))
-    unit = _unit(weights)
-    return float((weights / unit).std()) * unit
-
-
-def _unit(weights: Any) -> float:
-    """Return the greatest power of two that is not above the largest weight; any if that is 0."""
-    return 2.0 ** (math.frexp(float(weights.max()))[1] - 1)
+        return weights, 1.0
+    largest = float(weights.max())
+    if largest == 0 or SMALLEST_SQUARED <= largest <= 1 / SMALLEST_SQUARED:
+        return weights, 1.0
+    unit = 2.0 ** (math.frexp(largest)[1] - 1)
+    return weights / unit, unit

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from relaxometer.graphs.lengths import lengths_for
 from relaxometer.results.rows import KEY, PROVEN
 from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
@@ -21,20 +22,46 @@ COSTS = [
 LATER = ("nvml_before_bytes", "kernel_bytes")
 """Columns that samples of earlier versions lack."""
 
-ARC_BYTES = {"sssp": 8}
-"""Bytes of an arc that a search reads: target and weight; elsewhere the target only."""
+TARGET_BYTES = 4
+"""Bytes of an arc's target, the only part of an arc that searches of most problems read."""
 
 VERTEX_BYTES = 16
 """Bytes of a reached vertex: its offset read, two columns of the answer written."""
 
 
-def least_bytes(problem: str, reached: pd.Series, reached_arcs: pd.Series) -> pd.Series:
+def weight_types(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the type of the weights of each graph that has them, from contents of ``graph.json``.
+
+    Those of versions without types are not named.
+    """
+    return {str(one["name"]): one["weight_type"] for one in descriptions if "weight_type" in one}
+
+
+def arc_bytes(problem: str, weight_type: str = "uint32") -> int:
+    """Return the bytes of an arc that a search reads: target and, for shortest paths, weight."""
+    return lengths_for(weight_type).arc_bytes if problem == "sssp" else TARGET_BYTES
+
+
+def arcs_bytes(rows: pd.DataFrame, types: Mapping[str, str]) -> pd.Series:
+    """Return :func:`arc_bytes` of each row of timings; `types` as :func:`costs` takes them."""
+    keys = zip(rows["problem"], rows["graph"], strict=True)
+    found = [arc_bytes(problem, types.get(graph, "uint32")) for problem, graph in keys]
+    return pd.Series(found, index=rows.index, dtype=np.int64)
+
+
+def least_bytes(rows: pd.DataFrame, types: Mapping[str, str]) -> pd.Series:
     """Return the bytes that must move if a search reads each reached arc and vertex of the arrays once."""
-    return reached * VERTEX_BYTES + reached_arcs * ARC_BYTES.get(problem, 4)
+    return rows["reached"] * VERTEX_BYTES + rows["reached_arcs"] * arcs_bytes(rows, types)
 
 
-def costs(timings: pd.DataFrame) -> pd.DataFrame:
+def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Return one row per run in real time whose energy or memory was measured.
+
+    Parameters
+    ----------
+    timings : DataFrame
+    types : mapping of str to str, optional
+        The type of weights by graph; uint32 for graphs that are not named.
 
     Returns
     -------
@@ -55,7 +82,7 @@ def costs(timings: pd.DataFrame) -> pd.DataFrame:
         rounds, first = of_run.drop_duplicates("round"), of_run.iloc[0]
         if rounds[["energy_j", "peak_bytes"]].isna().all(axis=None) or key not in times:
             continue
-        moved = least_bytes(str(key[0]), of_run["reached"], of_run["reached_arcs"]).median()
+        moved = least_bytes(of_run, types or {}).median()
         rate = rounds["copy_gb_s"].median() if "copy_gb_s" in rounds else np.nan
         rounds = rounds.reindex(columns=[*rounds, *(set(LATER) - set(rounds))])
         held = of_run["throttled"].dropna()

@@ -39,6 +39,8 @@ class Recorded:
         SHA-256 of the contents of each graph, as far as known.
     copy_gb_s : dict of str to float
         Rate of copies in device memory by device, as far as measured.
+    weight_types : dict of str to str
+        Type of the weights by graph, from a results folder; bundles and published suites do not name it.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Recorded:
     contexts: list[Flat] = field(default_factory=list)
     graphs: Mapping[str, str] = field(default_factory=dict)
     copy_gb_s: Mapping[str, float] = field(default_factory=dict)
+    weight_types: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def date(self) -> str:
@@ -116,8 +119,11 @@ def _from_folder(name: str, folder: Path) -> Recorded:
     files |= {
         graph: folder / "batches" / graph / "batch.json" for graph in named if not files[graph].is_file()
     }
-    found = {graph: read_json(file).get("content_sha256") for graph, file in files.items() if file.is_file()}
-    graphs = {graph: sha256 for graph, sha256 in found.items() if sha256}
+    found = {graph: read_json(file) for graph, file in files.items() if file.is_file()}
+    graphs, types = (
+        {graph: facts[key] for graph, facts in found.items() if facts.get(key)}
+        for key in ("content_sha256", "weight_type")
+    )
     context, rates = folder / CONTEXT, folder / RATES
     return Recorded(
         name,
@@ -125,6 +131,7 @@ def _from_folder(name: str, folder: Path) -> Recorded:
         expanded(read_json(context)) if context.is_file() else [],
         graphs,
         _rates(read_json(rates)) if rates.is_file() else {},
+        types,
     )
 
 

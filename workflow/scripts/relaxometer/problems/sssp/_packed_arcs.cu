@@ -4,7 +4,7 @@
 #include "problems/sssp/_packed_arcs.cuh"
 
 // `sums` gets the sum of the weights, and that of their squares in two halves of 32 bits: none overflows with
-// fewer than 2^32 arcs. For integers of 32 bits.
+// fewer than 2^32 arcs. Only sums of 32-bit integers are used.
 extern "C" __global__ void __launch_bounds__(256)
     pack_arcs(u64 n_arcs, const u32* __restrict__ targets, const weight_t* __restrict__ weights, Arc* arcs,
               u64* sums)

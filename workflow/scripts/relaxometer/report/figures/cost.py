@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View
+from relaxometer.report.catalogue import SUMMARY, TIMINGS, Exhibit, View, metadata
 from relaxometer.report.figures.looks import Look, distinct_looks
 from relaxometer.report.figures.names import CLASSES, full_names, label, short_names
 from relaxometer.report.figures.pareto import COLUMNS, PANEL_INCHES, ROW_INCHES, legend_columns
@@ -21,7 +21,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import swept
-from relaxometer.results.cost import costs, counted
+from relaxometer.results.cost import costs, counted, weight_types
 
 TITLE = "Energy against time of a search"
 
@@ -73,9 +73,9 @@ def _finding(shown: pd.DataFrame) -> str:
     )
 
 
-def cost_table(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the costs as text, in the order of the runs."""
-    rows = costs(timings)
+def cost_table(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Return the costs as text, in the order of the runs; parameters as of `costs`."""
+    rows = costs(timings, types)
     held = pd.to_numeric(rows["throttled"])
     return pd.DataFrame(
         {
@@ -122,8 +122,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "cost",
-        lambda inputs: cost_table(inputs.timings),
-        lambda *_: {"timings": TIMINGS},
+        lambda inputs: cost_table(inputs.timings, weight_types(inputs.contents("graphs"))),
+        lambda plan, _: {"timings": TIMINGS, "graphs": metadata(plan.graphs)},
         views=(View("cost", SUMMARY, "cost", "energy and memory", caption="runs/cost", suffix="csv"),),
         wanted=lambda plan: plan.config.cost.energy_s > 0,
     ),

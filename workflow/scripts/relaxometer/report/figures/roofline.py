@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import distinct_looks
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.style import (
@@ -24,14 +24,12 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import graphs_of, has_gpu, swept
+from relaxometer.results.cost import arcs_bytes, weight_types
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import proven
 
 if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
-
-ARC_BYTES = {"sssp": 8, "bfs": 4}
-"""Bytes of an arc that a search must read: head and weight, or the head alone."""
 
 PHASE_MICROSECONDS = (1, 10, 100, 1_000, 10_000)
 """Times of a phase on the diagonals."""
@@ -40,8 +38,15 @@ NAMES_IN_A_ROW = 4
 ROW_INCHES = 0.2
 
 
-def loads(timings: pd.DataFrame, problem: str) -> pd.DataFrame:
+def loads(timings: pd.DataFrame, problem: str, types: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Return the least bytes per phase and the bandwidth of every GPU variant on every graph.
+
+    Parameters
+    ----------
+    timings : DataFrame
+    problem : str
+    types : mapping of str to str, optional
+        As :func:`relaxometer.results.cost.costs` takes them.
 
     Returns
     -------
@@ -52,7 +57,7 @@ def loads(timings: pd.DataFrame, problem: str) -> pd.DataFrame:
     ours = right[(right["problem"] == problem) & (right["status"] == "ok") & (right["device_kind"] == "cuda")]
     missing = pd.Series(np.nan, index=ours.index)
     stated = ours.get("parameter_bytes_per_phase", missing) * ours["phases"]
-    counted = ARC_BYTES[problem] * ours.get("relaxed_arcs", missing).where(lambda arcs: arcs > 0)
+    counted = arcs_bytes(ours, types or {}) * ours.get("relaxed_arcs", missing).where(lambda arcs: arcs > 0)
     moved = stated.fillna(counted)
     loaded = ours.assign(
         phase_mb=moved / ours["phases"].fillna(1).clip(lower=1) / 1e6, gb_s=moved / ours["time_ms"] / 1e6
@@ -62,7 +67,9 @@ def loads(timings: pd.DataFrame, problem: str) -> pd.DataFrame:
     )
 
 
-def roofline(timings: pd.DataFrame, rate: Mapping[str, Any], problem: str) -> Figure:
+def roofline(
+    timings: pd.DataFrame, rate: Mapping[str, Any], problem: str, types: Mapping[str, str] | None = None
+) -> Figure:
     """Draw the bandwidth of every GPU variant of a problem, below the rate of a copy.
 
     Parameters
@@ -71,9 +78,11 @@ def roofline(timings: pd.DataFrame, rate: Mapping[str, Any], problem: str) -> Fi
     rate : mapping
         From :func:`relaxometer.device.rates.copy_rate`.
     problem : str
+    types : mapping of str to str, optional
+        As :func:`relaxometer.results.cost.costs` takes them.
     """
     title = f"{label(problem)}: bandwidth of the GPU variants against a copy"
-    shown = loads(timings, problem)
+    shown = loads(timings, problem, types)
     if shown.empty or rate["device_kind"] != "cuda":
         return empty_figure(title, "No variant that counts its work was proven right on a GPU.")
     variants = list(shown["variant"].unique())
@@ -121,7 +130,8 @@ def _draw_roof(axes: Axes, roof: float) -> None:
 
 def _draw(inputs: Inputs, problem: str) -> Figure:
     (rate,) = inputs.contents("rate")
-    return roofline(inputs.searches(without=inputs.params["swept"]), rate, problem)
+    types = weight_types(inputs.contents("graphs"))
+    return roofline(inputs.searches(without=inputs.params["swept"]), rate, problem, types)
 
 
 def _exhibit(problem: str) -> Exhibit:
@@ -131,7 +141,10 @@ def _exhibit(problem: str) -> Exhibit:
     return Exhibit(
         f"{problem}-roofline",
         lambda inputs: _draw(inputs, problem),
-        lambda *_: {"timings": TIMINGS, "rate": "results/device_rates.json"},
+        lambda plan, _: {
+            **{"timings": TIMINGS, "rate": "results/device_rates.json"},
+            "graphs": metadata(graphs_of(plan, problem)),
+        },
         views=(
             View(
                 f"{problem}-roofline",
@@ -146,4 +159,4 @@ def _exhibit(problem: str) -> Exhibit:
     )
 
 
-EXHIBITS = tuple(map(_exhibit, ARC_BYTES))
+EXHIBITS = tuple(map(_exhibit, ("sssp", "bfs")))

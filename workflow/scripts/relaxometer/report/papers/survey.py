@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View
+from relaxometer.report.catalogue import TIMINGS, Exhibit, Inputs, View, metadata
 from relaxometer.report.figures.looks import Look, look
 from relaxometer.report.figures.style import (
     GREY,
@@ -32,6 +32,7 @@ from relaxometer.report.figures.style import (
 from relaxometer.report.figures.summary import CLOCKS, rounded
 from relaxometer.report.figures.work import relaxations
 from relaxometer.report.targets import graphs_of, names, runs_of, swept
+from relaxometer.results.cost import arcs_bytes, weight_types
 from relaxometer.results.gather import KEY
 from relaxometer.results.samples import (
     EMULATED,
@@ -75,9 +76,6 @@ CLOSE = 0.1
 """Rules share a label if their widths differ by less than this share of the axis."""
 
 NOTHING_PROVEN = "No run of {} on this graph was proven right and finished."
-
-ARC_BYTES = 8
-"""Size of a relaxed arc: its head and its weight."""
 
 
 def extract_min(trials: pd.DataFrame) -> Figure:
@@ -267,7 +265,9 @@ def _width_finding(times: pd.DataFrame, points: pd.DataFrame, kind: str) -> str:
     return f"{finding}. Best rule of the paper: {ruled['rule']}, {rounded(ruled['time_ms'])} ms"
 
 
-def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFrame:
+def bandwidth_table(
+    timings: pd.DataFrame, rate: Mapping[str, Any], types: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """Return the bytes that each variant must at least move on the GPU, as a bandwidth against a copy.
 
     These are the bytes of its phases if the variant states them, and otherwise the arcs that it relaxes.
@@ -277,6 +277,8 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     timings : DataFrame
     rate : dict
         From :func:`relaxometer.device.rates.copy_rate`.
+    types : mapping of str to str, optional
+        As :func:`relaxometer.results.cost.costs` takes them.
 
     Returns
     -------
@@ -286,7 +288,7 @@ def bandwidth_table(timings: pd.DataFrame, rate: Mapping[str, Any]) -> pd.DataFr
     """
     counted = proven(timings, timings).query("status == 'ok' and device_kind != 'cpu' and relaxed_arcs > 0")
     per_phase = counted.get("parameter_bytes_per_phase", pd.Series(np.nan, index=counted.index))
-    moved = (per_phase * counted["phases"]).fillna(ARC_BYTES * counted["relaxed_arcs"])
+    moved = (per_phase * counted["phases"]).fillna(arcs_bytes(counted, types or {}) * counted["relaxed_arcs"])
     lines = []
     for (_, graph, variant), rows in counted.assign(gb=moved / 1e9).groupby(KEY, sort=False):
         gb_s = float((rows["gb"] / rows["time_ms"]).median()) * 1e3
@@ -323,7 +325,8 @@ def _draw_extract_min(inputs: Inputs) -> dict[str, Figure | pd.DataFrame]:
 
 def _draw_bandwidth(inputs: Inputs) -> pd.DataFrame:
     (rate,) = inputs.contents("rate")
-    return bandwidth_table(inputs.searches("sssp", without=inputs.params["swept"]), rate)
+    types = weight_types(inputs.contents("graphs"))
+    return bandwidth_table(inputs.searches("sssp", without=inputs.params["swept"]), rate, types)
 
 
 EXHIBITS = (
@@ -367,7 +370,10 @@ EXHIBITS = (
     Exhibit(
         "survey-bandwidth",
         _draw_bandwidth,
-        lambda *_: {"timings": TIMINGS, "rate": "results/device_rates.json"},
+        lambda plan, _: {
+            **{"timings": TIMINGS, "rate": "results/device_rates.json"},
+            "graphs": metadata(graphs_of(plan, "sssp")),
+        },
         views=(
             View(
                 "bandwidth",

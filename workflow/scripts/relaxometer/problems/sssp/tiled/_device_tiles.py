@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from relaxometer.device.signature import read_source
-from relaxometer.graphs.lengths import LENGTHS, deviation_of, mean_weight
+from relaxometer.graphs.lengths import LENGTHS, SMALLEST_SQUARED, deviation_of, mean_weight
 from relaxometer.problems.sssp._cooperative import threads_per_block
 from relaxometer.problems.sssp._packed_arcs import FIRST, PackedArcs
 from relaxometer.problems.variants import Skipped
@@ -264,7 +264,7 @@ class Cutter:
         crossing, zero_arcs, weights, max_degree, with_arcs, _ = words.tolist()
         _, _, of_floats, _, _, squares = words.view(np.float64).tolist()
         m = max(1, self._graph.n_arcs)
-        if self._sums_floats and not math.isfinite(squares):
+        if self._sums_floats and not SMALLEST_SQUARED**2 <= squares / m < math.inf:
             numbers = self._graph.weights.view(self._graph.lengths.dtype)
             mean, deviation = mean_weight(numbers), deviation_of(numbers)
         else:

@@ -61,7 +61,7 @@ struct Facts {
     Sum weights;    // their sum
     u64 max_degree;
     u64 with_arcs;   // vertices
-    double squares;  // sum of the squares of the weights
+    double squares;  // sum of the squares of the weights, each of which may vanish or be infinite
 };
 
 // The order to cut, and memory for the result.
