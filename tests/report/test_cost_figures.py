@@ -73,7 +73,8 @@ def test_the_table_is_text_and_empty_where_nothing_is_known(timings):
     assert table["Leak [B]"].tolist() == ["0", "4,096"]
     assert table["Throttled searches"].tolist() == ["0", "48"]
     assert table["Between processes, with idle"].tolist() == ["2.0%", "2.0%"]
-    assert table["Of driver"].tolist() == ["100.0%", "100.0%"]
+    assert table["Loaded outside pool [MiB]"].tolist() == ["2", "2"]
+    assert table["Later outside pool [MiB]"].tolist() == ["0", "0"]
     assert cost_table(searches("old", spread(1.0))).empty
 
 
@@ -109,7 +110,7 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
     assert agreement(costs(table), 0.05) == [
         "energy: 2 of 3 runs between processes within 5%; worst 40.0%, sssp town phast",
         "energy with idle power: 3 of 3 runs between processes within 5%; worst 2.0%, sssp town tiled",
-        "memory: 2 of 3 runs within 5% of the driver's count",
+        "memory outside the pool: 2 of 3 runs change by at most 5% once loaded",
         "leaks: sssp town near-far",
     ]
     table.to_parquet(tmp_path / "timings.parquet")
@@ -125,7 +126,15 @@ def test_sentences_say_how_well_runs_agree(timings, tmp_path):
 def test_searches_of_earlier_versions_have_no_count_of_the_driver(timings):
     old = costs(timings.drop(columns=["nvml_before_bytes", "kernel_bytes"]))
     assert old["driver_bytes"].isna().all()
-    assert agreement(old, 0.05)[2] == "memory: 0 of 0 runs within 5% of the driver's count"
+    assert old["later_bytes"].isna().all()
+    assert agreement(old, 0.05)[2].startswith("memory outside the pool: 0 of 0 runs")
+
+
+def test_memory_outside_the_pool_is_that_of_one_process(timings):
+    grown = np.where(timings["round"] == 2, 709 << 20, 705 << 20)
+    pool = np.where(timings["round"] == 2, 3 << 20, 5 << 20)
+    rows = costs(timings.assign(nvml_peak_bytes=grown, peak_bytes=pool)).set_index("variant")
+    assert rows.loc["tiled", "later_bytes"] == 4 << 20
 
 
 def test_a_run_without_costs_is_named(tmp_path):

@@ -1,5 +1,6 @@
 """Which files of a run are published, which stay, and that its samples give its summary and ranks."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 import bundles
 from relaxometer.cli import publish as publishing
-from relaxometer.cli.publish import add_bundle, publish
+from relaxometer.cli.publish import add_bundle, publish, replace, stage
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures.summary import ranked_table
 from relaxometer.results.bundle import differences, pack
@@ -62,7 +63,7 @@ def results(tmp_path):
 
 def test_tables_and_figures_of_the_run_are_copied(results, tmp_path):
     target = tmp_path / "docs/results/suite"
-    written = publish(results, target)
+    written = stage(results, target)
     names = {str(path.relative_to(target)) for path in written}
     assert names == {
         *("summary.csv", "claims.csv", "context.json", "distributed.csv", SAMPLES),
@@ -82,7 +83,8 @@ def test_an_earlier_publication_is_replaced_and_the_findings_stay(results, tmp_p
     (target / "figures").mkdir(parents=True)
     (target / "figures/figure-9.svg").write_text("gone", encoding="utf-8")
     (target / "README.md").write_text("findings", encoding="utf-8")
-    publish(results, target)
+    stage(results, tmp_path / "staged")
+    replace(tmp_path / "staged", target)
     assert not (target / "figures/figure-9.svg").exists()
     assert (target / "README.md").read_text(encoding="utf-8") == "findings"
 
@@ -90,7 +92,7 @@ def test_an_earlier_publication_is_replaced_and_the_findings_stay(results, tmp_p
 def test_an_unfinished_run_is_not_published(results, tmp_path):
     (results / "claims.csv").unlink()
     with pytest.raises(UserError, match=r"claims\.csv is not there; run the workflow first"):
-        publish(results, tmp_path / "suite")
+        stage(results, tmp_path / "suite")
     assert not (tmp_path / "suite").exists()
 
 
@@ -102,7 +104,7 @@ def recomputed(samples):
 
 def test_summary_and_ranks_can_be_recomputed_from_the_samples(results, tmp_path):
     own = pa.Table.from_pandas(timings(), preserve_index=False)
-    publish(results, tmp_path / "suite")
+    stage(results, tmp_path / "suite")
     samples = read_samples(tmp_path / "suite" / SAMPLES)
     assert set(COLUMNS) >= set(pq.read_schema(tmp_path / "suite" / SAMPLES).names)
     assert recomputed(samples) == recomputed(own)
@@ -116,14 +118,14 @@ def test_summary_and_ranks_can_be_recomputed_from_the_samples(results, tmp_path)
 def test_the_rounds_of_searches_are_kept(results, tmp_path):
     rounds = timings().assign(round=lambda rows: rows["repetition"] + 1)
     rounds.to_parquet(results / "timings.parquet")
-    publish(results, tmp_path / "suite")
+    stage(results, tmp_path / "suite")
     assert set(read_samples(tmp_path / "suite" / SAMPLES)["round"].to_pylist()) == {1, 2}
 
 
 def test_samples_are_small(results, tmp_path):
     many = pd.concat([timings()] * 500, ignore_index=True)
     many.to_parquet(results / "timings.parquet")
-    publish(results, tmp_path / "suite")
+    stage(results, tmp_path / "suite")
     file = tmp_path / "suite" / SAMPLES
     assert len(pq.read_table(file)) == len(many) == 48_000
     assert file.stat().st_size < 100_000
@@ -138,7 +140,7 @@ def test_searches_over_several_ranks_are_kept_with_their_series(results, tmp_pat
     folder = results / "runs/distributed/weak-2"
     folder.mkdir(parents=True)
     pd.DataFrame({"source": [3], "time_ms": [1.5], "status": ["ok"]}).to_parquet(folder / "times.parquet")
-    written = publish(results, tmp_path / "suite")
+    written = stage(results, tmp_path / "suite")
     assert tmp_path / "suite" / RANK_SAMPLES in written
     rows = pq.read_table(tmp_path / "suite" / RANK_SAMPLES).to_pylist()
     common = {"problem": "bfs", "graph": "kron", "variant": "weak-2", "series": "weak", "ranks": 2}
@@ -162,8 +164,7 @@ def finished(tmp_path_factory):
         plan = bundles.plan()
         bundles.make_run(plan)
         Path("results/claims.csv").write_text("id\n", encoding="utf-8")
-        publish(Path("results"), Path("suite"))
-        assert add_bundle(plan, Path("results"), Path("suite")) == BUNDLE
+        assert publish(plan, Path("results"), Path("suite"))[1] == BUNDLE
     return folder
 
 
@@ -175,15 +176,14 @@ def test_a_published_suite_has_a_bundle_of_its_searches(finished):
 def test_a_bundle_of_the_machine_that_measured_is_taken(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(finished)
     pack(bundles.plan(), Path("results"), tmp_path / "made.zip", "made")
-    publish(Path("results"), tmp_path / "suite")
-    add_bundle(bundles.plan(), Path("results"), tmp_path / "suite", tmp_path / "made.zip")
+    publish(bundles.plan(), Path("results"), tmp_path / "suite", tmp_path / "made.zip")
     assert (tmp_path / "suite" / BUNDLE).read_bytes() == (tmp_path / "made.zip").read_bytes()
 
 
 def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_path, monkeypatch):
     made = finished / "suite" / BUNDLE
-    publish(results, tmp_path / "suite")
-    with pytest.raises(UserError, match=r"its searches are not those of .*; pack the run that is published"):
+    stage(results, tmp_path / "suite")
+    with pytest.raises(UserError, match=r"its searches are not the published ones; pack the run that is published"):
         add_bundle(bundles.plan(), results, tmp_path / "suite", made)
     monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
     with pytest.raises(UserError, match="more than 1,000 bytes; pack it with --most-bytes 1000"):
@@ -196,21 +196,52 @@ def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_
 def test_the_bundle_of_an_earlier_run_does_not_stay(results, tmp_path):
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / BUNDLE).write_bytes(b"of an earlier run")
-    publish(results, tmp_path / "suite")
+    stage(results, tmp_path / "staged")
+    replace(tmp_path / "staged", tmp_path / "suite")
     assert not (tmp_path / "suite" / BUNDLE).exists()
 
 
 def test_searches_over_ranks_only_have_no_bundle(results, tmp_path):
     pq.write_table(pa.table({"problem": pa.array([], pa.string())}), results / "timings.parquet")
-    publish(results, tmp_path / "suite")
+    stage(results, tmp_path / "suite")
     said = add_bundle(bundles.plan(), results, tmp_path / "suite")
     assert said == "no bundle: searches over several ranks are not in one"
 
 
+def wrong_bundles(documents):
+    """Return what is wrong with the bundles of published suites, by suite."""
+    found = {file: differences(file, file.parent) for file in documents.glob(f"*/{BUNDLE}")}
+    for file, wrong in found.items():
+        wrong += ["too large"] if file.stat().st_size > publishing.MOST_BYTES else []
+    return {file.parent.name: wrong for file, wrong in found.items() if wrong}
+
+
 def test_bundles_in_the_documents_are_of_their_suites():
-    found = {file: differences(file, file.parent) for file in RESULTS.glob(f"*/{BUNDLE}")}
-    assert {file: wrong for file, wrong in found.items() if wrong} == {}
-    assert all(file.stat().st_size <= publishing.MOST_BYTES for file in found)
+    assert wrong_bundles(RESULTS) == {}
+
+
+def test_a_bundle_of_another_suite_or_too_large_is_seen(finished, tmp_path, monkeypatch):
+    shutil.copytree(finished / "suite", tmp_path / "one")
+    assert wrong_bundles(tmp_path) == {}
+    monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
+    assert wrong_bundles(tmp_path) == {"one": ["too large"]}
+    samples = pq.read_table(tmp_path / "one" / SAMPLES)
+    pq.write_table(samples.slice(1), tmp_path / "one" / SAMPLES)
+    assert wrong_bundles(tmp_path) == {"one": ["its searches are not the published ones", "too large"]}
+
+
+def test_a_suite_stays_as_it_was_if_its_bundle_is_refused(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished)
+    shutil.copytree("suite", tmp_path / "suite")
+    files = {path: path.read_bytes() for path in (tmp_path / "suite").rglob("*") if path.is_file()}
+    (tmp_path / "wrong.zip").write_bytes(b"no bundle")
+    with pytest.raises(UserError, match="not a bundle of version 1"):
+        publish(bundles.plan(), Path("results"), tmp_path / "suite", tmp_path / "wrong.zip")
+    assert {path: path.read_bytes() for path in (tmp_path / "suite").rglob("*") if path.is_file()} == files
+    monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
+    _, said = publish(bundles.plan(), Path("results"), tmp_path / "suite")
+    assert said.startswith("no bundle: it would have")
+    assert not (tmp_path / "suite" / BUNDLE).exists()
 
 
 def test_the_documents_name_the_suites_without_a_bundle():

@@ -1,19 +1,22 @@
 """Several machines on one board: ranks, the page, LaTeX and CSV."""
 
+import contextlib
 import io
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import bundles
-from relaxometer.cli.board import keep, write
+from relaxometer.cli import board as program
+from relaxometer.cli.board import write
 from relaxometer.cli.publish import MOST_BYTES
 from relaxometer.core.errors import UserError
-from relaxometer.report.board import LATEX, escaped, latex, page, texts
+from relaxometer.report.board import LATEX, escaped, latex, page, readme, texts
 from relaxometer.results import bundle_file
 from relaxometer.results.board import board
 from relaxometer.results.bundle import pack
@@ -177,9 +180,8 @@ def published(tmp_path_factory):
     samples.to_parquet(content)
     manifest = first.manifest.model_dump(exclude={"members"})
     bundle_file.write(folder / "two.zip", manifest, {**first.members, SAMPLES: content.getvalue()})
-    both = [folder / "one.zip", folder / "two.zip"]
-    write(both, folder / "docs/board")
-    keep(both, folder / "docs/board")
+    with contextlib.chdir(folder):
+        write([Path("two.zip"), Path("one.zip")], Path("docs/board"), keep=True)
     return folder / "docs/board"
 
 
@@ -189,8 +191,11 @@ def stale(folder, again):
     if folder.exists() and len(kept) < 2:
         return ["fewer than two bundles"]
     if kept:
-        write(kept, again)
-        keep(kept, again)
+        # The README names its folder, so the board is made again in one of this name.
+        again.mkdir()
+        with contextlib.chdir(again):
+            write([path.resolve() for path in kept], Path("docs/board"), keep=True)
+        again /= "docs/board"
     texts = {path.name: path.read_bytes() for path in folder.glob("*") if path.suffix != ".csv"}
     wrong = [name for name, text in texts.items() if (again / name).read_bytes() != text]
     if kept:
@@ -200,6 +205,7 @@ def stale(folder, again):
             pd.testing.assert_frame_equal(*tables, rtol=1e-9)
         except AssertionError:
             wrong.append("board.csv")
+    wrong += [f"{path.name} is too large" for path in kept if path.stat().st_size > MOST_BYTES]
     return sorted(wrong)
 
 
@@ -226,11 +232,48 @@ def test_a_board_that_is_not_that_of_its_bundles_is_seen(published, tmp_path):
     assert stale(tmp_path / "board", tmp_path / "third") == ["fewer than two bundles"]
 
 
+def test_a_bundle_that_is_too_large_and_another_readme_are_seen(published, tmp_path, monkeypatch):
+    shutil.copytree(published, tmp_path / "board")
+    (tmp_path / "board/README.md").write_text("# Results", encoding="utf-8")
+    monkeypatch.setattr(sys.modules[__name__], "MOST_BYTES", (published / "two.zip").stat().st_size - 1)
+    assert stale(tmp_path / "board", tmp_path / "again") == ["README.md", "two.zip is too large"]
+
+
 def test_a_folder_of_results_cannot_be_kept(tmp_path):
+    folder = tmp_path / "one"
+    folder.mkdir()
+    machine("one", "NVIDIA X", 1.0).timings.to_parquet(folder / "timings.parquet")
     with pytest.raises(UserError, match="not readable"):
-        keep([tmp_path], tmp_path / "board")
+        write([folder], tmp_path / "board", keep=True)
+    assert not (tmp_path / "board").exists()
+
+
+def test_two_bundles_of_one_name_are_not_both_kept(published, tmp_path, monkeypatch):
+    for number, name in ((1, "one"), (2, "two")):
+        (tmp_path / f"m{number}").mkdir()
+        shutil.copy(published / f"{name}.zip", tmp_path / f"m{number}/default.zip")
+    monkeypatch.chdir(tmp_path)
+    line = "two bundles are called 'default'; rename one"
+    monkeypatch.setattr(
+        sys, "argv", ["board", "m2/default.zip", "m1/default.zip", "--target", "kept", "--keep"]
+    )
+    with pytest.raises(SystemExit) as stopped:
+        program.main()
+    assert stopped.value.code == f"error: {line}"
+    assert not (tmp_path / "kept").exists()
+
+
+def test_drift_that_was_not_measured_is_an_empty_cell():
+    context = {"run": "sssp/town/tiled", "device_kind": "cuda"}
+    timed = {**context, "reference_ms.before": 1.0, "reference_ms.after": 1.1}
+    runs = [
+        Recorded(name, machine(name, "NVIDIA X", 1.0).timings, contexts)
+        for name, contexts in (("none", []), ("untimed", [context]), ("timed", [timed]))
+    ]
+    text = readme(runs, ["0", "1", "2"], "kept")
+    cells = [line.split(" | ")[4] for line in text.splitlines() if line.startswith("| [`")]
+    assert [cell.strip() for cell in cells] == ["", "", "10%"]
 
 
 def test_the_board_in_the_documents_is_what_its_bundles_give(tmp_path):
     assert stale(DOCS, tmp_path / "again") == []
-    assert all(bundle.stat().st_size <= MOST_BYTES for bundle in DOCS.glob("*.zip"))

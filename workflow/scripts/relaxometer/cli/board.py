@@ -15,31 +15,41 @@ from relaxometer.results.bundle_file import read
 from relaxometer.results.recorded import read_recorded
 
 
-def write(bundles: list[Path], target: Path) -> list[Path]:
-    """Write ``index.html``, ``board.tex`` and ``board.csv``; return their paths."""
-    merged = board([read_recorded(bundle) for bundle in bundles])
-    files = [target / name for name in ("index.html", "board.tex", "board.csv")]
-    write_text(page(merged), files[0])
-    write_text(latex(merged), files[1])
-    write_csv(merged, files[2])
-    return files
+def write(bundles: list[Path], target: Path, *, keep: bool = False) -> list[Path]:
+    """Write ``index.html``, ``board.tex`` and ``board.csv``; return the paths of all files.
 
-
-def keep(bundles: list[Path], target: Path) -> list[Path]:
-    """Put the bundles and a ``README.md`` about them next to their board; return the paths.
+    Parameters
+    ----------
+    bundles : list of Path
+        Bundles, or folders of results; the board has them in the order of their names.
+    target : Path
+        Created if missing. Nothing is written if a bundle is refused.
+    keep : bool
+        Put the bundles and a ``README.md`` about them next to the board.
 
     Raises
     ------
     UserError
-        If one is not a bundle.
+        If one has no searches, two have one name, or graphs of one name differ; with `keep`, if one is not a
+        bundle.
     """
-    hashes = [read(bundle).sha256 for bundle in bundles]
-    kept = [target / bundle.name for bundle in bundles]
-    for bundle, copy in zip(bundles, kept, strict=True):
+    bundles = sorted(bundles, key=lambda bundle: (bundle.name, bundle))
+    runs = [read_recorded(bundle) for bundle in bundles]
+    merged = board(runs)
+    texts = {"index.html": page(merged), "board.tex": latex(merged)}
+    copies = {}
+    if keep:
+        # The board has refused two of one name.
+        copies = {target / f"{bundle.stem}.zip": bundle for bundle in bundles}
+        hashes = [read(bundle).sha256 for bundle in bundles]
+        texts["README.md"] = readme(runs, hashes, target.as_posix())
+    for name, text in texts.items():
+        write_text(text, target / name)
+    write_csv(merged, target / "board.csv")
+    for copy, bundle in copies.items():
         if not (copy.is_file() and copy.samefile(bundle)):
             shutil.copyfile(bundle, copy)
-    write_text(readme([read_recorded(bundle) for bundle in kept], hashes), target / "README.md")
-    return [*kept, target / "README.md"]
+    return [*(target / name for name in texts), target / "board.csv", *copies]
 
 
 def main() -> None:
@@ -52,9 +62,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     try:
-        files = write(given.bundles, given.target)
-        if given.keep:
-            files += keep(given.bundles, given.target)
+        files = write(given.bundles, given.target, keep=given.keep)
     except UserError as error:
         sys.exit(f"error: {error}")
     print("\n".join(map(str, files)))

@@ -1,7 +1,7 @@
 """Print what searches cost: ``python -m relaxometer.cli.cost BUNDLE``; docs/cost.md.
 
-The table has a line per run. Below it stands how many runs agree between their processes and with the
-driver's count of memory.
+The table has a line per run. Below it stands how many runs agree between their processes, and how many use
+more memory outside the pool after they are loaded.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -35,12 +36,39 @@ OF_THE_LANDING_PAGE = {
 """Tables whose content is in ``summary.csv``, ``claims.csv`` and the metadata of the graphs."""
 
 
-def publish(results: Path, target: Path) -> list[Path]:
+def publish(plan: Plan, results: Path, target: Path, made: Path | None = None) -> tuple[list[Path], str]:
+    """Replace a published suite; return the files written, and what :func:`add_bundle` says.
+
+    All of it is made and checked in a temporary folder first, so that an error leaves `target` as it was.
+
+    Raises
+    ------
+    UserError
+        If the run is not finished, or :func:`add_bundle` refuses its bundle.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        staged = Path(folder) / target.name
+        stage(results, staged)
+        said = add_bundle(plan, results, staged, made)
+        return replace(staged, target), said
+
+
+def replace(staged: Path, target: Path) -> list[Path]:
+    """Replace the figures, tables and bundle of a published suite; return the files written.
+
+    Other files in `target`, such as the template of its page, stay.
+    """
+    for folder in ("figures", "tables"):
+        shutil.rmtree(target / folder, ignore_errors=True)
+    (target / BUNDLE).unlink(missing_ok=True)
+    files = sorted(path for path in staged.rglob("*") if path.is_file())
+    return [_copy(file, target / file.relative_to(staged)) for file in files]
+
+
+def stage(results: Path, target: Path) -> list[Path]:
     """Copy the tables and figures of a finished run, and write its samples.
 
-    Figures of graphs that are not in the run's summary belong to other runs and are left out. The figures,
-    tables and bundle of an earlier time are removed; other files in `target`, such as the template of its
-    page, stay.
+    Figures of graphs that are not in the run's summary belong to other runs and are left out.
 
     Parameters
     ----------
@@ -63,9 +91,6 @@ def publish(results: Path, target: Path) -> list[Path]:
         if not (results / table).is_file():
             raise UserError(f"{results / table} is not there; run the workflow first: make run")
     graphs = _graphs(results / "summary.csv")
-    for folder in ("figures", "tables"):
-        shutil.rmtree(target / folder, ignore_errors=True)
-    (target / BUNDLE).unlink(missing_ok=True)
     figures = [path.relative_to(results) for path in _figures(results / "figures", graphs)]
     found = [path for pattern in EXTRAS for path in sorted(results.glob(pattern))]
     extras = [path.relative_to(results) for path in found if path.name not in OF_THE_LANDING_PAGE]
@@ -116,6 +141,9 @@ def add_bundle(plan: Plan, results: Path, target: Path, made: Path | None = None
         return "no bundle: searches over several ranks are not in one"
     if made is None:
         pack(plan, results, bundle, target.name, Limits(most_bytes=MOST_BYTES))
+        if (size := bundle.stat().st_size) > MOST_BYTES:
+            bundle.unlink()
+            return f"no bundle: it would have {size:,} bytes, more than {MOST_BYTES:,}"
         return BUNDLE
     if wrong := differences(made, target):
         raise UserError(f"{made}: {wrong[0]}; pack the run that is published")
@@ -137,8 +165,7 @@ def main(arguments: list[str] | None = None) -> None:
     target = ROOT / "docs/results" / given.suite
     try:
         with naming_lacks():
-            files = publish(Path("results"), target)
-            bundle = add_bundle(load_plan(overlays), Path("results"), target, given.bundle)
+            files, bundle = publish(load_plan(overlays), Path("results"), target, given.bundle)
     except UserError as error:
         raise SystemExit(f"error: {error}") from None
     print(f"{len(files)} files in docs/results/{given.suite}, and {bundle}")

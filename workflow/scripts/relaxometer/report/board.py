@@ -34,13 +34,13 @@ it sorts and filters without a network. [`board.csv`](board.csv) has the same ro
 {table}
 
 *Drift* is by how much the longest time of a fixed piece of work exceeds the shortest during a race, at
-most. Above {limit} the machine was not quiet, so its times are longer and less certain than those of a quiet
-one.
+most; its cell is empty where that work was not timed. Above {limit} the machine was not quiet, so its times
+are longer and less certain than those of a quiet one.
 
-`make verify BUNDLE=docs/board/{first}` checks a bundle. This folder is written by
+`make verify BUNDLE={target}/{first}` checks a bundle. This folder is written by
 
 ```sh
-make board BUNDLES="{bundles}" TARGET=docs/board KEEP=1
+make board BUNDLES="{bundles}" TARGET={target} KEEP=1
 ```
 """
 
@@ -154,7 +154,7 @@ def _latex_lines(rows: pd.DataFrame) -> Iterator[str]:
     yield "\\end{tabular}"
 
 
-def readme(runs: Sequence[Recorded], hashes: Sequence[str]) -> str:
+def readme(runs: Sequence[Recorded], hashes: Sequence[str], target: str) -> str:
     """Return a page in Markdown about the bundles of a board that lie next to it.
 
     Parameters
@@ -163,6 +163,8 @@ def readme(runs: Sequence[Recorded], hashes: Sequence[str]) -> str:
         Read from ``<name>.zip``.
     hashes : sequence of str
         The SHA-256 of each.
+    target : str
+        The folder of the board, as make is to be told.
     """
     lines = [
         {
@@ -172,7 +174,7 @@ def readme(runs: Sequence[Recorded], hashes: Sequence[str]) -> str:
             ),
             "commit": one.commit,
             "measured": one.date[:10],
-            "drift": f"{_drift(one):.0%}",
+            "drift": _drift(one),
             "SHA-256": f"`{sha256}`",
         }
         for one, sha256 in zip(runs, hashes, strict=True)
@@ -182,16 +184,18 @@ def readme(runs: Sequence[Recorded], hashes: Sequence[str]) -> str:
         table=markdown(pd.DataFrame(lines)),
         limit=f"{MAX_DRIFT:.0%}",
         first=f"{runs[0].name}.zip",
-        bundles=" ".join(f"docs/board/{one.name}.zip" for one in runs),
+        target=target,
+        bundles=" ".join(f"{target}/{one.name}.zip" for one in runs),
     )
 
 
-def _drift(one: Recorded) -> float:
-    """Return the largest drift of a machine's speed during a race; 0 if its reference work was not timed."""
+def _drift(one: Recorded) -> str:
+    """Return the largest drift of a machine's speed during a race; empty if reference work was not timed."""
     contexts = []
     for context in one.contexts:
         problem, graph, _ = str(context[RUN]).split("/")
         times = {key: value for key, value in context.items() if key.startswith("reference_ms.")}
         run = {"problem": problem, "graph": graph}
         contexts.append({"run": run, "device_kind": context["device_kind"], "reference_ms": times})
-    return float(drift_lines(contexts)["drift"].max()) if contexts else 0.0
+    lines = drift_lines(contexts)
+    return f"{lines['drift'].max():.0%}" if len(lines) else ""

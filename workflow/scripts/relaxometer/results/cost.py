@@ -14,8 +14,8 @@ from relaxometer.results.samples import CLASSES, EMULATED, source_times
 
 COSTS = [
     *(*KEY, "class", "rival", "device", "median_ms", "rounds", "energy_j", "spread_j", "gross_j"),
-    *("gross_spread_j", "idle_w", "watts", "peak_bytes", "kernel_bytes", "driver_bytes", "leaked_bytes"),
-    *("least_bytes", "copy_share", "throttled"),
+    *("gross_spread_j", "idle_w", "watts", "peak_bytes", "kernel_bytes", "driver_bytes", "later_bytes"),
+    *("leaked_bytes", "least_bytes", "copy_share", "throttled"),
 ]
 """Columns of :func:`costs`."""
 
@@ -69,9 +69,10 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
         Columns `COSTS`. ``energy_j`` is the mean of the ``rounds`` in which it was measured, less the idle
         power, ``gross_j`` the same with it; ``spread_j`` and ``gross_spread_j`` are the differences of the
         largest and the smallest. ``watts`` is the mean power during repeated searches, ``idle_w`` that of the
-        idle device. ``driver_bytes`` is the peak by the driver less what was in use before; ``peak_bytes``
-        and ``kernel_bytes`` together should come close. ``copy_share`` is the rate of `least_bytes` in the
-        median time over that of a copy.
+        idle device. ``driver_bytes`` is the peak by the driver less what was in use before, ``later_bytes``
+        that less ``peak_bytes`` and ``kernel_bytes``. As the latter is the driver's count less the pool, too,
+        this is only what is added outside the pool after loading, by any process. ``copy_share`` is the
+        rate of `least_bytes` in the median time over that of a copy.
     """
     if "peak_bytes" not in timings:
         return pd.DataFrame(columns=COSTS)
@@ -86,6 +87,7 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
         rate = rounds["copy_gb_s"].median() if "copy_gb_s" in rounds else np.nan
         rounds = rounds.reindex(columns=[*rounds, *(set(LATER) - set(rounds))])
         held = of_run["throttled"].dropna()
+        driver = rounds["nvml_peak_bytes"] - rounds["nvml_before_bytes"]
         rows.append(
             {
                 **dict(zip(KEY, key, strict=True)),
@@ -99,7 +101,8 @@ def costs(timings: pd.DataFrame, types: Mapping[str, str] | None = None) -> pd.D
                 "idle_w": rounds["idle_w"].mean(),
                 "watts": _watts(rounds),
                 **{name: rounds[name].max() for name in ("peak_bytes", "kernel_bytes", "leaked_bytes")},
-                "driver_bytes": (rounds["nvml_peak_bytes"] - rounds["nvml_before_bytes"]).max(),
+                "driver_bytes": driver.max(),
+                "later_bytes": (driver - rounds["peak_bytes"] - rounds["kernel_bytes"]).max(),
                 "least_bytes": moved,
                 "copy_share": moved / times[key] / 1e6 / rate,
                 "throttled": int((held != "").sum()) if len(held) else np.nan,
@@ -120,21 +123,15 @@ def _watts(rounds: pd.DataFrame) -> float:
     return float((rounds["gross_j"] / seconds).mean())
 
 
-def counted(rows: pd.DataFrame) -> pd.Series:
-    """Return the share of the driver's memory that the pool and kernels explain, from rows of `costs`."""
-    known = pd.to_numeric(rows["peak_bytes"]) + pd.to_numeric(rows["kernel_bytes"])
-    return known / pd.to_numeric(rows["driver_bytes"])
-
-
 def agreement(rows: pd.DataFrame, share: float) -> list[str]:
-    """Return sentences on how many runs agree with themselves and with the driver.
+    """Return sentences on how many runs agree between processes, and stop growing once they are loaded.
 
     Parameters
     ----------
     rows : DataFrame
         As :func:`costs` has them.
     share : float
-        Largest difference of two processes over their mean, and of memory from the driver's count.
+        Largest difference of two processes over their mean, and of ``later_bytes`` over ``driver_bytes``.
     """
     several = rows[rows["spread_j"].notna()]
     lines = []
@@ -147,8 +144,10 @@ def agreement(rows: pd.DataFrame, share: float) -> list[str]:
         if len(spreads):
             line += f"; worst {spreads.max():.1%}, {_name(several.iloc[int(spreads.argmax())])}"
         lines.append(line)
-    memory = counted(rows).dropna()
-    lines.append(f"memory: {_of((memory - 1).abs() <= share)} within {share:.0%} of the driver's count")
+    later = (pd.to_numeric(rows["later_bytes"]) / pd.to_numeric(rows["driver_bytes"])).dropna()
+    lines.append(
+        f"memory outside the pool: {_of(later.abs() <= share)} change by at most {share:.0%} once loaded"
+    )
     leaking = rows[pd.to_numeric(rows["leaked_bytes"]) > 0]
     lines.append(f"leaks: {', '.join(map(_name, leaking.to_dict('records'))) or 'none'}")
     return lines

@@ -21,7 +21,7 @@ from relaxometer.report.figures.style import (
 )
 from relaxometer.report.figures.summary import rounded
 from relaxometer.report.targets import swept
-from relaxometer.results.cost import costs, counted, weight_types
+from relaxometer.results.cost import costs, weight_types
 
 TITLE = "Energy against time of a search"
 
@@ -94,9 +94,9 @@ def cost_table(timings: pd.DataFrame, types: Mapping[str, str] | None = None) ->
             "Power [W]": pd.to_numeric(rows["watts"]).map(rounded),
             "Idle [W]": pd.to_numeric(rows["idle_w"]).map(rounded),
             "Pool [MiB]": (pd.to_numeric(rows["peak_bytes"]) / 2**20).map(rounded),
-            "Kernels [MiB]": (pd.to_numeric(rows["kernel_bytes"]) / 2**20).map(rounded),
+            "Loaded outside pool [MiB]": (pd.to_numeric(rows["kernel_bytes"]) / 2**20).map(rounded),
             "Driver [MiB]": (pd.to_numeric(rows["driver_bytes"]) / 2**20).map(rounded),
-            "Of driver": counted(rows).map(_share),
+            "Later outside pool [MiB]": (pd.to_numeric(rows["later_bytes"]) / 2**20).map(rounded),
             "Leak [B]": pd.to_numeric(rows["leaked_bytes"]).map(
                 lambda one: "" if pd.isna(one) else f"{one:,.0f}"
             ),
