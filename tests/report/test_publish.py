@@ -183,7 +183,9 @@ def test_a_bundle_of_the_machine_that_measured_is_taken(finished, tmp_path, monk
 def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_path, monkeypatch):
     made = finished / "suite" / BUNDLE
     stage(results, tmp_path / "suite")
-    with pytest.raises(UserError, match=r"its searches are not the published ones; pack the run that is published"):
+    with pytest.raises(
+        UserError, match=r"its searches are not the published ones; pack the run that is published"
+    ):
         add_bundle(bundles.plan(), results, tmp_path / "suite", made)
     monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
     with pytest.raises(UserError, match="more than 1,000 bytes; pack it with --most-bytes 1000"):
