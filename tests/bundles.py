@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 from relaxometer.cli.all_runs import graph_of, inputs_of, jobs_of
@@ -74,6 +76,15 @@ def make_run(plan: Plan) -> None:
         for job in jobs_of(plan, name).values():
             job.do(graph)
     gather_run(plan)
+
+
+@contextmanager
+def finished_run(folder: Path) -> Iterator[Plan]:
+    """Make a run in a folder, which is the current one within the block."""
+    with chdir(folder):
+        made = plan()
+        make_run(made)
+        yield made
 
 
 def gather_run(plan: Plan) -> None:

@@ -159,10 +159,7 @@ def test_a_published_summary_is_that_of_its_samples(file):
 def finished(tmp_path_factory):
     """A folder with the results of a small run, and those published from it in ``suite``."""
     folder = tmp_path_factory.mktemp("run")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        plan = bundles.plan()
-        bundles.make_run(plan)
+    with bundles.finished_run(folder) as plan:
         Path("results/claims.csv").write_text("id\n", encoding="utf-8")
         assert publish(plan, Path("results"), Path("suite"))[1] == BUNDLE
     return folder

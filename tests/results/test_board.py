@@ -169,10 +169,7 @@ DOCS = Path(__file__).parents[2] / "docs/board"
 def published(tmp_path_factory):
     """A folder with the bundles of two machines and their board."""
     folder = tmp_path_factory.mktemp("board")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        plan = bundles.plan()
-        bundles.make_run(plan)
+    with bundles.finished_run(folder) as plan:
         pack(plan, Path("results"), Path("one.zip"), "one")
     first = bundle_file.read(folder / "one.zip")
     content = io.BytesIO()

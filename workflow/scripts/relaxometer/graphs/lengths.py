@@ -289,8 +289,8 @@ def unreached(dtype: npt.DTypeLike) -> Any:
 def mean_weight(weights: Any) -> float:
     """Return the mean of weights, NumPy or device array; 0 without any.
 
-    Those of type float64 are divided by a power of two first if a sum of them may be infinite, or squares may
-    vanish. That copies them; otherwise there is no copy on the device.
+    If sums of float64 weights could overflow, or their squares underflow, a copy of them is scaled by a power
+    of two first. Otherwise nothing is copied on the device.
     """
     if len(weights) == 0:
         return 0.0

@@ -69,7 +69,7 @@ class Limits:
     most_vertices : int
         Those on larger graphs.
     most_bytes : float
-        Those that would make the members larger than this together; answers on small graphs come first.
+        Those that would make the file larger than this; answers on small graphs come first.
     """
 
     most_vertices: int = MOST_VERTICES
@@ -114,9 +114,6 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
     for file in (lock, results / RATES):
         if file.is_file():
             members[file.name] = file.read_bytes()
-    packer = _Packer(plan, results, described, limits or Limits(), members)
-    for run in sorted(runs.values(), key=lambda run: described[run.graph]["vertices"]):
-        packer.add(run)
     manifest = {
         "format": "relaxometer-bundle",
         "version": bundle_file.VERSION,
@@ -126,10 +123,20 @@ def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | No
         "graphs": _graphs(plan, described, dict.fromkeys(run.graph for run in runs.values())),
         "kernels": {f"{run.problem}/{run.variant}": _code(plan, run) for run in runs.values()},
         "lock_sha256": hashlib.sha256(members[LOCK]).hexdigest() if LOCK in members else None,
-        "answers": packer.answers,
-        "left_out": packer.left_out,
     }
-    return bundle_file.write(target, manifest, members)
+    limits = limits or Limits()
+    room = math.inf
+    while True:
+        packer = _Packer(plan, results, described, limits, room, dict(members))
+        for run in sorted(runs.values(), key=lambda run: described[run.graph]["vertices"]):
+            packer.add(run)
+        answers = {"answers": packer.answers, "left_out": packer.left_out}
+        sha256 = bundle_file.write(target, manifest | answers, packer.members)
+        excess = target.stat().st_size - limits.most_bytes
+        if excess <= 0 or not packer.answers:
+            return sha256
+        # Tables shrink in the file, answers do not: what the file has too much, answers must give.
+        room = sum(map(len, packer.members.values())) - excess
 
 
 def _tables(plan: Plan, results: Path, described: Descriptions) -> tuple[pa.Table, dict[str, bytes]]:
@@ -192,6 +199,7 @@ class _Packer:
     results: Path
     described: Descriptions
     limits: Limits
+    room: float
     members: dict[str, bytes]
     answers: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -234,7 +242,7 @@ class _Packer:
         return columns, added
 
     def _fits(self, added: Mapping[str, bytes]) -> bool:
-        return sum(map(len, [*self.members.values(), *added.values()])) <= self.limits.most_bytes
+        return sum(map(len, [*self.members.values(), *added.values()])) <= self.room
 
     def _source(self, run: Run, first: Mapping[str, Any]) -> int | None:
         has_source = load_problem(run.problem).has_source and not self.plan.datasets[run.graph].is_batch

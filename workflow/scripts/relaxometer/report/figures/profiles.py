@@ -72,7 +72,8 @@ def performance_profiles(timings: pd.DataFrame) -> Figure:
 def _profiles(timings: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each problem that has a profile, with the relative times of its finishers and their names."""
     times = relative_times(timings)
-    times = times[times.groupby(RACE)["variant"].transform("nunique") > 1]  # one program alone is no race
+    # A program that ran alone would count as the fastest.
+    times = times[times.groupby(RACE)["variant"].transform("nunique") > 1]
     versions = timings.get("parameter_version", pd.Series(dtype=object)).groupby(timings["variant"]).first()
     named = times.assign(version=times["variant"].map(versions))
     for problem, rows in named.assign(name=full_names(named)).groupby("problem", sort=False):
