@@ -177,6 +177,12 @@ def test_a_bundle_of_the_machine_that_measured_is_taken(finished, tmp_path, monk
     assert (tmp_path / "suite" / BUNDLE).read_bytes() == (tmp_path / "made.zip").read_bytes()
 
 
+def test_the_order_of_searches_does_not_matter(finished, tmp_path):
+    samples = pq.read_table(finished / "suite" / SAMPLES)
+    pq.write_table(samples.take(list(range(len(samples)))[::-1]), tmp_path / SAMPLES)
+    assert differences(finished / "suite" / BUNDLE, tmp_path) == []
+
+
 def test_a_bundle_of_another_run_or_too_large_is_refused(finished, results, tmp_path, monkeypatch):
     made = finished / "suite" / BUNDLE
     stage(results, tmp_path / "suite")
