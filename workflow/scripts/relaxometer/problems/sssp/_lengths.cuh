@@ -47,6 +47,18 @@ __device__ __forceinline__ float rounded_sum(float a, float b)
 #endif
 }
 
+// Exact also for a subnormal number, for the same reason.
+__device__ __forceinline__ double as_double(float number)
+{
+#ifdef __CUDA_ON_HOST__
+    return static_cast<double>(number);
+#else
+    double exact;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(exact) : "f"(number));
+    return exact;
+#endif
+}
+
 // The length of a path and one more arc; at least NO_PATH if the type does not hold it.
 __device__ __forceinline__ u64 extended_length(u32 length, u32 weight)
 {
@@ -68,6 +80,11 @@ __device__ const length_t NO_PATH = 0x7ff0000000000000ull;  // infinity
 __device__ __forceinline__ double as_number(u64 word)
 {
     return __longlong_as_double(static_cast<i64>(word));
+}
+
+__device__ __forceinline__ double as_double(double number)
+{
+    return number;
 }
 
 // As add.rn.f64, which keeps subnormal numbers whatever the compiler's options.

@@ -79,12 +79,9 @@ class PackedArcs:
         n_arcs = len(self.arcs)
         if n_arcs == 0:
             return 0.0, 0.0
-        if self._lengths.dtype == np.float64:
-            weights = self.arcs[:, 1].view(np.float64)
-            return mean_weight(weights), deviation_of(weights)
         if self._lengths.dtype != np.uint32:
-            weights = _as_doubles(self._device.xp, self.arcs[:, 1])
-            return float(weights.mean()), float(weights.std())
+            weights = self.arcs[:, 1].view(self._lengths.dtype)
+            return mean_weight(weights), deviation_of(weights)
         total, low, high = self._device.asnumpy(self._sums).tolist()
         squares = low + (high << 32)
         return total / n_arcs, math.sqrt(n_arcs * squares - total**2) / n_arcs
@@ -93,13 +90,3 @@ class PackedArcs:
         blocks = min(MAX_BLOCKS, -(-items // BLOCK))
         if blocks:
             self._module.get_function(kernel)(blocks, BLOCK, arguments)
-
-
-def _as_doubles(xp: Any, words: Any) -> Any:
-    """Return the numbers, not negative, whose float32 bits are `words`, as float64.
-
-    By integers, since CuPy's kernels take subnormal numbers of float32 for zero.
-    """
-    exponent = xp.maximum(words >> 23, 1).astype(np.int32)
-    significand = (words & 0x7FFFFF) | ((words >> 23 != 0).astype(np.uint32) << 23)
-    return xp.ldexp(significand.astype(np.float64), exponent - 150)

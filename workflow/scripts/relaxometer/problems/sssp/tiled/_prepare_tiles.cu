@@ -43,7 +43,7 @@ typedef double Sum;
 
 __device__ __forceinline__ double number(weight_t weight)
 {
-    return static_cast<double>(as_number(weight));
+    return as_double(as_number(weight));
 }
 #else
 typedef u64 Sum;
