@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ import pytest
 
 from relaxometer.datasets.build import build_graph
 from relaxometer.datasets.registry import load_registry
+from relaxometer.distributed.comm import Ranks
 from relaxometer.distributed.launch import launch, obstacle
 from relaxometer.graphs.graph import write_graph
 from sample_graphs import sample_graphs
@@ -166,6 +169,24 @@ def test_a_rank_that_dies_or_stops_ends_the_job_with_one_line_and_no_answer(tmp_
     assert len(lines) == 1
     assert reason in lines[0]
     assert not out.exists()
+
+
+@pytest.mark.parametrize("local_rank", [0, 1])
+def test_a_rank_that_waits_for_compiled_code_is_marked_as_waiting(local_rank):
+    marked, met = [], []
+
+    @contextmanager
+    def waiting():
+        marked.append(True)
+        yield
+        marked.clear()
+
+    ranks = object.__new__(Ranks)
+    ranks.local_rank, ranks.watch = local_rank, SimpleNamespace(waiting=waiting)
+    ranks._host = SimpleNamespace(Barrier=lambda: met.append(list(marked)))
+    with ranks.first_on_host():
+        assert len(met) == local_rank
+    assert met == [[True]]
 
 
 def shares_page(rank: int) -> bool:

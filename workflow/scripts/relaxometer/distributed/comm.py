@@ -81,10 +81,12 @@ class Ranks:
         self.device: Device = get_device(kind)
         self.watch = Watch(self._host, self._host.allgather(self.rank), self.size, self.device.kind)
         self.traffic = Traffic()
-        gpus = self._host.allgather(self.gpu)
+        with self.watch.waiting():
+            gpus = self._host.allgather(self.gpu)
         have_own = None not in gpus and len(set(gpus)) == len(gpus)
         self.have_own_gpus = bool(self.reduce([int(have_own)], "min")[0])
-        self._transport = self._open(transport)
+        with self.watch.waiting():
+            self._transport = self._open(transport)
 
     @property
     def transport(self) -> str:
@@ -126,7 +128,8 @@ class Ranks:
                 self._host.Barrier()
         yield
         if not self.local_rank:
-            self._host.Barrier()
+            with self.watch.waiting():
+                self._host.Barrier()
 
     def module(self, path: Path, *, cooperative: bool = False) -> Module:
         """Compile a ``.cu`` file once on each host."""
@@ -148,7 +151,7 @@ class Ranks:
             Numbers to send to every rank, and the place of those of all ranks, one after the other. They
             travel with the arrays and do not count as traffic.
         """
-        with self._timed(), self.watch.waiting():
+        with self.watch.waiting(), self._timed():
             outgoing, incoming = self._to_others(sends, receives)
             self.traffic.count(outgoing)
             if counts is not None:

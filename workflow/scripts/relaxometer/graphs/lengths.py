@@ -32,7 +32,7 @@ SMALLEST_SQUARED = 2.0**-450
 """If the largest weight is smaller, or larger than the inverse, squares in float64 may vanish or overflow."""
 
 FAR_FROM_SUBNORMAL = 2.0**-60
-"""If the largest float32 weight is at least this, the mean of 2^32 loses less than 2^-33 without subnormals."""
+"""If the largest float32 weight is at least this, a mean loses less than 2^-33 without subnormals."""
 
 ON_CYCLE = np.int32(-(2**31))
 """The distance of a vertex on a negative cycle, where that is the answer; no path has this length."""
