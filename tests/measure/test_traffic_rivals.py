@@ -265,7 +265,7 @@ class Early(Customizing):
         self.late = weights
 
     def take(self, weights):
-        time.sleep(0.015)
+        time.sleep(0.03)
         self.late = weights
 
     def customize(self):

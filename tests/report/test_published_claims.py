@@ -85,11 +85,10 @@ def test_the_share_of_preparing_is_that_of_the_published_steps(dominators):
     assert dominators.claim("dominators-preparing-share") == pytest.approx(share, rel=3e-3)
 
 
-@pytest.mark.parametrize("size", ["", "-large"])
-def test_the_gains_of_edge_bf_agree_with_each_other(size):
+def test_the_gains_of_edge_bf_agree_with_each_other():
     claims = Data(RESULTS / "edge-bf").rows("claims.csv").set_index("id")["measured"]
-    quotient = claims[f"edge-bf-both-gain{size}"] / claims[f"edge-bf-order-gain{size}"]
-    assert claims[f"edge-bf-cache-misuse{size}"] == pytest.approx(quotient, rel=1e-4)
+    quotient = claims["edge-bf-both-gain"] / claims["edge-bf-order-gain"]
+    assert claims["edge-bf-cache-misuse"] == pytest.approx(quotient, rel=1e-4)
 
 
 def test_extract_min_is_that_of_the_published_table():
