@@ -151,7 +151,7 @@ class Ranks:
             Numbers to send to every rank, and the place of those of all ranks, one after the other. They
             travel with the arrays and do not count as traffic.
         """
-        with self.watch.waiting(), self._timed():
+        with self._timed(), self.watch.waiting():
             outgoing, incoming = self._to_others(sends, receives)
             self.traffic.count(outgoing)
             if counts is not None:
@@ -216,7 +216,8 @@ class Ranks:
             return
         self.device.synchronize()
         ready = time.perf_counter()
-        self.world.Barrier()
+        with self.watch.waiting():
+            self.world.Barrier()
         begin = time.perf_counter()
         self.traffic.waiting_s += begin - ready
         yield
