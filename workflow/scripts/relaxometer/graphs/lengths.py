@@ -302,10 +302,12 @@ def mean_weight(weights: Any) -> float:
 
 
 def deviation_of(weights: Any) -> float:
-    """Return the standard deviation of weights; as :func:`mean_weight`."""
+    """Return the standard deviation of weights; as :func:`mean_weight`, but floats are copied as float64."""
     if len(weights) == 0:
         return 0.0
     scaled, unit = _scaled(weights)
+    if scaled.dtype == np.float32:  # whose differences from the mean CuPy rounds to float32
+        scaled = scaled.astype(np.float64)
     return float(scaled.std(dtype=np.float64)) * unit
 
 
