@@ -338,6 +338,12 @@ def test_counts_hold_on_any_device(one, measured, verdict):
     assert line["device_kind"] == "host"
 
 
+def test_phases_are_those_of_the_variant_with_most_sources():
+    tables = [phases("adaptive", [1, 900_000], sources=1), phases("conventional", [1, 5, 3], sources=2)]
+    line = judged(claim("peak_updated", claimed=5), counted=tables)
+    assert (line["measured"], line["verdict"]) == (5, "same")
+
+
 def test_a_property_of_a_graph():
     line = judged(claim("graph_property", key="mean_weight", claimed=83_666))
     assert (line["verdict"], line["ratio"], line["device"]) == ("same", 1, "")

@@ -1,7 +1,6 @@
 """Every claim of a published suite's papers has a verdict or a reason, and tables give what they can."""
 
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,10 @@ import pytest
 import yaml
 
 from relaxometer.report.findings import Data
-from relaxometer.results.claims import load_claims
-from relaxometer.results.rejudged import rejudge
+from relaxometer.results.claims import Measured, load_claims, verdict
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs/results"
+RESULTS, CLAIMS = ROOT / "docs/results", ROOT / "resources/claims"
 SUITES = sorted(path.parent.name for path in RESULTS.glob("*/claims.csv"))
 
 
@@ -28,7 +26,7 @@ def papers_of(suite):
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_claims_are_those_of_the_papers_and_none_lacks_a_verdict_or_a_reason(suite):
     published = pd.read_csv(RESULTS / suite / "claims.csv")
-    files = [ROOT / f"resources/claims/{paper}.yaml" for paper in papers_of(suite)]
+    files = [CLAIMS / f"{paper}.yaml" for paper in papers_of(suite)]
     assert published["id"].tolist() == [claim.id for file in files for claim in load_claims(file)]
     assert published["verdict"].notna().all()
     unmeasured = published.loc[published["measured"].isna(), "verdict"]
@@ -41,10 +39,14 @@ VERDICTS = (
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_verdicts_are_those_of_the_rule(suite, tmp_path):
-    shutil.copytree(RESULTS / suite, tmp_path / suite)
-    assert not rejudge(tmp_path / suite, ROOT / "resources/claims")
+def test_verdicts_are_those_of_the_rule(suite):
+    claims = {one.id: one for file in CLAIMS.glob("*.yaml") for one in load_claims(file)}
     judged = pd.read_csv(RESULTS / suite / "claims.csv").dropna(subset="measured")
+    for line in judged.itertuples():
+        # Verdicts on tables without samples stand for themselves.
+        if not line.verdict.startswith("undecided: samples"):
+            measured = Measured(line.measured, interval=(line.low, line.high))
+            assert verdict(claims[line.id], measured) == line.verdict, line.id
     assert judged["verdict"].str.fullmatch(VERDICTS).all()
 
 
@@ -106,12 +108,11 @@ def test_extract_min_is_that_of_the_published_table():
     for exponent in range(1, 8):
         column = f"{10**exponent:,} values [µs]"
         assert (
-            data.claim(f"survey-extract-min-time-{10**exponent}")
+            float(f"{data.claim(f'survey-extract-min-time-{10**exponent}'):.3g}")
             == table.loc["reduction, 512 threads", column]
         )
-    for exponent in (1, 2, 3, 5, 6):
-        best = reductions[f"{10**exponent:,} values [µs]"].idxmin()
-        assert data.claim(f"survey-extract-min-threads-{10**exponent}") == int(best.split()[1])
+        best = data.claim(f"survey-extract-min-threads-{10**exponent}".removesuffix("-10000000"))
+        assert table.loc[f"reduction, {best:.0f} threads", column] == reductions[column].min()
 
 
 def test_communication_over_ranks_is_that_of_the_published_table():

@@ -1,7 +1,4 @@
-"""Write the pages of docs/results from their data: ``python -m relaxometer.cli.pages [SUITE ...]``.
-
-Claims of suites that were published without their searches are judged first, by the rule of today.
-"""
+"""Write the pages of docs/results from their data: ``python -m relaxometer.cli.pages [SUITE ...]``."""
 
 from __future__ import annotations
 
@@ -10,10 +7,8 @@ from pathlib import Path
 
 from relaxometer.core.errors import UserError
 from relaxometer.report import findings
-from relaxometer.results.rejudged import rejudge
 
-ROOT = Path(__file__).parents[4]
-RESULTS, CLAIMS = ROOT / "docs/results", ROOT / "resources/claims"
+RESULTS = Path(__file__).parents[4] / "docs/results"
 
 
 def main(arguments: list[str]) -> None:
@@ -24,8 +19,6 @@ def main(arguments: list[str]) -> None:
             raise SystemExit(f"error: no page for the suite {suite!r}; there are {', '.join(known)}")
     for suite in arguments or known:
         try:
-            if rejudge(RESULTS / suite, CLAIMS):
-                print(f"docs/results/{suite}/claims.csv: judged anew")
             changed = findings.write(RESULTS / suite)
         except UserError as error:
             raise SystemExit(f"error: {error}") from None

@@ -30,7 +30,7 @@ NAMES = re.compile(
     r"""
       \]\([^)]*\)                                   # where a link or a picture leads
     | `[^`]*[a-zA-Z][^`]*`                          # names of variants, graphs and files
-    | \b(?:H200|K20c|M2090|Graph500|L[12])\b
+    | \b(?:H[12]00|K20c|M2090|Graph500|L[12])\b
     | \b(?:SCALE|[Ff]igure|[Tt]able|[Ss]ection)\s\d+
     | \bFigures\s\d+\sto\s\d+
     | \b[a-zA-Z]+(?:-\w+)*-\w*\d\w*(?:-\w+)*      # names of graphs, such as kron-g500-s18
@@ -330,7 +330,7 @@ class Data:
             return ""
         return (
             "The searches of this suite were not kept. Intervals follow from its tables "
-            "([how](../../statistics.md#suites-published-without-their-searches)); where these have none, "
+            "([how](../../statistics.md#a-suite-published-without-its-searches)); where these have none, "
             "nothing is decided."
         )
 

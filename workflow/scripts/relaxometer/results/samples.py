@@ -258,15 +258,16 @@ def _factor(value: float) -> str:
 
 
 def updated_counts(phases: pd.DataFrame) -> pd.DataFrame:
-    """Return the updated vertices of every phase and source of one graph, by its first variant.
+    """Return the updated vertices of every phase and source of one graph, by the variant with most sources.
 
     Parameters
     ----------
     phases : DataFrame
         Rows of :func:`proven_phases`; the counts are the same for every variant.
     """
-    first = phases[phases["variant"] == phases["variant"].iloc[0]] if len(phases) else phases
-    return first[["source", "phase", "updated"]]
+    sources = phases.groupby("variant", sort=False)["source"].nunique()
+    widest = phases[phases["variant"] == sources.idxmax()] if len(phases) else phases
+    return widest[["source", "phase", "updated"]]
 
 
 def share_at_or_under(values: npt.ArrayLike, limits: npt.ArrayLike) -> npt.NDArray[np.float64]:
