@@ -1,6 +1,5 @@
 """The highways of the world, cut to a box."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,11 +66,19 @@ def test_a_missing_package_says_what_to_install(monkeypatch):
         highways.read_highways("small", EUROPE)
 
 
-def test_a_later_scgraph_says_what_to_install(monkeypatch):
+def test_neighbours_are_read_from_the_text_of_the_module(monkeypatch, tmp_path):
     pytest.importorskip("scgraph_data")
-    monkeypatch.delitem(sys.modules, "scgraph_data.world_highways", raising=False)
-    monkeypatch.setitem(sys.modules, "scgraph.core", None)
-    with pytest.raises(
-        UserError, match=r"does not work with the installed scgraph .*; install it with: [^;]* -m pip install"
-    ):
+    source = "graph=[{1: 1.233, 2: 0.5}, {0: 1.233}, {0: 0.5}, {}]\nnodes=[[50, 10], [51.5, 11], [52, 12], [53, 13]]\n"
+    (tmp_path / "world.py").write_text(f"from scgraph.core import GeoGraph\n{source}", encoding="utf-8")
+    monkeypatch.setattr(highways, "_data_file", lambda: tmp_path / "world.py")
+    graph = highways.read_highways("small", EUROPE)
+    assert graph.targets.tolist() == [1, 2, 0, 0]
+    assert graph.weights.tolist() == [1233, 500, 1233, 500]
+    assert graph.lat.tolist() == [50, 51.5, 52]
+
+
+def test_a_package_of_another_form_says_what_to_install(monkeypatch, tmp_path):
+    (tmp_path / "world.py").write_text("graph = load()\n", encoding="utf-8")
+    monkeypatch.setattr(highways, "_data_file", lambda: tmp_path / "world.py")
+    with pytest.raises(UserError, match=r"its form is unknown; expected scgraph-data 2; .* -m pip install"):
         highways.read_highways("small", EUROPE)

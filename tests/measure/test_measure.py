@@ -158,19 +158,20 @@ def test_the_timed_solver_finds_nothing_of_the_first_one(monkeypatch, tmp_path):
     assert log.read_text().split() == ["construct", "solve", "construct", "solve", "solve", "solve"]
 
 
-def test_slow_variants_have_fewer_repetitions(monkeypatch):
+def test_slow_variants_have_fewer_repetitions_and_instrumented_searches(monkeypatch):
     class Slow(ORIGINAL):
         def solve(self, source, phases=None):
             time.sleep(0.02)
             return super().solve(source, phases)
 
-    for solver, repetitions in ((ORIGINAL, 4), (Slow, 1)):
+    for solver, repetitions, instrumented in ((ORIGINAL, 4, {0, 1}), (Slow, 1, {0})):
         monkeypatch.setattr(dijkstra_cpu, "Solver", solver)
         timing = Timing(repetitions=4, rounds=1, warmup=0, enough_s=0.01 if solver is Slow else 60)
         run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
         result = measure(run, GRAPH, np.array([0, 1]), "host")
         expected = [(source, k, "ok") for k in range(repetitions) for source in (0, 1)]
         assert [(row["source"], row["repetition"], row["status"]) for row in result.runs] == expected
+        assert {row["source"] for row in result.runs if "relaxed_arcs" in row} == instrumented
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,12 @@ def test_a_run_without_a_race_says_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     terminal.show()
     assert capsys.readouterr().out == ""
+
+
+def test_long_names_of_a_sweep_stay_apart():
+    names = [f"bellman-ford-queue-order-{order}" for order in ("slf", "lll", "slf-lll")]
+    found = [terminal.fitted(name, 26) for name in names]
+    assert found == ["bellman-ford-…ue-order-slf", "bellman-ford-…ue-order-lll", "bellman-ford-…rder-slf-lll"]
+    assert {len(name) for name in found} == {26}
+    assert terminal.fitted("tiled", 26) == "tiled"
+    assert terminal.fitted("near-far", 7) == "nea…far"

@@ -461,7 +461,10 @@ class _Job:
     def _instrument_all(self) -> None:
         self._contestant.extend()
         progress = Progress(f"{self._what}: instrumented searches", len(self._sources))
-        for source in self._sources:
+        begin, enough_s = time.monotonic(), self._run.timing.enough_s
+        for number, source in enumerate(self._sources):
+            if number and enough_s and time.monotonic() > begin + enough_s:
+                return
             try:
                 phases = self._contestant.instrument(self._root(source))
             except Failed as failure:

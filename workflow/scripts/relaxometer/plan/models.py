@@ -76,7 +76,8 @@ class Timing(Section):
         searches do.
     enough_s : float, optional
         No further pass of a process begins this many seconds after its first search, so slow variants have
-        fewer repetitions.
+        fewer repetitions. Nor does an instrumented search this many seconds after the first one, so they have
+        phases of fewer sources.
     """
 
     sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES)] = 8

@@ -10,7 +10,7 @@ import pandas as pd
 
 from relaxometer.report.figures.names import label
 from relaxometer.report.figures.summary import rounded
-from relaxometer.report.terminal import COLUMNS
+from relaxometer.report.terminal import COLUMNS, fitted
 from relaxometer.results import compare
 from relaxometer.results.compare import Compared
 
@@ -84,7 +84,7 @@ def _table(title: str, lines: pd.DataFrame) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     room = COLUMNS - sum(widths) - 2 * len(widths)
     names = [title, *("  " + str(name) for name in lines["variant"])]
-    names = [name if len(name) <= room else name[: room - 1] + "…" for name in names]
+    names = [fitted(name, room) for name in names]
     left = max(map(len, names))
     for name, line in zip(names, texts, strict=True):
         aligned = [

@@ -72,12 +72,20 @@ def _table(title: str, rows: pd.DataFrame) -> Iterator[str]:
         yield "  ".join([name, *(text.rjust(width) for text, width in zip(line, widths, strict=True))])
 
 
+def fitted(name: str, width: int) -> str:
+    """Return a name in at most `width` characters; variants of a sweep differ at the end, so the middle goes."""
+    if len(name) <= width:
+        return name
+    end = (width - 1) // 2
+    return f"{name[: width - 1 - end]}…{name[len(name) - end :]}"
+
+
 def _names(title: str, rows: pd.DataFrame, most: int) -> list[str]:
     """Return the left part of the heading and of each line, of one width, which is at most `most`."""
     ranks, variants, classes = (rows[column].tolist() for column in LEFT)
     widest = max(map(len, classes))
     room = most - len("  1  ") - len("  ") - widest
-    variants = [text if len(text) <= room else text[: room - 1] + "…" for text in variants]
+    variants = [fitted(name, room) for name in variants]
     longest = max(map(len, variants))
     lines = [
         f"{rank:>3}  {variant:<{longest}}  {kind}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +23,7 @@ from relaxometer.datasets.registry import Dataset
 from relaxometer.graphs.graph import Graph
 
 _MODULE = "scgraph_data.world_highways"
-_PACKAGES = ("scgraph-data", "scgraph")
+_PACKAGE = "scgraph-data"
 
 METRES_PER_KM = 1000
 
@@ -39,7 +41,7 @@ def _data_file() -> Path:
     # The lookup imports the parent package, so that must be installed.
     spec = importlib.util.find_spec(_MODULE) if importlib.util.find_spec("scgraph_data") else None
     if spec is None or spec.origin is None:
-        how = how_to_install(*_PACKAGES)
+        how = how_to_install(_PACKAGE)
         raise UserError(f"the package scgraph-data, which holds the world's highways, is missing{how}")
     return Path(spec.origin)
 
@@ -55,24 +57,40 @@ def read_highways(name: str, parameters: HighwayParameters) -> Graph:
     Raises
     ------
     UserError
-        If the package is missing or incompatible with the installed scgraph, or the box is empty.
+        If the package is missing or has another form, or the box is empty.
     """
-    _data_file()
-    try:
-        # The package builds its graph with a class that scgraph 3 removed.
-        from scgraph_data.world_highways import world_highways_geograph as world
-    except ImportError as error:
-        raise UserError(
-            f"scgraph-data does not work with the installed scgraph ({error}){how_to_install(*_PACKAGES)}"
-        ) from None
-    graph = highways_inside(name, world.graph, world.nodes, parameters)
-    graph.metadata["package"] = f"scgraph-data {version('scgraph-data')}"
+    adjacency, positions = _world(_data_file())
+    graph = highways_inside(name, adjacency, positions, parameters)
+    graph.metadata["package"] = f"{_PACKAGE} {version(_PACKAGE)}"
     return graph
+
+
+class _Adjacency:
+    """Neighbours and their distances by vertex, parsed when asked for: most of the world is outside a box."""
+
+    def __init__(self, rows: str) -> None:
+        self._rows = rows.removeprefix("{").removesuffix("}").split("}, {")
+
+    def __getitem__(self, vertex: int) -> Mapping[int, float]:
+        pairs = (pair.split(": ") for pair in self._rows[vertex].split(", ") if pair)
+        return {int(neighbour): float(km) for neighbour, km in pairs}
+
+
+def _world(file: Path) -> tuple[_Adjacency, list[list[float]]]:
+    """Return the neighbours and the positions of all vertices.
+
+    They are two literals in the source of a module, which is read as text: to import it takes a minute the
+    first time, since Python compiles 36 MB.
+    """
+    lists = dict(re.findall(r"^(graph|nodes) ?= ?\[(.*)\]$", file.read_text(encoding="utf-8"), re.MULTILINE))
+    if lists.keys() != {"graph", "nodes"}:
+        raise UserError(f"{file}: its form is unknown; expected {_PACKAGE} 2{how_to_install(_PACKAGE)}")
+    return _Adjacency(lists["graph"]), json.loads(f"[{lists['nodes']}]")
 
 
 def highways_inside(
     name: str,
-    adjacency: Sequence[Mapping[int, float]],
+    adjacency: _Adjacency | Sequence[Mapping[int, float]],
     positions: Sequence[Sequence[float]],
     parameters: HighwayParameters,
 ) -> Graph:
