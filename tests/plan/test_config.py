@@ -224,6 +224,20 @@ def test_a_variant_may_have_rounds_of_its_own_on_the_emulated_device():
     assert found == [("tiled", 1), ("conventional", 1), ("tiled", 2)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "gpu", "rounds", "timed"),
+    [
+        ("host", True, None, {"dijkstra-cpu", "once", "cugraph"}),
+        ("auto", False, None, {"dijkstra-cpu", "once", "cugraph"}),
+        ("auto", True, None, {"dijkstra-cpu", "once", "cugraph", "tiled"}),
+        ("host", False, 2, {"dijkstra-cpu", "once", "cugraph", "tiled"}),
+    ],
+)
+def test_emulated_kernels_need_no_machine_to_themselves(kind, gpu, rounds, timed):
+    made, _ = processes(kind, gpu=gpu, rounds=rounds)
+    assert {run.variant for run in made.runs.values() if made.is_timed(run)} == timed
+
+
 def test_dominators_have_samples_enough_for_an_interval():
     runs = load_plan([Path("config/suites/dominators.yaml")]).runs.values()
     assert {run.timing.sources for run in runs} == {1}

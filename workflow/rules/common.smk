@@ -196,6 +196,16 @@ def run_of(wildcards):
     return PLAN.runs[wildcards.problem, wildcards.graph, wildcards.variant]
 
 
+def cores_of(wildcards):
+    """All cores for a timed job, which so has the machine to itself; one where times mean nothing."""
+    return workflow.cores if PLAN.is_timed(run_of(wildcards)) else 1
+
+
+def gpus_of(wildcards):
+    """The GPU for a timed job, even on a CPU; none for an emulated one."""
+    return int(PLAN.is_timed(run_of(wildcards)))
+
+
 def run_code(wildcards):
     """Hash of the code that runs and proves the variant that a job's wildcards name."""
     solver = solver_modules(wildcards.problem)[run_of(wildcards).solver]

@@ -23,9 +23,9 @@ rule run_variant:
     priority: priority_of
     conda:
         "../envs/relaxometer.yaml"
-    threads: lambda wildcards: workflow.cores
+    threads: cores_of
     resources:
-        gpu=1,
+        gpu=gpus_of,
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,

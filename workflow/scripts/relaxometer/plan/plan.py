@@ -166,9 +166,18 @@ class Plan:
         An emulated variant has one, since its times mean nothing, unless the configuration asks for more. If
         it is emulated although a GPU may be there, its further rounds are left empty (`measure/jobs.py`).
         """
-        emulated = not isinstance(run, RivalRun) and self._emulates and not _runs_on_cpu(run)
-        numbers = range(1, run.timing.processes(emulated=emulated) + 1)
+        numbers = range(1, run.timing.processes(emulated=self._is_emulated(run)) + 1)
         return [number for number in numbers if job_name(run, number) not in self._left_out]
+
+    def is_timed(self, run: Run) -> bool:
+        """Return whether the times of a run mean anything, so that it must have the machine to itself.
+
+        Those of an emulated variant do not, unless the configuration asks for a number of rounds.
+        """
+        return run.timing.rounds is not None or not self._is_emulated(run)
+
+    def _is_emulated(self, run: Run) -> bool:
+        return not isinstance(run, RivalRun) and self._emulates and not _runs_on_cpu(run)
 
     @property
     def processes(self) -> list[tuple[Run, int]]:
