@@ -1,5 +1,7 @@
 """The A/A test of the comparison, on runs whose times are written by the test."""
 
+import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,10 @@ from relaxometer.cli import aa
 from relaxometer.core.errors import UserError
 from relaxometer.core.files import write_json, write_table
 from relaxometer.plan.load import load_plan
+from relaxometer.results.processes import PROCESS, with_processes
+from relaxometer.results.published import read_samples
+from relaxometer.results.rows import KEY
+from relaxometer.results.samples import source_times
 from relaxometer.results.statistics import FEWEST
 from synthetic_runs import searches
 
@@ -107,3 +113,29 @@ def test_without_results_it_says_what_to_do(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"make them with cli\.all_runs"):
         aa.report(plan, 1.05)
+
+
+def test_variants_that_auto_chose_are_not_told_apart_from_it():
+    """The published suite of `auto` has runs of the same kernels under several names, on real maps."""
+    folder = ROOT / "docs/results/auto"
+    runs = json.loads((folder / "context.json").read_text(encoding="utf-8"))["runs"]
+    chosen = {run["run"]: run["parameters.chosen"] for run in runs if "parameters.chosen" in run}
+    samples = read_samples(folder / "samples.parquet").to_pandas().drop(columns=PROCESS)
+    times = source_times(with_processes(samples))
+    races = {}
+    for key, rows in times.groupby(KEY, sort=False):
+        races.setdefault(key[1], {}).setdefault(chosen.get("/".join(key), key[2]), []).append(("", rows))
+    pairs = [
+        [(name, (one, other)) for of in race.values() for (name, one), (_, other) in combinations(of, 2)]
+        for race in races.values()
+    ]
+    mirrored = [[(name, (other, one)) for name, (one, other) in race] for race in pairs]
+    count, apart = sum(map(len, pairs)), len(aa.told_apart(pairs, alone=True))
+    found = sum(aa.found_slowdowns(one, aa.SLOWDOWN) for one in (pairs, mirrored))
+    corrected = aa.told_apart(pairs, alone=False)
+    said = f"{count} pairs, {apart} told apart one by one and {len(corrected)} after Holm; {found}"
+    assert f"{said} of {2 * count}" in " ".join(
+        (ROOT / "docs/statistics.md").read_text(encoding="utf-8").split()
+    )
+    assert not corrected
+    assert found >= 0.9 * 2 * count

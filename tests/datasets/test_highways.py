@@ -68,8 +68,12 @@ def test_a_missing_package_says_what_to_install(monkeypatch):
 
 def test_neighbours_are_read_from_the_text_of_the_module(monkeypatch, tmp_path):
     pytest.importorskip("scgraph_data")
-    source = "graph=[{1: 1.233, 2: 0.5}, {0: 1.233}, {0: 0.5}, {}]\nnodes=[[50, 10], [51.5, 11], [52, 12], [53, 13]]\n"
-    (tmp_path / "world.py").write_text(f"from scgraph.core import GeoGraph\n{source}", encoding="utf-8")
+    lines = [
+        "from scgraph.core import GeoGraph",
+        "graph=[{1: 1.233, 2: 0.5}, {0: 1.233}, {0: 0.5}, {}]",
+        "nodes=[[50, 10], [51.5, 11], [52, 12], [53, 13]]",
+    ]
+    (tmp_path / "world.py").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setattr(highways, "_data_file", lambda: tmp_path / "world.py")
     graph = highways.read_highways("small", EUROPE)
     assert graph.targets.tolist() == [1, 2, 0, 0]

@@ -9,7 +9,7 @@ from relaxometer.results import compare
 from relaxometer.results.compare import judge
 from relaxometer.results.processes import process_part
 from relaxometer.results.recorded import Recorded
-from relaxometer.results.statistics import Estimate, holm, log_median
+from relaxometer.results.statistics import Estimate, Part, holm, log_median
 from synthetic_runs import quiet, searches, spread
 
 NOISE = 0.01
@@ -171,10 +171,22 @@ def test_a_machine_that_changed_its_speed_is_warned_of():
     assert notes[1].startswith("warning: the gpu took 1 ms for the reference work in the base and 1.1 ms now")
 
 
+GRAPHS = 4
+
+
+def part_of(own, side, run, rounds):
+    """The process part of a run, from the variances of all runs of both sides."""
+    program = run // GRAPHS * GRAPHS
+    others = [(i, j) for i in range(2) for j in range(program, program + GRAPHS) if (i, j) != (side, run)]
+    known = [Part(own[one], rounds - 1) for one in others]
+    return process_part(own[side, run], rounds, own.ravel(), known)
+
+
 def alarms(sd, slow, comparisons, rng, runs=20, rounds=2, sources=16):
     """Share of comparisons with any regression, and with run 0 among them; from arrays, as `compare` does it.
 
-    Each comparison holds `runs` runs on both sides, and is corrected for all of them.
+    Each comparison holds `runs` runs on both sides, those of a program on `GRAPHS` graphs, and is corrected
+    for all of them.
     """
     any_found = first_found = 0
     for _ in range(comparisons):
@@ -183,7 +195,7 @@ def alarms(sd, slow, comparisons, rng, runs=20, rounds=2, sources=16):
         logs = levels.mean(axis=2)[:, :, None] + noise
         logs[1, 0] += np.log(slow)
         own = levels.var(axis=2, ddof=1)
-        parts = [[process_part(one, rounds, own.ravel()) for one in side] for side in own]
+        parts = [[part_of(own, side, run, rounds) for run in range(runs)] for side in range(2)]
         ratios = []
         for number in range(runs):
             log, part = log_median(logs[1, number] - logs[0, number])

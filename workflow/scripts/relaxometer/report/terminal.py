@@ -73,7 +73,7 @@ def _table(title: str, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def fitted(name: str, width: int) -> str:
-    """Return a name in at most `width` characters; variants of a sweep differ at the end, so the middle goes."""
+    """Return a name in at most `width` characters, without its middle: those of a sweep differ at the end."""
     if len(name) <= width:
         return name
     end = (width - 1) // 2

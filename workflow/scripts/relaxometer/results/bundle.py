@@ -50,6 +50,7 @@ from relaxometer.results.finished import (
     write_tables,
 )
 from relaxometer.results.gather import SEVERITY, SUMMARY, UNTIMED, summarise
+from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import RENAMED, SAMPLES, samples_of
 from relaxometer.results.recorded import RATES
 from relaxometer.results.rows import KEY, PROVEN
@@ -339,8 +340,12 @@ def differences(path: Path, folder: Path) -> list[str]:
 
 
 def _in_order(samples: pa.Table) -> pa.Table:
-    """Sort searches: Snakemake merges configurations in another order than the package."""
-    return samples.sort_by([(column, "ascending") for column in (*KEY, "round", "source", "repetition")])
+    """Sort searches: Snakemake merges configurations in another order than the package.
+
+    What is estimated from all of them depends on that order in its last digits.
+    """
+    searches = samples.select([name for name in samples.column_names if name not in PROCESS])
+    return searches.sort_by([(column, "ascending") for column in (*KEY, "round", "source", "repetition")])
 
 
 def _by_graph(manifest: Manifest) -> dict[str, list[AnswerOf]]:

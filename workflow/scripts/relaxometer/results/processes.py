@@ -7,6 +7,9 @@ docs/statistics.md describes the method.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -29,8 +32,11 @@ LEAST_SD = 0.001
 FEWEST_RUNS = 12
 """Fewest runs of two rounds from which the spread of a class is estimated."""
 
-PRIOR_DF = 12.0
-"""Weight of the class against the run's own rounds; it suits runs whose spreads differ threefold."""
+PRIOR_DF = 8.0
+"""Weight of a program's other runs against a run's own rounds, which suits runs that differ threefold."""
+
+CLASS_DF = 2.0
+"""Weight of a class against the runs of a program: those of a class differ a hundredfold."""
 
 CLIPPED = 3.0
 """A spread counts at most as this many typical ones, so that one disturbed run does not widen all."""
@@ -102,7 +108,7 @@ def typical_variance(variances: npt.ArrayLike) -> float:
     return max(float(np.minimum(values, CLIPPED**2 * typical).mean()), LEAST_SD**2)
 
 
-def process_part(own: float, rounds: int, of_class: npt.ArrayLike) -> Part:
+def process_part(own: float, rounds: int, of_class: npt.ArrayLike, of_program: Sequence[Part] = ()) -> Part:
     """Return the part of the variance that processes have in the mean level of a run.
 
     Parameters
@@ -112,33 +118,52 @@ def process_part(own: float, rounds: int, of_class: npt.ArrayLike) -> Part:
     rounds : int
     of_class : array_like of shape (n_runs,), float
         The same of all runs of the class that have two rounds or more.
+    of_program : sequence of Part
+        The same of the program's other runs in the class, with their degrees of freedom.
 
     References
     ----------
     Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray
     experiments", Statistical Applications in Genetics and Molecular Biology 3, 2004.
     """
-    runs = np.size(of_class)
-    pooled, prior_df = ASSUMED_SD**2, float("inf")
-    if runs >= FEWEST_RUNS:
-        pooled, prior_df = typical_variance(of_class), PRIOR_DF * runs / (PRIOR_DF + runs)
-    elif runs:
-        pooled = max(pooled, typical_variance(of_class))
+    if np.size(of_class) < FEWEST_RUNS:
+        return _of_few_runs(own, rounds, of_class)
+    prior_df = CLASS_DF + sum(part.df for part in of_program)
+    of_others = sum(part.variance * part.df for part in of_program)
+    prior = (CLASS_DF * typical_variance(of_class) + of_others) / prior_df
+    prior_df = PRIOR_DF * prior_df / (PRIOR_DF + prior_df)
     if rounds < 2:
-        return Part(pooled, prior_df)
-    weight = prior_df if np.isfinite(prior_df) else PRIOR_DF
-    moderated = (weight * pooled + (rounds - 1) * own) / (weight + rounds - 1)
-    return Part(max(pooled, moderated) / rounds, prior_df + rounds - 1)
+        return Part(prior, prior_df)
+    df = prior_df + rounds - 1
+    moderated = (prior_df * prior + (rounds - 1) * own) / df
+    return Part(max(moderated, LEAST_SD**2) / rounds, df)
+
+
+def _of_few_runs(own: float, rounds: int, of_class: npt.ArrayLike) -> Part:
+    """Return the part where the class has too few runs to tell: at least `ASSUMED_SD` is assumed."""
+    pooled = max(ASSUMED_SD**2, typical_variance(of_class)) if np.size(of_class) else ASSUMED_SD**2
+    if rounds < 2:
+        return Part(pooled, float("inf"))
+    moderated = (PRIOR_DF * pooled + (rounds - 1) * own) / (PRIOR_DF + rounds - 1)
+    return Part(max(pooled, moderated) / rounds, float("inf"))
 
 
 def _parts(timings: pd.DataFrame) -> pd.Series:
     """Return the :class:`Part` of every run, indexed by problem, graph and variant."""
-    by_round = levels(timings).groupby(level=KEY, sort=False)
-    variances, rounds = by_round.var(ddof=1), by_round.size()
-    classes = timings.drop_duplicates(KEY).set_index(KEY)["class"]
-    of_class = {name: variances[classes.loc[variances.index] == name] for name in classes.unique()}
-    found = [
-        process_part(variances.get(run, 0.0), int(rounds.get(run, 1)), of_class[name])
-        for run, name in classes.items()
-    ]
-    return pd.Series(found, index=classes.index, dtype=object)
+    levels_of = levels(timings).groupby(level=KEY, sort=False)
+    known: dict[Any, Part] = {one: Part(float(of.var(ddof=1)), len(of) - 1.0) for one, of in levels_of}
+    runs = timings.drop_duplicates(KEY)
+    keys = pd.MultiIndex.from_frame(runs[KEY])
+    names = runs[["class", "problem", "kernel"]].itertuples(index=False, name=None)
+    program_of = dict(zip(keys, names, strict=True))
+    programs: dict[tuple[str, str, str], dict[Any, Part]] = {one: {} for one in program_of.values()}
+    of_class: dict[str, list[float]] = {one[0]: [] for one in programs}
+    for run, part in known.items():
+        programs[program_of[run]][run] = part
+        of_class[program_of[run][0]].append(part.variance)
+    found = []
+    for run, program in program_of.items():
+        own = known.get(run, Part(0.0, 0.0))
+        others = [part for other, part in programs[program].items() if other != run]
+        found.append(process_part(own.variance, int(own.df) + 1, of_class[program[0]], others))
+    return pd.Series(found, index=keys, dtype=object)

@@ -1,7 +1,8 @@
 """The searches of a published suite: ``samples.parquet``, from which its summary and ranks can be recomputed.
 
-It has one row per search, as ``results/timings.parquet``, without what no statistic reads. A suite over
-several ranks has ``rank-samples.parquet`` too.
+It has one row per search, as ``results/timings.parquet``, without what no statistic reads, and with the
+spread between processes as it was estimated then, so that a later estimator changes no published interval. A
+suite over several ranks has ``rank-samples.parquet`` too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 
 from relaxometer.core.files import write_table
 from relaxometer.results.gather import KEY
+from relaxometer.results.processes import PROCESS, with_processes
 
 SAMPLES, RANK_SAMPLES, BUNDLE = "samples.parquet", "rank-samples.parquet", "bundle.zip"
 
@@ -33,6 +35,7 @@ COLUMNS = [
         "copy_gb_s",
         "throttled",
     ),
+    *PROCESS,
 ]
 """Columns of ``samples.parquet``, as far as the searches have them; ``round`` is 1 if they have none."""
 
@@ -45,6 +48,10 @@ def samples_of(timings: pa.Table) -> pa.Table:
     named = timings.rename_columns([RENAMED.get(name, name) for name in timings.column_names])
     if "round" not in named.column_names:
         named = named.append_column("round", pa.array([1] * len(named), pa.int32()))
+    if len(timings) and not set(PROCESS) <= set(named.column_names):
+        spread = with_processes(timings.to_pandas())
+        for name in PROCESS:
+            named = named.append_column(name, pa.array(spread[name]))
     return named.select([name for name in COLUMNS if name in named.column_names])
 
 
