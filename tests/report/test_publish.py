@@ -249,6 +249,12 @@ def test_a_suite_stays_as_it_was_if_its_bundle_is_refused(finished, tmp_path, mo
     assert not (tmp_path / "suite" / BUNDLE).exists()
 
 
+@pytest.mark.parametrize("file", sorted(RESULTS.glob(f"*/{BUNDLE}")), ids=lambda file: file.parent.name)
+def test_a_bundle_in_the_documents_is_whole_and_of_the_published_searches(file):
+    assert differences(file, file.parent) == []
+    assert file.stat().st_size <= publishing.MOST_BYTES
+
+
 def test_the_documents_name_the_suites_without_a_bundle():
     text = (RESULTS.parent / "bundle.md").read_text(encoding="utf-8")
     section = text.partition("## Published suites")[2].partition("\n## ")[0]
