@@ -197,12 +197,12 @@ def run_of(wildcards):
 
 
 def cores_of(wildcards):
-    """All cores for a timed job, which so has the machine to itself; one where times mean nothing."""
+    """All cores for a timed job, so that it has the machine to itself; one core where times mean nothing."""
     return workflow.cores if PLAN.is_timed(run_of(wildcards)) else 1
 
 
 def gpus_of(wildcards):
-    """The GPU for a timed job, even on a CPU; none for an emulated one."""
+    """One GPU for a timed job, even of a CPU program, since two may not run at once; else none."""
     return int(PLAN.is_timed(run_of(wildcards)))
 
 
