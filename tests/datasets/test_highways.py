@@ -81,8 +81,9 @@ def test_neighbours_are_read_from_the_text_of_the_module(monkeypatch, tmp_path):
     assert graph.lat.tolist() == [50, 51.5, 52]
 
 
-def test_a_package_of_another_form_says_what_to_install(monkeypatch, tmp_path):
-    (tmp_path / "world.py").write_text("graph = load()\n", encoding="utf-8")
+@pytest.mark.parametrize("source", ["graph = load()", "graph=[{}]\nnodes=[[1, x]]"])
+def test_a_package_of_another_form_says_what_to_install(monkeypatch, tmp_path, source):
+    (tmp_path / "world.py").write_text(source, encoding="utf-8")
     monkeypatch.setattr(highways, "_data_file", lambda: tmp_path / "world.py")
     with pytest.raises(UserError, match=r"its form is unknown; expected scgraph-data 2; .* -m pip install"):
         highways.read_highways("small", EUROPE)

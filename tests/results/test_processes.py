@@ -124,12 +124,18 @@ def by_program(median):
 
 
 @pytest.mark.parametrize(
-    "sds_of",
-    [alike(0.01, 0.01), alike(0.01, 0.03), alike(0.002, 0.02), by_program(0.003), by_program(0.012)],
+    ("sds_of", "most"),
+    [
+        (alike(0.01, 0.01), 0.02),
+        (alike(0.01, 0.03), 0.02),
+        (alike(0.002, 0.02), 0.02),
+        (by_program(0.003), 0.02),
+        (by_program(0.012), 0.025),
+    ],
     ids=["1%", "1 to 3%", "0.2 to 2%", "programs around 0.3%", "programs around 1.2%"],
 )
-def test_runs_that_do_not_differ_are_told_apart_in_about_two_of_a_hundred(sds_of):
-    assert share_told_apart(sds_of) <= 0.025
+def test_runs_that_do_not_differ_are_told_apart_in_about_two_of_a_hundred(sds_of, most):
+    assert share_told_apart(sds_of) <= most
 
 
 @pytest.mark.parametrize(("sds_of", "least"), [(alike(0.006, 0.006), 0.99), (alike(0.01, 0.01), 0.85)])

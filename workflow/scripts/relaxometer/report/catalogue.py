@@ -92,7 +92,7 @@ class Inputs:
 
     @cached_property
     def timings(self) -> pd.DataFrame:
-        """The gathered searches of all runs, with the spread between processes of each run's class."""
+        """The gathered searches of all runs, with the spread between processes of each run."""
         return with_processes(self.table("timings"))
 
     def searches(

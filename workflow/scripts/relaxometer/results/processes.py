@@ -33,10 +33,13 @@ FEWEST_RUNS = 12
 """Fewest runs of two rounds from which the spread of a class is estimated."""
 
 PRIOR_DF = 8.0
-"""Weight of a program's other runs against a run's own rounds, which suits runs that differ threefold."""
+"""Largest weight of a program's other runs and its class against a run's own rounds.
+
+With larger ones, namesakes that spread much are told apart too often (tests/results/test_processes.py).
+"""
 
 CLASS_DF = 2.0
-"""Weight of a class against the runs of a program: those of a class differ a hundredfold."""
+"""Weight of a class against the runs of a program: the programs of a class differ a hundredfold."""
 
 CLIPPED = 3.0
 """A spread counts at most as this many typical ones, so that one disturbed run does not widen all."""

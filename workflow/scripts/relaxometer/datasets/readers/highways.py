@@ -83,9 +83,11 @@ def _world(file: Path) -> tuple[_Adjacency, list[list[float]]]:
     first time, since Python compiles 36 MB.
     """
     lists = dict(re.findall(r"^(graph|nodes) ?= ?\[(.*)\]$", file.read_text(encoding="utf-8"), re.MULTILINE))
-    if lists.keys() != {"graph", "nodes"}:
-        raise UserError(f"{file}: its form is unknown; expected {_PACKAGE} 2{how_to_install(_PACKAGE)}")
-    return _Adjacency(lists["graph"]), json.loads(f"[{lists['nodes']}]")
+    try:
+        return _Adjacency(lists["graph"]), json.loads(f"[{lists['nodes']}]")
+    except (KeyError, ValueError):
+        how = how_to_install(_PACKAGE)
+        raise UserError(f"{file}: its form is unknown; expected {_PACKAGE} 2{how}") from None
 
 
 def highways_inside(
