@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,6 +122,24 @@ def test_a_variant_that_hangs_is_killed_at_its_deadline(monkeypatch):
     rows, holds = statuses(monkeypatch, lambda *_: exec("while True: pass"), timeout_s=6)
     assert rows == [("ok", ""), ("timeout", "not finished within timeout_s = 6")]
     assert holds == [True]
+
+
+@pytest.mark.parametrize("slow", [1, 2])
+def test_only_the_preparation_that_compiles_has_more_time(slow, monkeypatch):
+    made = []
+
+    class Solver(ORIGINAL):
+        def __init__(self, graph, parameters):
+            made.append(self)
+            if len(made) == slow:
+                time.sleep(4)
+            super().__init__(graph, parameters)
+
+    monkeypatch.setattr(dijkstra_cpu, "Solver", Solver)
+    timing = Timing(repetitions=1, warmup=0, timeout_s=3)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    (row,) = measure(run, GRAPH, np.array([0]), "host").runs
+    assert row["status"] == ("ok" if slow == 1 else "timeout")
 
 
 SHAPES = {

@@ -6,8 +6,9 @@ Each request is one word and its argument, a source, the number of a query set, 
 
 - nothing, at the start: ``runs_on``, ``emulated``, ``reference_ms`` (`reference.py`), and ``before``, the
   state of the device;
-- ``prepare``, with the sources of searches that a first solver, which is thrown away, makes: ``upload_ms``,
-  ``prepare_ms``, the ``resolved`` parameters, and ``graph``, fingerprints of the resident graph as uploaded;
+- ``load``, with the sources of searches that a first solver, which is thrown away, makes: ``upload_ms``, and
+  ``graph``, fingerprints of the resident graph as uploaded;
+- ``prepare``: ``prepare_ms`` and the ``resolved`` parameters;
 - ``warm_up``: ``search_ms``, by the host's clock;
 - ``solve``: ``time_ms``, ``download_ms``, ``phases``, ``overflowed``, the ``columns`` with name, dtype and
   shape, ``graph`` after the search, and ``throttled``; then the columns themselves;
@@ -106,8 +107,10 @@ class _Contestant:
 
     def answer(self, link: Link, what: str, argument: Any) -> None:
         """Answer one request."""
-        if what == "prepare":
-            link.reply(**self._prepare(argument))
+        if what == "load":
+            link.reply(**self._load(argument))
+        elif what == "prepare":
+            link.reply(**self._prepare())
         elif what == "solve":
             reply, columns = self._solve(argument)
             link.reply(**reply)
@@ -139,8 +142,8 @@ class _Contestant:
             return source
         return self._queries.sets[source].upload(self.device)
 
-    def _prepare(self, sources: Sequence[int | None]) -> dict[str, Any]:
-        """Upload the graph, and construct the solver twice."""
+    def _load(self, sources: Sequence[int | None]) -> dict[str, Any]:
+        """Upload the graph, and have a solver compile and load all kernels, which is not part of preparing."""
         parameters = self._run.solver_parameters
         graph, device = self._host, self.device
         self._outside = [cost.bytes_outside_pool(self._meter, device)]
@@ -154,25 +157,20 @@ class _Contestant:
             device.synchronize()
         self._fingerprint = Fingerprint(resident)
         fingerprints = self._fingerprint.take()
-        self._use_up(_arrived_again(resident), sources)
-        self._outside.append(cost.bytes_outside_pool(self._meter, device))
-        arrived = _arrived_again(resident)
-        with stopwatch() as prepare:
-            self._solver = self._module.Solver(arrived, parameters)
-            device.synchronize()
-        return {
-            "upload_ms": upload.ms,
-            "prepare_ms": prepare.ms,
-            "resolved": self._solver.resolved,
-            "graph": fingerprints,
-        }
-
-    def _use_up(self, resident: Any, sources: Sequence[int | None]) -> None:
-        """Have a solver compile and load all kernels, which is not part of preparing a graph."""
-        solver = self._module.Solver(resident, self._run.solver_parameters)
+        solver = self._module.Solver(_arrived_again(resident), parameters)
         for source in () if self.emulated else sources:  # the emulation has loaded all kernels
             solver.solve(self._start(source))
-        self.device.synchronize()
+        device.synchronize()
+        self._outside.append(cost.bytes_outside_pool(self._meter, device))
+        self._arrived = _arrived_again(resident)
+        return {"upload_ms": upload.ms, "graph": fingerprints}
+
+    def _prepare(self) -> dict[str, Any]:
+        """Construct the solver that is measured."""
+        with stopwatch() as prepare:
+            self._solver = self._module.Solver(self._arrived, self._run.solver_parameters)
+            self.device.synchronize()
+        return {"prepare_ms": prepare.ms, "resolved": self._solver.resolved}
 
     def _solve(self, source: int | None) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
         """Time a search; return the reply and the columns of the answer."""

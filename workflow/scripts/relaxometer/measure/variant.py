@@ -40,6 +40,9 @@ from relaxometer.problems.queries import QuerySets
 FAILURES = frozenset({"skipped", "oom", "error", "usage"})
 """How a contestant may fail by its own account; "usage" is a mistake of the user."""
 
+COMPILING_S = 60.0
+"""Seconds beyond `timeout_s` for the first preparation, which compiles all kernels that are not cached."""
+
 
 def measure(
     run: Run,
@@ -98,15 +101,18 @@ class _Contestant:
         self._queries = queries
         self.extend()
 
-    def extend(self) -> None:
-        """Give the contestant another `timeout_s` from now."""
-        self._deadline = time.monotonic() + self._timeout_s
+    def extend(self, more_s: float = 0) -> None:
+        """Give the contestant another `timeout_s` from now, and `more_s`."""
+        self._deadline = time.monotonic() + self._timeout_s + more_s
 
     def begin(self) -> Begun:
         return Begun.read(self._ask())
 
     def prepare(self, sources: Sequence[int | None]) -> Prepared:
-        return Prepared.read(self._ask(prepare=list(sources)))
+        self.extend(COMPILING_S)
+        loaded = self._ask(load=list(sources))
+        self.extend()
+        return Prepared.read(loaded | self._ask(prepare=None))
 
     def warm_up(self, source: int | None) -> float:
         return _Warmed.read(self._ask(warm_up=source)).search_ms

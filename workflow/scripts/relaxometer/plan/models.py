@@ -73,7 +73,7 @@ class Timing(Section):
         and a variant that is not emulated searches once before the preparation that is timed.
     timeout_s : float
         A variant is killed if its preparation on a graph takes longer than this many seconds, or if all its
-        searches do.
+        searches do. A first preparation, in which its kernels compile, may take another minute.
     enough_s : float, optional
         No further pass of a process begins this many seconds after its first search, so slow variants have
         fewer repetitions. Nor does an instrumented search this many seconds after the first one, so they have
