@@ -143,7 +143,7 @@ class _Contestant:
         return self._queries.sets[source].upload(self.device)
 
     def _load(self, sources: Sequence[int | None]) -> dict[str, Any]:
-        """Upload the graph, and have a solver compile and load all kernels, which is not part of preparing."""
+        """Upload the graph, and have a solver load all kernels, which is not part of preparing it."""
         parameters = self._run.solver_parameters
         graph, device = self._host, self.device
         self._outside = [cost.bytes_outside_pool(self._meter, device)]
