@@ -213,11 +213,15 @@ def test_runs_left_out_are_named(folder):
         ({"sssp": {"graphs": ["usa-nx"]}}, "unknown dataset 'usa-nx'; did you mean 'usa-ny'?"),
     ],
 )
-def test_a_mistake_is_one_line(folder, overlay, message):
+def test_a_mistake_is_one_line_and_costs_no_results(folder, overlay, message):
+    summary = folder / "results/summary.csv"
+    summary.parent.mkdir(parents=True, exist_ok=True)
+    summary.touch()
     done = all_runs(folder, {**overlay, "report": {"maps": []}})
     assert done.returncode == 1
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    assert summary.is_file()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from relaxometer.core.errors import UserError
+from relaxometer.plan.models import RivalEntry
 from relaxometer.plan.plan import Plan
-from relaxometer.rivals.definition import OURS, Rival, find_rivals
+from relaxometer.rivals.definition import OURS, RESERVED, Rival, find_rivals
 from rival_runs import DEFINITION, SOURCES, make_rival, only, race
 from tiny_workflow import ROOT
 
@@ -229,3 +230,7 @@ def test_a_value_of_a_parameter_has_the_type_of_its_default(tmp_path, default, v
     for entry in ({"one": default}, {"one": [default]}, {"tune": {"one": [default]}}):
         config["sssp"]["rivals"] = {"mine": entry}
         Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
+
+
+def test_no_parameter_is_called_as_a_key_of_an_entry():
+    assert set(RivalEntry.model_fields) == RESERVED

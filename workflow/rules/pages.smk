@@ -1,4 +1,4 @@
-"""A page of properties for each graph and batch, and results in the format of Graph500."""
+"""Pages of graphs, batches, variants and rivals, and results in the format of Graph500."""
 
 from relaxometer.report.papers.hybrid_bfs import graph500_graphs, graph500_results
 

@@ -1,4 +1,4 @@
-"""Measurements other than single searches: throughput, all pairs, changes of weights, updates of dominators, ExtractMin, copy rate."""
+"""Studies: throughput, new weights, all pairs, updates of dominators, ExtractMin and the copy rate."""
 
 
 rule measure_throughput:

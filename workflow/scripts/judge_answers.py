@@ -16,7 +16,8 @@ with job(snakemake):
         print("\n".join(lines), file=sys.stderr)
         if head.startswith("error:"):
             count = sum(not line.startswith("warning:") for line in lines)
-            raise UserError(f"{snakemake.input[0]} names {count} measurements that are not ok")
+            what = "1 measurement that is" if count == 1 else f"{count} measurements that are"
+            raise UserError(f"{snakemake.input[0]} names {what} not ok")
     else:
         from relaxometer.measure.studies import STUDIES
         from relaxometer.results.verdict import verdict  # loads pandas

@@ -3,8 +3,9 @@
 Each job of the workflow starts Python and reads its graph, which can take longer than its searches. This
 program starts once, reads each graph once, forks a process for each job, and starts ranks once per number of
 ranks, largest first. It makes all rounds on a graph before it goes to the next. Run it in the workflow's
-folder, between ``snakemake --until draw_sources build_batch`` and ``snakemake --rerun-triggers mtime``; it
-writes the files of the workflow's own jobs. Missing graphs that can be generated are made in memory.
+folder, between ``snakemake --configfile SUITE.yaml --until draw_sources build_batch`` and ``snakemake
+--configfile SUITE.yaml --rerun-triggers mtime``; it writes the files of the workflow's own jobs. Missing
+graphs that can be generated are made in memory.
 """
 
 from __future__ import annotations
@@ -62,13 +63,27 @@ FAILED = "failed"
 def graph_of(plan: Plan, name: str) -> Graph | Batch:
     """Return a graph or a batch as the workflow made it, or generate it; UserError if neither is possible."""
     dataset = plan.datasets[name]
-    folder = Path("results/batches" if dataset.is_batch else "results/graphs", name)
+    folder = folder_of(plan, name)
     if (folder / "arcs.parquet").is_file():
         return read_batch(folder) if dataset.is_batch else read_graph(folder)
-    if dataset.files or dataset.extracted_from:
-        raise UserError(f"{folder} is missing; let snakemake --until draw_sources build_batch make it first")
+    refuse_missing(plan, name)
     build: Callable[..., Graph | Batch] = build_batch if dataset.is_batch else build_graph
     return _in_fork(build, name, dataset, files=[])
+
+
+def folder_of(plan: Plan, name: str) -> Path:
+    """Return the folder of a graph or a batch."""
+    return Path("results/batches" if plan.datasets[name].is_batch else "results/graphs", name)
+
+
+def refuse_missing(plan: Plan, name: str) -> None:
+    """Raise UserError if a graph or a batch is not there and cannot be generated."""
+    dataset, folder = plan.datasets[name], folder_of(plan, name)
+    if (dataset.files or dataset.extracted_from) and not (folder / "arcs.parquet").is_file():
+        raise UserError(
+            f"{folder} is missing; let the workflow make it first: "
+            "snakemake --cores 1 --configfile SUITE.yaml --until draw_sources build_batch"
+        )
 
 
 def _in_fork(do: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -300,6 +315,8 @@ def main() -> None:
         with naming_lacks():
             let_numba_write()
             plan, begin = load_plan(arguments.configfiles), time.monotonic()
+            for name in inputs_of(plan):
+                refuse_missing(plan, name)
             withdraw()
             left = run_all(plan, arguments.limit_s, arguments.missing)
             rest_s = arguments.limit_s - (time.monotonic() - begin)

@@ -214,7 +214,7 @@ def get_device(kind: str = "auto", *, order_seed: int = 0, sanitize: str | None 
         ignores it.
     sanitize
         On the host, build kernels with a sanitizer of the compiler: ``"undefined"``, ``"address"`` or
-        ``"thread"``. The last two must be loaded before Python (see `relaxometer.device.host`).
+        ``"thread"``. The last two need 256 GiB of address space (see `relaxometer.device.host`).
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Parameters(SwitchingParameters):
         paper, or during the next level. "dense" is also after the search: ranks send whole arrays instead of
         the chosen parents, which needs no lengths and hence no host, but more bytes.
     messages : {"bitmap", "compressed"}
-        How the sets of vertices found are sent; see :mod:`relaxometer.distributed.messages`.
+        How the sets of vertices found are sent: as bitmaps, or compressed where that is shorter.
     """
 
     cpu_share: float = Field(0.0, ge=0, le=1)

@@ -29,14 +29,14 @@ MANY = 8
 CONVERT_NS = 100
 """Time to convert and write a value of an answer: a loop in Python over a library's result."""
 
-COPY_NS = 5
-"""Time to read and copy a weight of four bytes in a compiled program."""
-
 CONVERT_MS = 1.0
-"""The same for an answer, whatever its size."""
+"""Milliseconds allowed to convert and write an answer, besides `CONVERT_NS` per value."""
 
 CONVERT_PART_US = 20
-"""The same for a graph of a batch."""
+"""Microseconds allowed for each graph of a batch in addition."""
+
+COPY_NS = 5
+"""Time to read and copy a weight of four bytes in a compiled program."""
 
 REMEMBERS = 0.25
 """A later search from a source that takes less than this share of the first was not made again."""

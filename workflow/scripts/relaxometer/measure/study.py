@@ -16,10 +16,10 @@ from relaxometer.problems.variants import Skipped
 Row = dict[str, Any]
 
 OUTCOME = [("status", pa.string()), ("reason", pa.string())]
-"""Columns of every study: a status as that of a run, and the reason if it is not ``ok``."""
+"""Columns of every study of a graph: a status as that of a run, and the reason if it is not ``ok``."""
 
 WHERE = [("device_kind", pa.string()), ("device", pa.string())]
-"""Columns of every study: the device."""
+"""Columns of every study of a graph: the device."""
 
 
 def study_table(

@@ -215,6 +215,7 @@ class Series(Section):
     Parameters
     ----------
     problem : {"bfs", "sssp"}
+        The problem that the ranks solve.
     engine : str, optional
         One of the problem's `ENGINES`; the first if left out.
     graph : str, optional

@@ -25,7 +25,7 @@ HELPERS = OURS / "helpers"
 FILE = "rival.yaml"
 REQUIREMENTS = "requirements.txt"
 
-RESERVED = frozenset({"rival", "command", "threads", "tune", "graphs", "timing"})
+RESERVED = frozenset({"rival", "command", "threads", "tune", "graphs", "not_on", "timing"})
 """Keys of a configuration's entry, which no parameter of an adapter can be called."""
 
 Scalar = bool | int | float | str

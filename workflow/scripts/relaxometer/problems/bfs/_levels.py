@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems.answers import Ahead
@@ -45,6 +46,22 @@ def filling(device: Device, kernel: Kernel) -> tuple[int, int]:
 def kernels(device: Device, file: str, *, cooperative: bool = False) -> Any:
     """Compile a ``.cu`` file of this folder."""
     return device.module(Path(__file__).with_name(file), cooperative=cooperative)
+
+
+def logged_levels(entries: npt.NDArray[Any]) -> list[Phase]:
+    """Return the levels of a search from a kernel's log.
+
+    Parameters
+    ----------
+    entries : ndarray of shape (n_levels + 1,), ``Entry`` of the kernel's file
+        The last one has only the time at the end.
+    """
+    times_ms = np.diff(entries["begin_ns"].astype(np.int64)) / 1e6
+    modes = ["top-down" if entry["is_top_down"] else "bottom-up" for entry in entries[:-1]]
+    return [
+        Phase(mode, int(entry["found"]), int(entry["examined"]), time_ms)
+        for mode, entry, time_ms in zip(modes, entries[:-1], times_ms.tolist(), strict=True)
+    ]
 
 
 class Levels:
@@ -93,11 +110,7 @@ class OneLaunch:
         words = (answer.phases + 1) * self._entry.itemsize // 8
         log = self._device.xp.zeros(words, dtype=np.uint64)
         answer = self._run(source, log)
-        levels = self._device.asnumpy(log).view(self._entry)
-        times_ms = np.diff(levels["begin_ns"].astype(np.int64)) / 1e6
-        for level, time_ms in zip(levels[:-1], times_ms.tolist(), strict=True):
-            mode = "top-down" if level["is_top_down"] else "bottom-up"
-            phases.append(Phase(mode, int(level["found"]), int(level["examined"]), time_ms))
+        phases += logged_levels(self._device.asnumpy(log).view(self._entry))
         return answer
 
     def _run(self, source: int, log: Any) -> Answer:

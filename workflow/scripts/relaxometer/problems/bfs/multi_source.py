@@ -11,7 +11,7 @@ from pydantic import Field, PositiveInt
 
 from relaxometer.device.signature import read_source
 from relaxometer.problems.bfs import UNREACHED, Answer
-from relaxometer.problems.bfs._levels import PIECE, filling, kernels
+from relaxometer.problems.bfs._levels import PIECE, filling, kernels, logged_levels
 from relaxometer.problems.bfs._multi_source import has_hubs, pieces_of_long_rows, renumber
 from relaxometer.problems.bfs._switching import SwitchingParameters
 from relaxometer.problems.phases import Phase
@@ -147,7 +147,7 @@ class Solver:
             entry = SOURCE.layout("Entry").dtype
             log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
             level, predecessor, depth = self._search_part(sources, log, trees=True)
-            phases += _logged(self._graph.device.asnumpy(log).view(entry))
+            phases += logged_levels(self._graph.device.asnumpy(log).view(entry))
         xp = self._graph.device.xp
         return Answer(Rows([level], 1, xp)[0], Rows([predecessor], 1, xp)[0], depth)
 
@@ -194,7 +194,7 @@ class Solver:
         entry = SOURCE.layout("Entry").dtype
         log = self._graph.device.xp.zeros((depth + 1) * entry.itemsize // 8, dtype=np.uint64)
         self._search_part(array, log, trees=trees)
-        return _logged(self._graph.device.asnumpy(log).view(entry))
+        return logged_levels(self._graph.device.asnumpy(log).view(entry))
 
     def _checked(self, sources: npt.ArrayLike) -> npt.NDArray[Any]:
         array, most = np.asarray(sources), self._parameters.sources
@@ -278,13 +278,3 @@ def _prefix_with_most_arcs(offsets: Any, xp: Any) -> int:
 
 def _parts(sources: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
     return [sources[first : first + AT_ONCE] for first in range(0, len(sources), AT_ONCE)]
-
-
-def _logged(entries: Any) -> list[Phase]:
-    """Return the levels of the kernel's log."""
-    times_ms = np.diff(entries["begin_ns"].astype(np.int64)) / 1e6
-    modes = ["top-down" if entry["is_top_down"] else "bottom-up" for entry in entries[:-1]]
-    return [
-        Phase(mode, int(entry["found"]), int(entry["examined"]), time_ms)
-        for mode, entry, time_ms in zip(modes, entries[:-1], times_ms.tolist(), strict=True)
-    ]

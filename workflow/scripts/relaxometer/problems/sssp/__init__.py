@@ -49,7 +49,7 @@ class Answer:
     predecessor : array of shape (n_vertices,), uint32
         The vertex before on a shortest path; `NO_PREDECESSOR` where no path leads.
     rounds : int, None or device array of shape (1,), uint32
-        Rounds of a phase-synchronous kernel; None where the variant has none.
+        Phases of the search; None where the variant has none.
     overflow : bool or device array of shape (1,), uint32
         Whether the type does not hold some path's length, so that it was not followed. Arrays are read only
         by `phases` and `overflowed`, so a search need not wait for them.
@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def phases(self) -> int | None:
-        """Rounds of a phase-synchronous kernel; None where the variant has none."""
+        """Phases of the search; None where the variant has none."""
         return self.rounds if self.rounds is None or isinstance(self.rounds, int) else int(self.rounds[0])
 
     @property

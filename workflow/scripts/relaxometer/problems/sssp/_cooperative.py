@@ -19,7 +19,7 @@ LOG_ROWS = 1 << 17
 
 
 def threads_per_block(device: Device, on_gpu: int = 1024) -> int:
-    """Return fewer threads in the emulation, which runs them one after another."""
+    """Return the threads per block: `on_gpu` on a GPU, 128 in the emulation, which runs them in turn."""
     return on_gpu if device.kind == "cuda" else 128
 
 

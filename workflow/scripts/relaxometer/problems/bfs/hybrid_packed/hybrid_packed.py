@@ -46,6 +46,7 @@ class Parameters(variants.Parameters):
         Top-down begins again when more than beta vertices are open for each one found in a level, and more
         than `patience` per thread.
     patience : float
+        Open vertices per thread, above which top-down may begin again.
     tail : int or "auto"
         One block searches alone, without barriers of the grid, once at most this many vertices are open and
         at most an eighth of this have several neighbours. "auto": one of 2048 vertices, at least 1024.

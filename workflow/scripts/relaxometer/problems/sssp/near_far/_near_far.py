@@ -69,8 +69,8 @@ def initial_capacity(graph: ResidentGraph) -> int:
 
     A pile that overflows costs the whole search again. The largest pile holds between one and two entries per
     vertex on R-MAT graphs of mean degree 30, 1.2 on kanto-like, and up to one on the other maps tried. All
-    piles are equal, so two entries per vertex take 1,152 bytes per vertex, most of which a search never
-    touches.
+    piles are equal, so two entries per vertex take 1,152 bytes per vertex, or 1,728 if lengths have 64 bits,
+    most of which a search never touches.
     """
     return max(2 * QUEUE, 2 * graph.n_vertices)
 

@@ -36,8 +36,7 @@ class Parameters(variants.Parameters):
     ----------
     delta : int, float or "auto"
         Width of a bucket in the graph's weight unit; on integer weights, rounded to an integer of at least 1.
-        "auto" is `DELTA_FACTOR` times the mean weight, divided by the mean degree of the vertices that have
-        arcs.
+        "auto" is twice the mean weight, divided by the mean degree of the vertices that have arcs.
     beta : float
         Pull once the unsettled vertices have fewer arcs than this times the arcs read in the last bucket.
     """
