@@ -22,7 +22,8 @@ from relaxometer.core.errors import UserError
 from relaxometer.core.files import read_published, replacing
 from relaxometer.report.figures.preparation import pays_after
 from relaxometer.results.claims import as_printed
-from relaxometer.results.published import BUNDLE, SAMPLES
+from relaxometer.results.published import BUNDLE, SAMPLES, read_samples
+from relaxometer.results.samples import Sample, sample_of, source_times
 
 TEMPLATE, PAGE = "page.md", "README.md"
 
@@ -172,6 +173,7 @@ class Data:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._read = cache(self._read_table)
+        self._times = cache(self._read_times)
 
     def _read_table(self, file: str) -> pd.DataFrame:
         path = self.folder / file
@@ -185,7 +187,7 @@ class Data:
         """Return the functions of a template by their names."""
         names = (
             *("value", "rows", "total", "median", "interval", "preparation", "ratio", "fact", "claim"),
-            *("times", "table", "claims", "facts", "context", "parts", "graph500", "pays"),
+            *("times", "table", "claims", "facts", "context", "parts", "graph500", "pays", "quotient"),
         )
         return {name: getattr(self, name) for name in names}
 
@@ -232,6 +234,35 @@ class Data:
     def ratio(self, graph: str, slow: str, fast: str, file: str = "summary.csv") -> float:
         """Return the median time of a variant over that of another."""
         return self.median(graph, slow, file=file) / self.median(graph, fast, file=file)
+
+    def quotient(self, graph: str, variant: str, *, of: str = "", by: str = "", n: int = 3) -> str:
+        """Return the time of a run over another's, from the same sources, with its 95% interval.
+
+        Parameters
+        ----------
+        graph, variant : str
+            The run above the line.
+        of, by : str
+            Graph and variant of the run below it, where they differ.
+        n : int
+            Digits.
+        """
+        runs = [(graph, variant), (of or graph, by or variant)]
+        above, below = (self._sample(*run) for run in runs)
+        found = above.over(below)
+        low, high = found.interval()
+        return f"{digits(found.value, n)} ({digits(low, n)} to {digits(high, n)})"
+
+    def _sample(self, graph: str, variant: str) -> Sample:
+        """Return the sample of a run of ``samples.parquet``."""
+        times = self._times()
+        rows = times[(times["graph"] == graph) & (times["variant"] == variant)]
+        if rows["problem"].nunique() != 1:
+            raise UserError(f"{self.folder / TEMPLATE}: {SAMPLES} has no run of {variant} on {graph}")
+        return sample_of(rows)
+
+    def _read_times(self) -> pd.DataFrame:
+        return source_times(read_samples(self.folder / SAMPLES).to_pandas())
 
     def pays(self, graph: str, variant: str, other: str) -> str:
         """Return the searches after which a variant has repaid its preparation, compared with another."""
