@@ -33,6 +33,7 @@
 #include <cooperative_groups.h>
 
 #include "_bottom_up.cuh"
+#include "_level_log.cuh"
 #include "device/clock.cuh"
 
 namespace cg = cooperative_groups;
@@ -41,14 +42,6 @@ namespace cg = cooperative_groups;
 enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED };
 const u32 COUNTS = 5;
 static_assert(COUNTS == CONVERTED + 1, "one word for each count");
-
-// A level of an instrumented run; one more entry than levels holds the time at the end.
-struct Entry {
-    u64 is_top_down;
-    u64 found;
-    u64 examined;
-    u64 begin_ns;
-};
 
 // Bitmaps have `n_words`, a multiple of DEEP. Bottom-up begins when the arcs of the frontier are more than
 // `many_arcs`, and ends when its vertices are fewer than `few_vertices`.
@@ -180,14 +173,6 @@ __device__ void bottom_up(const Search& search, const Answer& answer, u32 depth,
         search_listed(search.into, {nullptr, frontier, next}, listed, *n_listed, &tally->examined, settle);
 }
 
-__device__ void record(Entry* entry, bool is_top_down, const u64* counts)
-{
-    entry->is_top_down = is_top_down;
-    entry->found = load_relaxed(&counts[FOUND]);
-    entry->examined = load_relaxed(&counts[EXAMINED]);
-    entry[1].begin_ns = nanoseconds();
-}
-
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(512, 2)
     hybrid(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor, u32* rounds,
@@ -235,7 +220,9 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         vertices = static_cast<u32>(load_relaxed(&now[FOUND]));
         arcs = load_relaxed(&now[ARCS]);
         n_pieces = load_relaxed(&now[PIECES]);
-        if (is_first && log) record(&log[depth], top_down, now);
+        if (is_first && log) {
+            record(&log[depth], top_down, load_relaxed(&now[FOUND]), load_relaxed(&now[EXAMINED]));
+        }
         ++depth;
     }
     if (is_first) *rounds = depth;

@@ -37,6 +37,7 @@
 #include <cooperative_groups.h>
 
 #include "_pieces.cuh"
+#include "_level_log.cuh"
 #include "device/clock.cuh"
 
 namespace cg = cooperative_groups;
@@ -58,14 +59,6 @@ const u32 FIRST_PLANES = 3;
 enum Count { FOUND, ARCS, EXAMINED, PIECES, CONVERTED, CONVERTED_ARCS, LIVE, OPEN, WEIGHTS };
 const u32 COUNTS = 72;
 static_assert(COUNTS == WEIGHTS + SOURCES, "one word for each count");
-
-// A level of an instrumented run; one more entry than levels holds the time at the end.
-struct Entry {
-    u64 is_top_down;
-    u64 found;
-    u64 examined;
-    u64 begin_ns;
-};
 
 // Arrays of words have `n` elements, one per vertex that is searched. Bottom-up begins when the arcs of the
 // frontier are more than `many_arcs`, and ends when its vertices are fewer than `few_vertices`.
@@ -548,14 +541,6 @@ __device__ void pull(const Search& search, const Predecessors<WANTED>& predecess
     }
 }
 
-__device__ void record(Entry* entry, bool is_top_down, const u64* counts)
-{
-    entry->is_top_down = is_top_down;
-    entry->found = load_relaxed(&counts[FOUND]);
-    entry->examined = load_relaxed(&counts[EXAMINED]);
-    entry[1].begin_ns = nanoseconds();
-}
-
 // Adds the counts of a block's threads.
 __device__ void sum_up(const Tally& tally, u64* counts)
 {
@@ -641,7 +626,9 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
         arcs = load_relaxed(&now[ARCS]);
         n_pieces = load_relaxed(&now[PIECES]);
         live = load_relaxed(&now[LIVE]);
-        if (is_first && log) record(&log[depth], top_down, now);
+        if (is_first && log) {
+            record(&log[depth], top_down, load_relaxed(&now[FOUND]), load_relaxed(&now[EXAMINED]));
+        }
         ++depth;
     } while (vertices > 0 && depth + 1 >> search.n_planes == 0);
     if (is_first) {

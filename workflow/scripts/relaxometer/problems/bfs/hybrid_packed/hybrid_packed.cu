@@ -31,6 +31,7 @@
 #include "_packed_bottom_up.cuh"
 #include "problems/bfs/_pieces.cuh"
 #include "device/block_scan.cuh"
+#include "problems/bfs/_level_log.cuh"
 #include "device/clock.cuh"
 
 namespace cg = cooperative_groups;
@@ -50,14 +51,6 @@ const u32 MAX_HUB_WORDS = 8192;
 enum Count { FOUND, ARCS, EXAMINED, OPEN, SEVERAL, LISTED, CONVERTED, PIECES };
 const u32 COUNTS = 8;
 static_assert(COUNTS == PIECES + 1, "one word for each count");
-
-// A level of an instrumented run; one more entry than levels holds the time at the end.
-struct Entry {
-    u64 is_top_down;
-    u64 found;
-    u64 examined;
-    u64 begin_ns;
-};
 
 // When a search changes direction: bottom-up begins when more than `many_arcs` leave the frontier. It ends
 // when more than `patience` vertices are open, and more than `beta` for each one found. One block goes on
@@ -474,14 +467,6 @@ __device__ void convert(const Search& search, const State& state, u64* length)
             append(vertices, taken, list, length);
         }
     }
-}
-
-__device__ void record(Entry* entry, bool is_top_down, u64 found, u64 examined)
-{
-    entry->is_top_down = is_top_down;
-    entry->found = found;
-    entry->examined = examined;
-    entry[1].begin_ns = nanoseconds();
 }
 
 // Decides on the direction of the next level; returns whether it scans. May write the answer.
