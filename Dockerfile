@@ -1,11 +1,12 @@
 # Relaxometer without a GPU, or with one by --gpus all and EXTRA=cuda13:
 #   docker build -t relaxometer .                          # or --build-arg EXTRA=cuda13
-#   docker run --rm -v "$PWD/results:/relaxometer/results" relaxometer make run
+#   docker run --rm -v "$PWD/results:/relaxometer/results" -v "$PWD/logs:/relaxometer/logs" \
+#       -v "$PWD/.snakemake:/relaxometer/.snakemake" relaxometer make run
 FROM python:3.12-slim-bookworm
 
-# g++ compiles kernels and rivals, git tells the commit; Boost and LLVM are for the rivals in C++.
+# g++ compiles kernels and rivals; Boost and LLVM are for the rivals in C++.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends g++ git make libboost-graph-dev llvm-dev \
+    && apt-get install -y --no-install-recommends g++ make libboost-graph-dev llvm-dev \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /relaxometer
@@ -22,6 +23,8 @@ print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependenc
     fi
 
 COPY . .
+# The copied files may be newer than the environment, which make would then set up again.
+RUN touch .venv/ready
 
 # The commit of the checkout, which the image does not hold: --build-arg COMMIT=$(git rev-parse --short=12 HEAD)
 ARG COMMIT=unknown

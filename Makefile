@@ -105,6 +105,9 @@ lock:  ## needs uv
 	$(LOCK) --extra slurm pyproject.toml -o requirements.lock
 	$(LOCK) --extra dev --extra slurm -c requirements.lock pyproject.toml -o requirements-dev.lock
 	echo uv | $(LOCK) --no-annotate - -o workflow/envs/uv.lock
+	{ sed '/- pip:/q' workflow/envs/relaxometer.yaml; \
+		sed -n 's/ *\\$$//; s/^[A-Za-z0-9].*/      - "&"/p' requirements.lock; } > workflow/envs/relaxometer.yaml.new
+	mv workflow/envs/relaxometer.yaml.new workflow/envs/relaxometer.yaml
 
 bench-host: .venv/ready  ## speed of the emulated device on one core
 	cd workflow/scripts && ../../$(BIN)/python -m relaxometer.device.bench
@@ -120,7 +123,7 @@ clean:
 	rm -rf results logs .snakemake report.zip reldom/build
 
 # The locks hold every dependency, so nothing is resolved. A machine with an NVIDIA driver also gets the CuPy for
-# its CUDA version, one with an MPI launcher mpi4py. Two locks, since a run needs no tools of developers.
+# its CUDA version, one with an MPI launcher mpi4py. Two locks, since a run needs no development tools.
 INSTALLERS := $(addprefix workflow/envs/,install_lock.sh uv.lock install_cupy.sh install_mpi4py.sh)
 
 .venv/ready: requirements.lock pyproject.toml $(INSTALLERS)
@@ -133,6 +136,6 @@ INSTALLERS := $(addprefix workflow/envs/,install_lock.sh uv.lock install_cupy.sh
 	@touch $@
 
 .venv/dev: .venv/ready requirements-dev.lock
-	@echo "adding the tools of developers to .venv"
+	@echo "installing the development tools"
 	$(Q)sh workflow/envs/install_lock.sh $(BIN)/python requirements-dev.lock
 	@touch $@

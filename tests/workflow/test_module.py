@@ -8,23 +8,23 @@ import pytest
 
 from tiny_workflow import ROOT, environment
 
-SNAKEFILE = f"""
+SNAKEFILE = """
 configfile: "outer.yaml"
 
 
 module relaxometer:
-    snakefile: "{ROOT}/workflow/Snakefile"
+    snakefile: "ROOT/workflow/Snakefile"
     config: config["relaxometer"]
 
 
-use rule * from relaxometer
+use rule * from relaxometer NAMES
 
 
 rule fastest:
     default_target: True
-    input: "results/summary.csv"
+    input: "results/summary.csv", "results/verdict.accepted"
     output: "fastest.txt"
-    shell: "sort -t, -k10 {{input}} | head -n 1 > {{output}}"
+    shell: "sort -t, -k10 {input[0]} | head -n 1 > {output}"
 """
 
 CONFIG = """
@@ -32,7 +32,8 @@ threshold: 3
 relaxometer:
   device: host
   timing: {sources: 2, repetitions: 1, rounds: 1, warmup: 0}
-  sssp: {graphs: [small-grid], variants: {dijkstra-cpu: {}}}
+  rivals: [ROOT/tests/own_rivals]
+  sssp: {graphs: [small-grid], variants: {dijkstra-cpu: {}}, rivals: {plain: {}}}
   datasets: {small-grid: {format: grid, seed: 1, parameters: {rows: 8, columns: 9}}}
 """
 
@@ -44,26 +45,36 @@ def snakemake(folder, *arguments):
     )
 
 
-@pytest.fixture
-def outer(tmp_path):
-    (tmp_path / "Snakefile").write_text(SNAKEFILE, encoding="utf-8")
-    (tmp_path / "outer.yaml").write_text(CONFIG, encoding="utf-8")
+@pytest.fixture(params=["", "as relaxometer_*"], ids=["own names", "renamed"])
+def outer(tmp_path, request):
+    snakefile = SNAKEFILE.replace("ROOT", str(ROOT)).replace("NAMES", request.param)
+    (tmp_path / "Snakefile").write_text(snakefile, encoding="utf-8")
+    (tmp_path / "outer.yaml").write_text(CONFIG.replace("ROOT", str(ROOT)), encoding="utf-8")
     return tmp_path
 
 
 def test_another_workflow_uses_its_rules_and_keeps_the_screen(outer):
     done = snakemake(outer, "--config", "threshold=4")
     assert done.returncode == 0, done.stderr
-    assert pd.read_csv(outer / "results/summary.csv")["status"].tolist() == ["ok"]
+    summary = pd.read_csv(outer / "results/summary.csv").set_index("variant")
+    assert summary["status"].to_dict() == {"dijkstra-cpu": "ok", "plain": "ok"}
     assert (outer / "fastest.txt").is_file()
-    assert "rule run_variant:" in done.stderr, "the log of Snakemake is not led away"
+    assert "run_variant:" in done.stderr, "the log of Snakemake is not led away"
+    assert "localrules directive" not in done.stderr
     assert not (outer / "logs/run.log").exists()
 
 
 def test_a_mistake_in_its_section_is_one_line(outer):
-    (outer / "outer.yaml").write_text(CONFIG.replace("small-grid]", "small-girl]"), encoding="utf-8")
+    mistaken = (outer / "outer.yaml").read_text(encoding="utf-8").replace("small-grid]", "small-girl]")
+    (outer / "outer.yaml").write_text(mistaken, encoding="utf-8")
     done = snakemake(outer, "--dry-run")
     assert done.returncode == 1
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
     assert "unknown dataset 'small-girl'" in lines[0]
+
+
+def test_a_mistyped_target_names_the_nearest(outer):
+    done = snakemake(outer, "--dry-run", "--", "results/graphs/small-gird/graph.json")
+    assert done.returncode == 1
+    assert "unknown dataset 'small-gird'; did you mean 'small-grid'?" in done.stdout + done.stderr

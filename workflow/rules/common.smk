@@ -17,6 +17,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 ROOT = Path(str(workflow.current_basedir)).parents[1]
+if not ROOT.is_dir():
+    sys.exit(
+        "error: clone the repository; github() as the module's snakefile is not supported"
+    )
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from relaxometer.problems.problem import load_problem, problem_names
@@ -32,7 +36,7 @@ from relaxometer.core.cache import let_numba_write
 from relaxometer.core.errors import UserError
 from relaxometer.core.provenance import code_hash
 from relaxometer.core.scripting import ERRORS, check_folders
-from relaxometer.core.validation import NAME
+from relaxometer.core.validation import NAME, nearest
 from relaxometer.core.yaml_files import read_sections
 from relaxometer.report import catalogue, papers, targets, terminal, variant_pages
 from relaxometer.rivals.installation import installation, retry_absent, state_of_files
@@ -59,7 +63,7 @@ SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else 
 
 try:
     let_numba_write()
-    # Of a key given twice, Snakemake takes the last without a word.
+    # Of duplicate keys Snakemake silently keeps the last.
     for file in workflow.configfiles:
         read_sections(Path(file))
     PLAN = Plan(
@@ -111,9 +115,18 @@ def batch_files(batch):
     )
 
 
+def dataset_of(name):
+    """The entry of a dataset; an error that a user can read if there is none, as for a mistyped target."""
+    if name not in PLAN.datasets:
+        near = nearest(name, list(PLAN.datasets))
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise WorkflowError(f"unknown dataset {name!r}{hint}")
+    return PLAN.datasets[name]
+
+
 def run_inputs(wildcards):
     """The batch, or the graph and its sources or query sets, that a variant is run on."""
-    if PLAN.datasets[wildcards.graph].is_batch:
+    if dataset_of(wildcards.graph).is_batch:
         return {"graph": batch_files(wildcards.graph)}
     inputs = {"graph": graph_files(wildcards.graph)}
     problem = load_problem(wildcards.problem)
@@ -148,7 +161,7 @@ def file_inputs(entry):
 
 def graph_inputs(wildcards):
     """What a graph is made from: its downloads or files, and the graph that it is extracted from."""
-    entry = PLAN.datasets[wildcards.graph]
+    entry = dataset_of(wildcards.graph)
     inputs = file_inputs(entry)
     if entry.extracted_from:
         inputs["base"] = graph_files(entry.extracted_from)
@@ -157,12 +170,12 @@ def graph_inputs(wildcards):
 
 def batch_inputs(wildcards):
     """What a batch is made from: its downloads or files."""
-    return file_inputs(PLAN.datasets[wildcards.batch])
+    return file_inputs(dataset_of(wildcards.batch))
 
 
 def dataset_code(name):
     """Hash of the code that makes a graph or a batch; its entry is a parameter of the rule."""
-    entry = PLAN.datasets[name]
+    entry = dataset_of(name)
     return code_hash(
         "datasets.build_batch" if entry.is_batch else "datasets.build",
         entry.kind.module.removeprefix("relaxometer."),
@@ -173,6 +186,12 @@ def dataset_code(name):
             "core.validation",
         ),
     )
+
+
+def generator_gpus(wildcards):
+    """One GPU for Graph500's generator, unless the configuration asks for none."""
+    entry = dataset_of(wildcards.graph)
+    return int(entry.format == "graph500" and PLAN.config.device != "host")
 
 
 ORDER = {
@@ -192,13 +211,21 @@ def priority_of(wildcards):
 
 
 def run_of(wildcards):
-    """The run that a job's wildcards name."""
-    return PLAN.runs[wildcards.problem, wildcards.graph, wildcards.variant]
+    """The run that a job's wildcards name; an error that a user can read if there is none."""
+    key = wildcards.problem, wildcards.graph, wildcards.variant
+    if key not in PLAN.runs:
+        raise WorkflowError(f"the configuration has no run {'/'.join(key)}")
+    return PLAN.runs[key]
+
+
+def all_cores(wildcards):
+    """All cores of this machine; on a cluster, `cpus_per_task` of the profile says how many a job gets."""
+    return workflow.cores if workflow.nodes is None else 1
 
 
 def cores_of(wildcards):
     """All cores for a timed job, so that it has the machine to itself; one core where times mean nothing."""
-    return workflow.cores if PLAN.is_timed(run_of(wildcards)) else 1
+    return all_cores(wildcards) if PLAN.is_timed(run_of(wildcards)) else 1
 
 
 def gpus_of(wildcards):

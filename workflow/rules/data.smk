@@ -1,6 +1,7 @@
 """Download and build graphs and batches, and draw the sources and query sets of searches."""
 
 
+# Nodes of a cluster often have no internet.
 rule download_file:
     output:
         "results/downloads/{file}",
@@ -9,6 +10,7 @@ rule download_file:
     wildcard_constraints:
         file="|".join(map(re.escape, DOWNLOADS)),
     priority: FIRST
+    localrule: True
     conda:
         "../envs/relaxometer.yaml"
     params:
@@ -32,8 +34,10 @@ rule build_graph:
     priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
+    resources:
+        gpu=generator_gpus,
     params:
-        dataset=lambda wildcards: PLAN.datasets[wildcards.graph].model_dump(),
+        dataset=lambda wildcards: dataset_of(wildcards.graph).model_dump(),
         code=lambda wildcards: dataset_code(wildcards.graph),
     script:
         "../scripts/build_dataset.py"
@@ -56,7 +60,7 @@ rule build_batch:
         "../envs/relaxometer.yaml"
     threads: 2
     params:
-        dataset=lambda wildcards: PLAN.datasets[wildcards.batch].model_dump(),
+        dataset=lambda wildcards: dataset_of(wildcards.batch).model_dump(),
         code=lambda wildcards: dataset_code(wildcards.batch),
     script:
         "../scripts/build_dataset.py"
@@ -75,6 +79,7 @@ rule draw_sources:
     params:
         sources=PLAN.config.timing.sources,
         seed=PLAN.config.seed,
+        code=code_hash("measure.sources", without=("graphs.graph",)),
     script:
         "../scripts/draw_sources.py"
 
@@ -89,7 +94,7 @@ rule draw_queries:
     priority: FIRST
     conda:
         "../envs/relaxometer.yaml"
-    threads: lambda wildcards: workflow.cores
+    threads: all_cores
     params:
         queries=lambda wildcards: {
             name: spec.model_dump()

@@ -25,7 +25,7 @@ rule run_distributed:
         run=ON_SEVERAL_RANKS,
     conda:
         "../envs/relaxometer.yaml"
-    threads: lambda wildcards: workflow.cores
+    threads: all_cores
     resources:
         mpi="mpirun",
         tasks=lambda wildcards: distributed_run(wildcards).ranks,
@@ -36,7 +36,7 @@ rule run_distributed:
         run=lambda wildcards: distributed_run(wildcards).model_dump(),
         repetitions=PLAN.config.timing.repetitions,
         warmup=PLAN.config.timing.warmup,
-        code=lambda wildcards: code_hash("measure.ranks", "distributed.run"),
+        code=code_hash("measure.ranks", "distributed.run"),
     script:
         "../scripts/run_distributed.py"
 

@@ -54,7 +54,10 @@ rule summarise_runs:
 
 rule gather_distributed:
     input:
-        expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
+        runs=expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
+        times=expand(
+            "results/runs/distributed/{run}/times.parquet", run=PLAN.distributed
+        ),
     output:
         "results/distributed.csv",
     log:
@@ -124,6 +127,9 @@ rule compare_claims:
         graphs=expand("results/graphs/{graph}/graph.json", graph=PLAN.graphs),
         extract_min=targets.extract_min(PLAN),
         ranks=expand("results/runs/distributed/{run}/run.json", run=PLAN.distributed),
+        times=expand(
+            "results/runs/distributed/{run}/times.parquet", run=PLAN.distributed
+        ),
     output:
         parquet="results/claims.parquet",
         csv="results/claims.csv",

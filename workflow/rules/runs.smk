@@ -29,11 +29,12 @@ rule run_variant:
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,
-        code=lambda wildcards: run_code(wildcards),
+        code=run_code,
     script:
         "../scripts/run_variant.py"
 
 
+# Nodes of a cluster often have no internet.
 rule install_rival:
     output:
         "results/rivals/{rival}.json",
@@ -42,6 +43,7 @@ rule install_rival:
     wildcard_constraints:
         rival=NAME,
     priority: FIRST
+    localrule: True
     conda:
         "../envs/relaxometer.yaml"
     params:
@@ -60,7 +62,7 @@ use rule run_variant as run_rival with:
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,
-        code=lambda wildcards: rival_code(wildcards),
+        code=rival_code,
 
 
 use rule run_variant as repeat_run with:
@@ -92,7 +94,7 @@ use rule repeat_run as repeat_rival with:
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,
-        code=lambda wildcards: rival_code(wildcards),
+        code=rival_code,
 
 
 ruleorder: run_rival > run_variant

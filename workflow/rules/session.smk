@@ -1,15 +1,8 @@
 """Settings of a whole run: one GPU job at a time, wildcards, and the errors of failed jobs."""
 
-
-# The nodes of a cluster often have no internet.
-localrules:
-    download_file,
-    install_rival,
-
-
-# Two timed jobs on one GPU would disturb each other. `--resources gpu=2` overrides this; other resources on the
-# command line do not. With --jobs the cluster assigns its GPUs.
-if workflow.nodes is None:
+# Two jobs on one GPU would disturb each other. `--resources gpu=2` overrides this; other resources on the command
+# line do not. With --jobs the cluster assigns its GPUs; as a module, the other workflow says what there is.
+if workflow.nodes is None and not IS_MODULE:
     workflow.global_resources.setdefault("gpu", 1)
 
 
@@ -37,7 +30,7 @@ onstart:
         raise WorkflowError(str(error)) from None
     session.begin(workflow, first=IS_FIRST)
     if IS_FIRST:
-        # Of what is registered, the last comes first.
+        # atexit runs the last one registered first.
         atexit.register(show_race)
         atexit.register(session.end, SCREEN)
 

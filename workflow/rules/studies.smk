@@ -10,7 +10,7 @@ rule measure_throughput:
         "logs/throughput/{graph}.log",
     conda:
         "../envs/relaxometer.yaml"
-    threads: lambda wildcards: workflow.cores
+    threads: all_cores
     resources:
         gpu=1,
     params:

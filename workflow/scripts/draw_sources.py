@@ -11,9 +11,9 @@ from relaxometer.problems.problem import add_folders, load_problem
 
 with job(snakemake):
     graph = read_graph(Path(snakemake.input[0]).parent)
-    if snakemake.rule == "draw_queries":
+    if (given := snakemake.params.get("queries")) is not None:
         add_folders(snakemake.config.get("kernels", []))
-        kind, given = load_problem(snakemake.wildcards.problem).queries, snakemake.params.queries
+        kind = load_problem(snakemake.wildcards.problem).queries
         specs = {name: kind.spec.model_validate(spec) for name, spec in given.items()}
         drawn = specs, snakemake.params.draws, snakemake.params.seed
         table, request = kind.draw(graph, *drawn), request_for_queries(*drawn)

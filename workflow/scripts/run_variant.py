@@ -22,7 +22,7 @@ with job(snakemake):
         drawn = load_problem(snakemake.wildcards.problem).queries.read(Path(queries), graph)
     to, number = Path(snakemake.output.runs).parent, int(snakemake.wildcards.get("round", 1))
     what = graph, drawn, snakemake.params.device, to, number
-    if snakemake.rule in ("run_rival", "repeat_rival"):
+    if "kind" in snakemake.params.run:
         run = RivalRun.model_validate(snakemake.params.run)
         rival = find_rivals(snakemake.config.get("rivals", []))[run.solver]
         run_rival(run, rival, snakemake.input.get("installed"), *what)

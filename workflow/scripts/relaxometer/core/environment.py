@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[4] / "pyproject.toml"
 def how_to_install(*packages: str) -> str:
     """Return the end of a message about missing packages: the command that installs the project's versions.
 
-    It is empty for a package that the project does not name, which may be a slip of the pen.
+    It is empty for a package that the project does not name, which may be a typo.
     """
     if not PROJECT.is_file():
         return ""

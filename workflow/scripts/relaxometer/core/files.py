@@ -55,7 +55,7 @@ def reading(
     Raises
     ------
     UserError
-        If the block raises an error of a reader. Lacks of permission and memory stay what they are.
+        If the block raises an error of a reader. Permission and memory errors pass through.
     """
     try:
         yield

@@ -102,7 +102,7 @@ class Screen(logging.Handler):
         super().close()
 
     def _begin(self) -> None:
-        """Lead the standard streams to the file; a folder without permission is reported by the workflow."""
+        """Redirect stdout and stderr to the log; a folder without permission is reported by the workflow."""
         try:
             LOG.parent.mkdir(parents=True, exist_ok=True)
             log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)

@@ -100,7 +100,7 @@ def job(snakemake: Any) -> Iterator[None]:
 
 
 def _end() -> None:
-    """End the process of a job without taking its modules down, which takes a quarter of a second."""
+    """End the process of a job without the shutdown of the interpreter, which takes a quarter of a second."""
     atexit._run_exitfuncs()
     for stream in sys.stdout, sys.stderr:
         with suppress(OSError):
