@@ -13,7 +13,7 @@ from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.problems.sssp import NO_PREDECESSOR, UNREACHED
 from relaxometer.problems.sssp._distance_proof import DistanceProver, zero_components
 from relaxometer.problems.sssp.certify import SsspCertifier
-from relaxometer.problems.sssp.phast import _cch, _preorder
+from relaxometer.problems.sssp.phast import _cch, _preorder, phast_many
 from relaxometer.problems.sssp.phast.phast import MAX_MEAN
 from relaxometer.problems.sssp.phast.phast_many import RING_BYTES, Parameters, Solver
 from relaxometer.problems.variants import Skipped
@@ -71,6 +71,14 @@ def test_distances_are_right_however_the_sweep_is_cut(device, make, segments):
     graph = make()
     resident, solver = solver_for(device, graph, segments=segments)
     check(resident, solver, np.linspace(0, graph.n_vertices - 1, 35).astype(int))
+
+
+def test_free_arcs_are_followed_in_several_launches(host_device, monkeypatch):
+    """From more sources than a grid has rows."""
+    monkeypatch.setattr(phast_many, "MAX_PLACES", 7)
+    resident, solver = solver_for(host_device, forest())
+    assert (resident.host.weights == 0).any()
+    check(resident, solver, np.arange(0, 210, 6))
 
 
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 64, 65, 100])

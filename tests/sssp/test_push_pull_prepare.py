@@ -52,16 +52,16 @@ def sorted_rows(rank, n, rows, ends, weights):
 def test_rows_are_sorted(device, graph):
     prepared = prepare(ResidentGraph.upload(device, graph), many=20)
     symmetric = is_symmetric(dataclasses.replace(graph, metadata={}))
-    degrees = graph.degrees
-    if not symmetric:
-        degrees = degrees + np.bincount(graph.targets, minlength=graph.n_vertices)
-    ids = np.argsort(-degrees, kind="stable")
-    n = int(np.count_nonzero(degrees))
+    into = np.bincount(graph.targets, minlength=graph.n_vertices)
+    order = 2 * graph.degrees + (into > 0)
+    ids = np.argsort(-order, kind="stable")
+    n = int(np.count_nonzero(order))
     np.testing.assert_array_equal(device.asnumpy(prepared.ids), ids[:n])
     rank = device.asnumpy(prepared.rank)
     np.testing.assert_array_equal(rank[ids], np.arange(graph.n_vertices))
     assert (prepared.into is prepared.out) == symmetric
     assert prepared.n_many == int((graph.degrees > 20).sum())
+    assert (graph.degrees[ids[: prepared.n_many]] > 20).all()
     assert prepared.mean_weight == (graph.weights.mean() if graph.n_arcs else 0)
     for rows, ends in (
         (prepared.out, (graph.tails, graph.targets)),

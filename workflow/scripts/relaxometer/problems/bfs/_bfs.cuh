@@ -81,8 +81,7 @@ __device__ __forceinline__ u32 sum_below(u32 value)
     return sum - value;
 }
 
-// Adds up counts of the threads of a block, of at least N warps, and adds the sums to `counts`. Between two
-// calls lies a barrier.
+// Adds up counts of the threads of a block, and adds the sums to `counts`. Between two calls lies a barrier.
 template <u32 N>
 __device__ void add_up(const u64 (&values)[N], u64* counts)
 {
@@ -94,8 +93,8 @@ __device__ void add_up(const u64 (&values)[N], u64* counts)
         if (lane == 0) of_warp[k][warp] = sum;
     }
     __syncthreads();
-    if (warp < N) {
-        u64 sum = warp_sum(lane < blockDim.x / WARP ? of_warp[warp][lane] : 0);
-        if (lane == 0 && sum) atomicAdd(&counts[warp], sum);
+    for (u32 k = warp; k < N; k += blockDim.x / WARP) {
+        u64 sum = warp_sum(lane < blockDim.x / WARP ? of_warp[k][lane] : 0);
+        if (lane == 0 && sum) atomicAdd(&counts[k], sum);
     }
 }

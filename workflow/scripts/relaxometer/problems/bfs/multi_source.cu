@@ -169,9 +169,10 @@ __device__ void clear_listed(u64* words, const u64* list, u64 n_pieces)
     }
 }
 
-// The first frontier.
+// The first frontier; none in a graph without arcs, whose vertices are all left out.
 __device__ void start(const Search& search, const u32* sources, u32 n_sources, u64* counts)
 {
+    if (search.n == 0) return;
     u64 arcs = 0;
     for (u32 first = 0; first < n_sources; first += WARP) {
         if (thread_id() / WARP != first / WARP) continue;
@@ -466,7 +467,7 @@ __device__ void pull_long_rows(const Search& search, const Predecessors<WANTED>&
                                const u64* seen, u64* seen_next, u64 live, u32 depth, Tally* tally)
 {
     for (u64 k = thread_id() / WARP; k < search.n_long; k += thread_count() / WARP) {
-        u64 entry = read_only(reinterpret_cast<const i64*>(&search.long_rows[k]));
+        u64 entry = read_only(&search.long_rows[k]);
         u32 v = static_cast<u32>(entry);
         i64 begin = search.into.begin(v) + static_cast<i64>(entry >> 32) * LONG;
         i64 end = min(search.into.begin(v + 1), begin + LONG);

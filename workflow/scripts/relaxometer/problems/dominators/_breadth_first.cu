@@ -4,7 +4,7 @@
 // vertices it dominates. `parent` holds, by number, the number of the vertex that found each. A thread
 // expands a short list of arcs, a warp a longer one; the whole grid expands the longest at the end of the
 // level. There are three sets of counters: one is read, one is added to, one is cleared, so a level needs one
-// barrier.
+// barrier, or two if it has lists for the whole grid.
 
 #include <cooperative_groups.h>
 

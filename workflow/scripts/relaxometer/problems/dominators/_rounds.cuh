@@ -14,8 +14,8 @@ struct Tree {
     u32* jump;
 };
 
-// Writes the ends of arcs by number. An arc that moves nothing, because it is not reached or enters the root,
-// becomes a loop at the root.
+// Writes the ends of arcs by number. The arcs of tails that are not reached become loops at the root; the
+// rounds skip all arcs into the root.
 __device__ __forceinline__ void number_arcs(u64 n_arcs, const u32* tails, const u32* heads, const u32* number,
                                             u32* from, u32* to)
 {

@@ -60,16 +60,6 @@ __device__ __forceinline__ u32 lane()
     return threadIdx.x % WARP;
 }
 
-__device__ __forceinline__ u32 load(const u32* address)
-{
-    return read_only(address);
-}
-
-__device__ __forceinline__ u64 load(const u64* address)
-{
-    return static_cast<u64>(read_only(reinterpret_cast<const i64*>(address)));
-}
-
 // The first label that is longer than a cutoff.
 __device__ __forceinline__ void set_limit(u32 cutoff, u32* limit)
 {
@@ -105,7 +95,7 @@ __device__ __forceinline__ void follow(const Hierarchy& hierarchy, const Climb<L
 {
     for (u32 i = node.x + lane(); i < node.y; i += WARP) {
         u32 depth = read_only(&hierarchy.heads[i]);
-        Label length = sum(from, load(&climb.lengths[i]));
+        Label length = sum(from, read_only(&climb.lengths[i]));
         if (length < climb.labels[depth]) {
             climb.labels[depth] = length;
             if (paths) climb.from[depth] = static_cast<u16>(node.w);

@@ -12,12 +12,13 @@
 //     predecessor once, in order, also those of unreached vertices, so nothing is initialised. Top-down
 //     levels store what they find, and bottom-up levels the few predecessors that are not best neighbours.
 //   - The arcs of the source and those of its neighbours are one step without a barrier: every block marks
-//   all
-//     neighbours itself, so none claims them again. (With more neighbours than a block has threads these are
-//     two levels.)
+//     all neighbours itself, so none claims them again. (With more neighbours than a block has threads these
+//     are two levels.)
 //   - Bottom-up begins earlier, since a probe costs less than an arc does top-down.
 //   - Once few vertices are open, one block searches on alone, while the others write the answer.
 //   - Bitmaps are as the next search needs them when a search ends, so none begins with a pass.
+//
+// Arcs examined are those read: whole sectors of a row, and all packed neighbours of a vertex.
 //
 // If bottom-up levels go on for long (SNAPSHOTS), or many vertices stay open while few are found, the answer
 // is written early; from then on all levels store what they find, and in the second case go top-down again.

@@ -156,7 +156,7 @@ struct Ball {
     }
 };
 
-// Writes the arcs of a vertex that has more than a ball holds; `first` is the list of its own ball.
+// Writes the arcs of a vertex that has more than a ball holds; `own` is the list of its own ball.
 __device__ void fill_further(const Map& map, const Balls& balls, u32 tile, u32 begin, u32 vertex, List own)
 {
     uint2 row = read_only(&map.rows[begin + vertex]);

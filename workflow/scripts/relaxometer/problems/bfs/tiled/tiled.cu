@@ -163,7 +163,9 @@ struct Search {
             u32 i = begin + (threadIdx.x % WARP >> tiling.ball_lanes);
             u32 v = ALL ? min(i, count - 1) : queue.entry(i);
             u32 entry = k < tiling.ball_size ? tile.entry(v * tiling.ball_size + k) : EMPTY;
+            // The lanes of a ball follow one level, although other warps lower it meanwhile.
             u32 level = load_relaxed(&tile.level[v]);
+            level = __shfl_sync(ALL_LANES, level, threadIdx.x % WARP - k);
             bool any = i < count && (!ALL || level != UNREACHED);
             if (any && k == 0) ++expanded;
             bool joins = follow(any, level, entry);

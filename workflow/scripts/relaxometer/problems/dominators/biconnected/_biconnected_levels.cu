@@ -2,16 +2,14 @@
 // levels.
 //
 //   connect   A spanning forest of the arcs that are not in the tree (_spanning_forest.cuh). With the tree,
-//   its arcs
-//             have the same biconnected components as all arcs: Cong and Bader, "An Experimental Study of
-//             Parallel Biconnected Components Algorithms on Symmetric Multiprocessors" (IPDPS 2005). So most
-//             arcs are never looked at.
+//             its arcs have the same biconnected components as all arcs: Cong and Bader, "An Experimental
+//             Study of Parallel Biconnected Components Algorithms on Symmetric Multiprocessors" (IPDPS 2005).
+//             So most arcs are never looked at.
 //   join      Each arc of the forest closes a cycle with the tree, whose vertices, but for the topmost, are
-//   united.
-//             The levels of its ends differ by one at most, so both climb to the topmost side by side.
+//             united. The levels of its ends differ by one at most, so both climb to the topmost side by
+//             side.
 //   heads     The parents of a component's vertices are in it, except those of the vertices at its top, which
-//   all
-//             have its head as parent.
+//             all have its head as parent.
 //   answer    The head of its component dominates a vertex.
 
 #include "_spanning_forest.cuh"

@@ -11,17 +11,13 @@
 //   tour      An Euler tour of the tree: every vertex keeps a linked list of its tree arcs, and after an arc
 //             follows the one behind its reverse in the list of its head.
 //   rank      The distance of every arc of the tour to its end, by pointer jumping. Distance and next arc are
-//   one
-//             word, so a thread may read those that have already jumped.
+//             one word, so a thread may read those that have already jumped.
 //   place     The place of an arc in the tour numbers the vertex it leads down to: `first`. The descendants
-//   of a
-//             vertex have the numbers `first` to `last`.
+//             of a vertex have the numbers `first` to `last`.
 //   extremes  The smallest and largest numbers of the neighbours of every vertex, and their minima and maxima
-//   over
-//             groups of FANOUT numbers, groups of groups, and so on.
+//             over groups of FANOUT numbers, groups of groups, and so on.
 //   fences    If no arc leads from the subtree of a vertex out of that of its parent, the tree arc between
-//   them is a
-//             fence. Other vertices are linked to their parents.
+//             them is a fence. Other vertices are linked to their parents.
 //   join      The ends of an arc are united unless one is the ancestor of the other. First two arcs of every
 //             vertex, then the arcs whose ends do not have the same label.
 //   answer    Components of numbers are biconnected components without their head. The smallest number is the

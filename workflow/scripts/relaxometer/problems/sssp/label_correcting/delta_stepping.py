@@ -70,6 +70,8 @@ class Solver:
     weight_types: ClassVar = {"uint32", "uint32/uint64", "float32", "float64"}
 
     def __init__(self, graph: ResidentGraph, parameters: Parameters) -> None:
+        if graph.n_vertices >> 31:
+            raise variants.Skipped(f"{graph.n_vertices:,} vertices; delta-stepping counts them in 31 bits")
         if graph.n_arcs >> ARC_BITS:
             raise variants.Skipped(f"{graph.n_arcs:,} arcs; delta-stepping counts them in {ARC_BITS} bits")
         self._graph = graph

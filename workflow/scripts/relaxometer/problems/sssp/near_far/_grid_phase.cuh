@@ -60,8 +60,8 @@ struct GridPhase : Search<GridPhase> {
         return place + __popc(peers & ((1u << lane) - 1));
     }
 
-    // Moves what the block has collected to the piles: counts the entries for each pile, reserves places, and
-    // stores the entries in the order in which they were counted.
+    // Moves what the block has collected to the piles: counts the entries for each pile, reserves that many
+    // places, and deals them out in a second pass.
     __device__ void flush()
     {
         __syncthreads();

@@ -395,7 +395,7 @@ template <u32 WIDTH>
 __global__ void find_predecessors(const __grid_constant__ Incoming graph,
                                   const __grid_constant__ Batches batches, u32* predecessors, u32* overflowed)
 {
-    u32 v = thread_id() / WARP, batch = blockIdx.y;
+    u32 v = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP, batch = blockIdx.y;
     if (v >= graph.n) return;
     size_t rows = static_cast<size_t>(batch) * graph.n * WARP + lane();
     const Labels<WIDTH>* labels = reinterpret_cast<const Labels<WIDTH>*>(batches.labels) + rows;
@@ -430,14 +430,16 @@ template __global__ void find_predecessors<2>(const __grid_constant__ Incoming,
                                               const __grid_constant__ Batches, u32*, u32*);
 
 // A round over the arcs of weight zero: a head without a predecessor takes the tail if that has one, so no
-// cycle can form. One thread per arc, in `blockIdx.y` one place of a batch of `k`.
+// cycle can form. One thread per arc, in `blockIdx.y` one place of a batch of `k`, from the place `first` on.
 extern "C" __global__ void follow_zero_arcs(u32 n, u32 k, const uint2* __restrict__ arcs, u32 n_arcs,
-                                            const u32* __restrict__ labels, u32* predecessors, u32* changed)
+                                            u32 first, const u32* __restrict__ labels, u32* predecessors,
+                                            u32* changed)
 {
     u32 i = thread_id();
     if (i >= n_arcs) return;
     uint2 arc = arcs[i];
-    size_t begin = static_cast<size_t>(blockIdx.y / k) * n * k + blockIdx.y % k;
+    u32 place = first + blockIdx.y;
+    size_t begin = static_cast<size_t>(place / k) * n * k + place % k;
     size_t tail = begin + static_cast<size_t>(arc.x) * k, head = begin + static_cast<size_t>(arc.y) * k;
     if (labels[tail] != labels[head] || load_relaxed(&predecessors[tail]) == NO_PREDECESSOR) return;
     if (load_relaxed(&predecessors[head]) != NO_PREDECESSOR) return;

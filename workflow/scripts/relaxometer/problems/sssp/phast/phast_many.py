@@ -32,8 +32,8 @@ PULL_WARPS = 8
 RING_BYTES = 2048
 """Shared memory of a sweep for the records that it reads ahead."""
 
-MAX_BATCHES = 65_535
-"""Batches per launch: the largest second dimension of a grid."""
+MAX_PLACES = 65_535
+"""Places of sources per launch: the largest second dimension of a grid."""
 
 
 class Parameters(variants.Parameters):
@@ -337,10 +337,13 @@ class Solver:
         arcs = device.asarray(np.stack([host.tails[zero], host.targets[zero]], axis=1).astype(np.uint32))
         changed = device.xp.zeros(1, dtype=np.uint32)
         sizes = np.uint32(host.n_vertices), np.uint32(self.k)
-        launch = (-(-len(zero) // 256), count * self.k), 256
+        blocks, places = -(-len(zero) // 256), count * self.k
         while True:
             changed.fill(0)
-            self._follow(*launch, (*sizes, arcs, np.uint32(len(zero)), labels, predecessors, changed))
+            for first in range(0, places, MAX_PLACES):
+                grid = blocks, min(MAX_PLACES, places - first)
+                of = arcs, np.uint32(len(zero)), np.uint32(first)
+                self._follow(grid, 256, (*sizes, *of, labels, predecessors, changed))
             if not device.item(changed):
                 return
 

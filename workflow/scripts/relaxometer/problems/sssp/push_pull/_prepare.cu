@@ -74,24 +74,25 @@ extern "C" __global__ void __launch_bounds__(256)
     if (threadIdx.x % WARP == 0 && own_bits != 0) atomicOr(bits, own_bits);
 }
 
-__device__ __forceinline__ u64 degree_of(const i64* offsets, const u32* in_degrees, u32 v)
+// Twice the number of outgoing arcs, and 1 more if there are incoming ones. 0 only if there are neither.
+__device__ __forceinline__ u64 rank_of(const i64* offsets, const u32* in_degrees, u32 v)
 {
     u64 out = static_cast<u64>(offsets[v + 1] - offsets[v]);
-    return in_degrees == nullptr ? out : out + in_degrees[v];
+    return 2 * out + (in_degrees != nullptr && in_degrees[v] != 0);
 }
 
-// Keys that sort the vertices by falling degree. `counts` gets the numbers of vertices that have arcs, and
-// that have more than `many` outgoing ones.
+// Keys that sort the vertices by falling number of outgoing arcs. `counts` gets the numbers of vertices that
+// have arcs, and that have more than `many` outgoing ones.
 extern "C" __global__ void __launch_bounds__(256)
     vertex_keys(u32 n, const i64* __restrict__ offsets, const u32* __restrict__ in_degrees, u32 many,
                 u64* keys, u64* counts)
 {
     u64 own[2] = {};
     for (u32 v = thread_id(); v < n; v += thread_count()) {
-        u64 degree = degree_of(offsets, in_degrees, v);
-        own[0] += degree != 0;
+        u64 rank = rank_of(offsets, in_degrees, v);
+        own[0] += rank != 0;
         own[1] += static_cast<u64>(offsets[v + 1] - offsets[v]) > many;
-        keys[v] = (0xffffffffull - min(degree, 0xffffffffull)) << 32 | v;
+        keys[v] = (0xffffffffull - min(rank, 0xffffffffull)) << 32 | v;
     }
     add_block_sums(own, counts);
 }

@@ -179,13 +179,13 @@ class Cutter:
     Raises
     ------
     Skipped
-        If the graph has 2**31 vertices or 2**32 arcs, or more.
+        If the graph has 2**30 vertices or 2**32 arcs, or more.
     """
 
     def __init__(self, graph: ResidentGraph, n_tiles: int, *, weighted: bool = True) -> None:
         n, m = graph.n_vertices, graph.n_arcs
-        if n >= 2**31 or m >= 2**32:
-            raise Skipped(f"{n} vertices, {m} arcs; the kernel numbers them with 31 and 32 bits")
+        if n >= 2**30 or m >= 2**32:
+            raise Skipped(f"{n} vertices, {m} arcs; the kernels number them with 30 and 32 bits")
         self._graph, self._n, self._xp = graph, n, graph.device.xp
         self._kernels = kernels_of(graph.device, graph.lengths.name if weighted else "uint32")
         self._sums_floats = weighted and graph.lengths.is_float
