@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from flow_facts import arcs_of, branches, exits, joins, loop_heads
 from relaxometer.core.errors import UserError
@@ -136,3 +137,16 @@ def test_a_file_that_takes_clang_too_long_is_one_line(source, monkeypatch):
     monkeypatch.setattr("relaxometer.datasets.readers.c_cfgs.TIMEOUT_S", 0.1)
     with pytest.raises(UserError, match=r"few\.c: clang could not compile it within 0\.1 s$"):
         compile_to_llvm(source, [])
+
+
+@pytest.mark.parametrize(
+    "option", ["-MF", "-fplugin=/tmp/x.so", "-o", "-include", "-O1 -MD", "-DX=/etc/passwd"]
+)
+def test_options_that_write_files_or_load_code_are_refused(option):
+    with pytest.raises(ValidationError, match="options"):
+        Dataset(format="c-cfgs", path="a.c", parameters={"options": [option]})
+
+
+def test_options_for_the_code_are_taken():
+    options = ["-O2", "-DNDEBUG", "-DLIMIT=3", "-UX", "-std=c11"]
+    assert Dataset(format="c-cfgs", path="a.c", parameters={"options": options}).parameters.options == options

@@ -124,9 +124,10 @@ def test_a_gpu_without_the_counter_has_no_meter(monkeypatch):
 
 
 def test_the_counters_of_processors_add_up_and_wrap(tmp_path):
-    for number, start in ((0, 10), (1, 900)):
+    for number, start in ((0, 10), (1, 900), (2, 500)):
         package = tmp_path / f"intel-rapl:{number}"
         package.mkdir()
+        (package / "name").write_text("psys\n" if number == 2 else f"package-{number}\n")
         (package / "max_energy_range_uj").write_text("999\n")
         (package / "energy_uj").write_text(f"{start}\n")
     (tmp_path / "intel-rapl:0:0").mkdir()

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 
 import bundles
 from relaxometer.core.errors import UserError
@@ -183,8 +184,46 @@ def test_a_summary_or_certificate_that_contradicts_the_searches_is_named(packed,
         set_table(members, "certificates.parquet", frame[frame["problem"] != "bfs"])
 
     said = verify(rewritten(packed, tmp_path / "b.zip", faster), tmp_path, "host")
-    assert "sssp small-grid conventional: the summary is not that of the samples" in said.wrong
+    assert "sssp small-grid conventional: median_ms of the summary is not that of the samples" in said.wrong
     assert any(line.startswith("bfs small-grid hybrid-cpu: a search from") for line in said.wrong)
+
+
+@pytest.mark.parametrize("column", ["prepare_ms", "cold_ms", "ci95_low_ms", "class"])
+def test_every_column_of_the_summary_is_checked(packed, tmp_path, column):
+    def other(members):
+        table = pd.read_csv(io.BytesIO(members["summary.csv"]))
+        table[column] = "gpu" if column == "class" else 0.001
+        members["summary.csv"] = table.to_csv(index=False).encode()
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", other), tmp_path, "host")
+    assert any(f"{column} of the summary is not that of the samples" in line for line in said.wrong)
+
+
+def test_a_line_without_searches_is_named(packed, tmp_path):
+    def longer(members):
+        table = pd.read_csv(io.BytesIO(members["summary.csv"]))
+        more = table.iloc[:1].assign(variant="mine", status="disputed", median_ms=0.001)
+        members["summary.csv"] = pd.concat([table, more]).to_csv(index=False).encode()
+
+    said = verify(rewritten(packed, tmp_path / "b.zip", longer), tmp_path, "host")
+    assert any(line.endswith("mine: in the summary without a search") for line in said.wrong)
+
+
+def test_control_characters_of_a_manifest_are_refused(packed):
+    """They could erase a line of the verdict in a terminal."""
+    manifest = bundle_file.read(packed).manifest.model_dump()
+    with pytest.raises(ValidationError, match="control characters"):
+        bundle_file.Manifest.model_validate({**manifest, "left_out": ["\x1b[2K\x1b[1Aall fine"]})
+
+
+def test_a_table_of_equal_values_cannot_fill_the_memory(packed, tmp_path, monkeypatch):
+    def long(members):
+        set_table(members, "samples.parquet", pd.DataFrame({"time_ms": np.zeros(3_000_000)}))
+
+    found = bundle_file.read(rewritten(packed, tmp_path / "b.zip", long))
+    monkeypatch.setattr(bundle_file, "MAX_BYTES", 20_000_000)
+    with pytest.raises(UserError, match=r"its rows take 24,000,000 bytes, more than 20,000,000"):
+        found.table("samples.parquet")
 
 
 def test_a_graph_that_cannot_be_had_is_not_checked(packed, tmp_path):

@@ -237,3 +237,33 @@ def test_whole_tables_behave_alike():
         false += len(set(slow) - {"run-0"})
     assert false == 0
     assert found >= 2
+
+
+def test_calibration_takes_proven_searches_of_the_same_problem():
+    """Sources of a query set's searches are numbers of sets, and their times another matter."""
+
+    def host(device, factor, *more):
+        dijkstra = searches("dijkstra-cpu", spread(factor), kind="cpu-1", device=device, device_kind="cpu")
+        boost = searches("boost", spread(2 * factor), kind="cpu-1", device=device, device_kind="cpu")
+        return recorded(dijkstra, boost, *more)
+
+    routes = searches(
+        "dijkstra-cpu", spread(1000), kind="cpu-1", device="A", device_kind="cpu", problem="routes"
+    )
+    wrong = searches(
+        "dijkstra-cpu",
+        spread(0.001),
+        kind="cpu-1",
+        device="B",
+        device_kind="cpu",
+        status="invalid",
+        graph="hub",
+    )
+    right = searches("dijkstra-cpu", spread(1), kind="cpu-1", device="A", device_kind="cpu", graph="hub")
+    found = compare.compare(host("A", 1, routes, right), host("B", 2, wrong))
+    assert "2 times the time" in found.notes[0]
+
+
+def test_a_comparison_that_tested_nothing_says_so():
+    few = [recorded(searches("tiled", spread(factor)[:4])) for factor in (1, 10)]
+    assert compare.compare(*few).verdict.startswith("0 runs compared: 1 too few samples")

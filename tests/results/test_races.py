@@ -232,3 +232,13 @@ def test_relative_times_are_by_graph_and_problem():
 
 def test_without_finishers_there_is_no_race():
     assert winners(rival("boost", [1.0], status="absent")).empty
+
+
+def test_rounds_on_two_devices_are_one_run():
+    """A cluster's nodes may differ."""
+    mixed = searches("tiled", spread(2), rounds=(1.0, 1.01))
+    mixed.loc[mixed["round"] == 2, "device"] = "NVIDIA H200 NVL"
+    found = ranking(pd.concat([mixed, searches("near-far", spread(4), rounds=(1.0, 1.01))]))
+    assert found["variant"].tolist() == ["tiled", "near-far"]
+    assert found["rank"].tolist() == [1, 2]
+    assert (found["sources"] == 12).all()

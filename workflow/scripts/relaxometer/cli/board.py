@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import write_csv, write_text
 from relaxometer.report.board import latex, page, readme
 from relaxometer.results.board import board
@@ -62,7 +62,8 @@ def main() -> None:
     )
     given = parser.parse_args()
     try:
-        files = write(given.bundles, given.target, keep=given.keep)
+        with naming_lacks():
+            files = write(given.bundles, given.target, keep=given.keep)
     except UserError as error:
         sys.exit(f"error: {error}")
     print("\n".join(map(str, files)))

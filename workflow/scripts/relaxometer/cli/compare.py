@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from relaxometer.core.errors import UserError, quoted
+from relaxometer.core.errors import UserError, naming_lacks, quoted
 from relaxometer.core.files import write_csv, write_text
 from relaxometer.report import compared
 from relaxometer.results.compare import THRESHOLD, compare
@@ -54,7 +54,8 @@ def main() -> None:
     parser.add_argument("--target", type=Path, default=TARGET, help="folder of the tables that are written")
     given = parser.parse_args()
     try:
-        code = run(given.base, given.now, threshold_of(given.threshold), given.target)
+        with naming_lacks():
+            code = run(given.base, given.now, threshold_of(given.threshold), given.target)
     except UserError as error:
         sys.exit(f"error: {error}")
     sys.exit(code)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, naming_lacks
 from relaxometer.core.files import write_csv
 from relaxometer.report.figures import style
 from relaxometer.report.figures.history import times_over_commits
@@ -33,7 +33,8 @@ def main() -> None:
     parser.add_argument("--target", type=Path, default=Path("results/history"))
     given = parser.parse_args()
     try:
-        files = write(given.folder, given.target)
+        with naming_lacks():
+            files = write(given.folder, given.target)
     except UserError as error:
         sys.exit(f"error: {error}")
     print("\n".join(map(str, files)))

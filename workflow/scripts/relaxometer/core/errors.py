@@ -19,6 +19,7 @@ _REMEDIES = {
     errno.EROFS: _PERMISSION,
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
+    errno.ENOTDIR: "name a folder that can be written",
 }
 """What helps against an error of the operating system."""
 

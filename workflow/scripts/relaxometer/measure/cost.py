@@ -159,8 +159,10 @@ def open_nvml(bus_id: str | None = None) -> Nvml | None:
 
 def open_rapl(folder: Path = RAPL) -> Rapl | None:
     """Return the counters of the processors; None where they are not readable."""
-    packages = sorted(path for path in folder.glob("intel-rapl:*") if path.name.count(":") == 1)
+    zones = sorted(path for path in folder.glob("intel-rapl:*") if path.name.count(":") == 1)
     try:
+        # A zone of the whole platform, "psys", contains the packages.
+        packages = [zone for zone in zones if (zone / "name").read_text("ascii").startswith("package")]
         return Rapl(packages) if packages else None
     except (OSError, ValueError):
         return None

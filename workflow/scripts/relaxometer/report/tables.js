@@ -1,12 +1,12 @@
 // Sorting and filtering of every table of the class "sortable", without a network.
 "use strict";
 
-const NUMBER = /^[-−+]?(\d[\d,]*\.?\d*|\.\d+)(e[-+]?\d+)?/i;
+const NUMBER = /^[<>≤≥‹›]?[-−+]?(\d[\d,]*\.?\d*|\.\d+)(e[-+]?\d+)?/i;
 
 // The number with which a cell begins, such as 1.31 of "1.31 to 1.4" and 1234 of "1,234 ms"; else NaN.
 function leadingNumber(text) {
     const found = NUMBER.exec(text);
-    return found ? parseFloat(found[0].replaceAll(",", "").replace("−", "-")) : NaN;
+    return found ? parseFloat(found[0].replace(/^[<>≤≥‹›]/, "").replaceAll(",", "").replace("−", "-")) : NaN;
 }
 
 // Numbers come before words in either direction, and empty cells last.

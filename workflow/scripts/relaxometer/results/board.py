@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,11 @@ def board(runs: Sequence[Recorded]) -> pd.DataFrame:
         found["bundle"],
         strict=True,
     )
-    found["rank"] = pd.array([ranks.get(key) for key in keys], dtype="Int64")
+    # With a rank stands the median over the sources that the ranked share.
+    shown = [ranks.get(key, {}) for key in keys]
+    found["rank"] = pd.array([one.get("rank") for one in shown], dtype="Int64")
+    for column in ("median_ms", "low_ms", "high_ms", "sources"):
+        found[column] = [one.get(column, old) for one, old in zip(shown, found[column], strict=True)]
     found["order"] = found["median_ms"].where(found["status"].isin(PROVEN), np.inf).fillna(np.inf)
     order = ["problem", "graph", "class", "device", "order", "variant", "bundle"]
     return found.sort_values(order, kind="stable").drop(columns="order").reset_index(drop=True)
@@ -127,8 +132,8 @@ def _lines(one: Recorded, timings: pd.DataFrame) -> list[dict]:
     return lines
 
 
-def _ranks(timings: pd.DataFrame) -> dict[tuple[str, ...], int]:
-    """Return ranks by problem, graph, class, device, variant and bundle."""
+def _ranks(timings: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Return the rows of rankings by problem, graph, class, device, variant and bundle."""
     found = ranking(timings)
     ranked = set(zip(found["problem"], found["graph"], strict=True))
     races = zip(timings["problem"], timings["graph"], strict=True)
@@ -138,9 +143,11 @@ def _ranks(timings: pd.DataFrame) -> dict[tuple[str, ...], int]:
         # Bundles that share no sources: each is a race of its own.
         bundles = left["variant"].str.split(MARK).str[-1]
         tables.append(ranking(left.assign(graph=left["graph"] + MARK + bundles)))
-    ranks: dict[tuple[str, ...], int] = {}
+    ranks: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in (row for table in tables for row in table.to_dict("records")):
         graph, kind, device, *_ = str(row["graph"]).split(MARK)
         variant, name = str(row["variant"]).split(MARK)
-        ranks[str(row["problem"]), graph, kind, device, variant, name] = int(row["rank"])
+        ranks[str(row["problem"]), graph, kind, device, variant, name] = {
+            str(key): value for key, value in row.items()
+        }
     return ranks

@@ -49,7 +49,7 @@ from relaxometer.results.finished import (
     Descriptions,
     write_tables,
 )
-from relaxometer.results.gather import SEVERITY, SUMMARY, UNTIMED, summarise
+from relaxometer.results.gather import SEVERITY, SUMMARY, summarise
 from relaxometer.results.processes import PROCESS
 from relaxometer.results.published import RENAMED, SAMPLES, samples_of
 from relaxometer.results.recorded import RATES
@@ -84,7 +84,10 @@ NEEDED = [
 """Columns that the samples of a bundle must have."""
 
 SAME_TIME = 1e-5
-"""Relative difference of a median and the same in the summary, which has six digits."""
+"""Relative difference of a number and the same in the summary, which has six digits."""
+
+UNCHECKED = ["mteps", "mteps_harmonic"]
+"""Columns of the summary that follow from more than the samples."""
 
 
 def pack(plan: Plan, results: Path, target: Path, name: str, limits: Limits | None = None) -> str:
@@ -398,15 +401,25 @@ def _wrong_summary(summary: pd.DataFrame, samples: pd.DataFrame) -> list[str]:
     wrong = [f"{' '.join(key)}: not in the summary" for key in again.index.difference(told.index)]
     for key in again.index.intersection(told.index):
         ours, theirs = again.loc[key], told.loc[key]
-        same = ours["status"] == theirs["status"] and ours["sources"] == theirs["sources"]
-        if same and ours["status"] not in UNTIMED and not np.isnan(ours["median_ms"]):
-            same = math.isclose(ours["median_ms"], float(theirs["median_ms"]), rel_tol=SAME_TIME)
-        if not same:
-            wrong.append(f"{' '.join(key)}: the summary is not that of the samples")
+        for column in ours.index.difference(UNCHECKED):
+            if not _agree(ours[column], theirs[column]):
+                wrong.append(f"{' '.join(key)}: {column} of the summary is not that of the samples")
+                break
     extra = told.loc[told.index.difference(again.index)]
-    return wrong + [
-        f"{' '.join(key)}: in the summary without a search" for key in extra[extra["status"] == "ok"].index
-    ]
+    timed = extra["status"].isin(PROVEN) | extra["median_ms"].notna()
+    return wrong + [f"{' '.join(key)}: in the summary without a search" for key in extra[timed].index]
+
+
+def _agree(ours: Any, theirs: Any) -> bool:
+    """Return whether a cell of a summary is that of the samples, up to the digits of the file."""
+    if pd.isna(ours) or pd.isna(theirs):
+        return bool(pd.isna(ours) and pd.isna(theirs)) or "" in (ours, theirs)
+    if isinstance(ours, int | float | np.number) and not isinstance(ours, bool):
+        try:
+            return math.isclose(float(ours), float(theirs), rel_tol=SAME_TIME, abs_tol=1e-12)
+        except (TypeError, ValueError):
+            return False
+    return str(ours) == str(theirs)
 
 
 def _name(row: Mapping[Any, Any]) -> str:

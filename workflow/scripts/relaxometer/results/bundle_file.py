@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import replacing
@@ -34,7 +34,15 @@ MAX_BYTES = 8 << 30
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-Text = Annotated[str, Field(max_length=1000)]
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("has control characters, which could change a terminal")
+    return text
+
+
+Text = Annotated[str, Field(max_length=1000), AfterValidator(_printable)]
 
 
 class Part(BaseModel):
@@ -116,7 +124,10 @@ class BundleFile:
     def table(self, name: str) -> pa.Table:
         """Return the content of a Parquet member."""
         try:
-            return pq.read_table(io.BytesIO(self._bytes(name)))
+            file = pq.ParquetFile(io.BytesIO(self._bytes(name)))
+            if (size := _bytes_of_rows(file)) > MAX_BYTES:
+                raise ValueError(f"its rows take {size:,} bytes, more than {MAX_BYTES:,}")
+            return file.read()
         except (pa.ArrowException, ValueError, OSError) as error:
             raise UserError(f"{self.path}: {name} is not readable as Parquet ({quoted(error)})") from None
 
@@ -224,3 +235,17 @@ def _unpacked(path: Path, content: bytes, *, intact: bool) -> tuple[dict[str, by
 
 def _is(member: Member, content: bytes | None) -> bool:
     return content is not None and hashlib.sha256(content).hexdigest() == member.sha256
+
+
+def _bytes_of_rows(file: pq.ParquetFile) -> int:
+    """Return the bytes that the rows of a Parquet file take in memory, at least.
+
+    A column of equal values takes none in the file, however many they are.
+    """
+    widths = (field.type.bit_width / 8 if _is_fixed(field.type) else 4 for field in file.schema_arrow)
+    groups = (file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+    return max(sum(groups), int(file.metadata.num_rows * sum(widths)))
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    return pa.types.is_primitive(kind)

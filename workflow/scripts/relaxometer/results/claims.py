@@ -112,6 +112,8 @@ class Evidence:
     def times(self, graph: str, variant: str) -> pd.DataFrame:
         """Return a variant's time from each source; NotMeasured if it was emulated, not run or not proven."""
         rows = self.timings.query("graph == @graph and variant == @variant")
+        if rows["problem"].nunique() > 1:
+            raise NotMeasured(f"{variant} on {graph} was run for several problems")
         return self._real_times(rows, f"{variant} on {graph}")
 
     def sweep(self, graph: str, kernel: str, parameter: str) -> pd.DataFrame:

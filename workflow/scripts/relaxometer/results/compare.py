@@ -100,7 +100,9 @@ class Compared:
         said = [
             f"{int(counts[name])} {name}" for name in (SLOWER, FAILS, TOLERATED, FASTER) if counts.get(name)
         ]
-        head = f"{tested} runs compared: {', '.join(said) or 'no difference shown'}"
+        said += [f"{int(counts[name])} {name}" for name in (FEW, OTHER_GRAPH, EMULATION) if counts.get(name)]
+        outcome = "no difference shown" if tested else "nothing could be compared"
+        head = f"{tested} runs compared: {', '.join(said) or outcome}"
         return f"{head} (a slowdown counts unless it is shown to be less than {100 * self.threshold:g}%)"
 
 
@@ -284,8 +286,8 @@ def _yardstick(name: str, base: Recorded, now: Recorded) -> Yardstick:
         if rates[0] and rates[1]:
             return Yardstick(rates[0] / rates[1], f"copy rates, {rates[0]:,.0f} and {rates[1]:,.0f} GB/s")
     else:
-        times = [one.timings[one.timings["kernel"] == YARDSTICK] for one in (base, now)]
-        medians = [rows.groupby(["graph", "source"])["time_ms"].median() for rows in times]
+        times = [_yardstick_rows(one, base, now) for one in (base, now)]
+        medians = [rows.groupby(["problem", "graph", "source"])["time_ms"].median() for rows in times]
         quotients = (medians[1] / medians[0]).dropna()
         if len(quotients):
             factor = float(np.exp(np.median(np.log(quotients))))
@@ -295,6 +297,13 @@ def _yardstick(name: str, base: Recorded, now: Recorded) -> Yardstick:
         said = f"the reference work, {references[0]:.3g} and {references[1]:.3g} ms"
         return Yardstick(references[1] / references[0], said)
     return Yardstick(1.0, "nothing that both have measured")
+
+
+def _yardstick_rows(one: Recorded, base: Recorded, now: Recorded) -> pd.DataFrame:
+    """Return the proven searches of the yardstick on graphs of the same content."""
+    rows = one.timings
+    others = [name for name in base.graphs if now.graphs.get(name, base.graphs[name]) != base.graphs[name]]
+    return rows[(rows["kernel"] == YARDSTICK) & rows["status"].isin(PROVEN) & ~rows["graph"].isin(others)]
 
 
 CLOCKS_OF_CLASSES = {kind: CLOCKS[device_kind] for device_kind, kind in CLASSES.items()}

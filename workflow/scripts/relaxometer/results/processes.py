@@ -136,7 +136,7 @@ def process_part(own: float, rounds: int, of_class: npt.ArrayLike, of_program: S
     prior = (CLASS_DF * typical_variance(of_class) + of_others) / prior_df
     prior_df = PRIOR_DF * prior_df / (PRIOR_DF + prior_df)
     if rounds < 2:
-        return Part(prior, prior_df)
+        return Part(max(prior, LEAST_SD**2), prior_df)
     df = prior_df + rounds - 1
     moderated = (prior_df * prior + (rounds - 1) * own) / df
     return Part(max(moderated, LEAST_SD**2) / rounds, df)

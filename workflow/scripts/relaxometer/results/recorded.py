@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from relaxometer.core.errors import UserError
+from relaxometer.core.errors import UserError, quoted
 from relaxometer.core.files import read_frame, read_json
 from relaxometer.results import bundle_file
 from relaxometer.results.contexts import Flat
@@ -137,6 +137,13 @@ def _from_folder(name: str, folder: Path) -> Recorded:
 
 def _from_bundle(path: Path) -> Recorded:
     found = bundle_file.read(path)
+    try:
+        return _recorded(path, found)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{path}: its tables are not those of a bundle ({quoted(error)})") from None
+
+
+def _recorded(path: Path, found: bundle_file.BundleFile) -> Recorded:
     samples = found.frame(SAMPLES).rename(columns={ours: theirs for theirs, ours in RENAMED.items()})
     graphs = {name: graph.content_sha256 for name, graph in found.manifest.graphs.items()}
     rates = _rates(found.json(RATES)) if RATES in found.members else {}

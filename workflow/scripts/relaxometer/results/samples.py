@@ -87,6 +87,11 @@ def source_times(timings: pd.DataFrame) -> pd.DataFrame:
     timings = with_processes(timings)
     finished = proven(timings, timings)
     finished = finished[finished["status"].isin(PROVEN)]
+    # Rounds may have run on nodes with other devices; a run is one sample for all that.
+    devices = finished.groupby(KEY, sort=False)["device"]
+    if (devices.nunique() > 1).any():
+        both = devices.agg(lambda names: " and ".join(dict.fromkeys(names)))
+        finished = finished.drop(columns="device").join(both, on=KEY)
     run = [*IDENTITY, *PROCESS]
     rounds = finished.groupby([*run, "source", "round"], sort=False)["time_ms"].median()
     times = rounds.groupby(level=[*run, "source"], sort=False).median().reset_index()

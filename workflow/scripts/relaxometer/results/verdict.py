@@ -54,13 +54,16 @@ def verdict(
     bad = [outcome for outcome in outcomes if outcome[1] not in QUIET]
     lines = [f"{what}: {status} ({reason})" for what, status, reason in bad]
     named = _listed([f"{what} ({status})" for what, status, _ in bad])
+    disputed = [what for what, status, _ in bad if status == "disputed"]
+    unfinished = [f"{what} ({status})" for what, status, _ in bad if status != "disputed"]
     if any(status in FAILURES for _, status, _ in bad):
         head = f"error: {len(bad)} of {len(outcomes)} measurements are not ok: {named}"
     else:
         proven = int(table["status"].isin(PROVEN).sum())
         head = f"{proven} runs measured, every answer proven right"
         head += f"; without an answer to prove: {_listed(unproven)}" if unproven else ""
-        head += f"; not finished: {named}" if bad else ""
+        for said, those in (("own clock disputed", disputed), ("not finished", unfinished)):
+            head += f"; {said}: {_listed(those)}" if those else ""
     known = read_contexts(contexts)
     return "\n".join([head, *lines, *drift_warnings(known), *cost_warnings(known), ""])
 

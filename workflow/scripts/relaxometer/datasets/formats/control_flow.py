@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, PositiveInt
 
 from relaxometer.datasets.formats import Format
 from relaxometer.datasets.parameters import Section
+
+CLANG_OPTION = r"^(-O[0-3sz]|-[DU]\w+(=[\w.]*)?|-std=[\w+]+)$"
+"""The options that a dataset may give clang."""
 
 
 class CCfgParameters(Section):
@@ -16,11 +21,12 @@ class CCfgParameters(Section):
     minimum_blocks : int
         Leave out functions with fewer basic blocks.
     options : list of str
-        Options for clang, such as `-O1` or `-DNAME`.
+        Options for clang: `-O1`, `-DNAME`, `-DNAME=VALUE`, `-UNAME`, `-std=...`. Others may write files and
+        load code, and a stranger's bundle may name them.
     """
 
     minimum_blocks: PositiveInt = 3
-    options: list[str] = Field(["-O0"])
+    options: list[Annotated[str, Field(pattern=CLANG_OPTION)]] = Field(["-O0"])
 
 
 class PythonCfgParameters(Section):

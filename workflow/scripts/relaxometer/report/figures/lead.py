@@ -56,6 +56,9 @@ def _outcome(races: pd.DataFrame, timings: pd.DataFrame) -> str:
     ties = int((decided["winner"] == NEITHER).sum())
     if ties:
         said.append(f"in {ties} no difference is shown" if said else "no difference is shown")
+    few = len(decided) - ties - int(decided["winner"].isin((OURS, RIVAL)).sum())
+    if few:
+        said.append(f"in {few} there are too few sources for a verdict")
     count = f"{len(decided)} races" if len(decided) > 1 else "one race"
     return f"In {count} of our best program against the best of others, {'; '.join(said)}."
 
@@ -111,7 +114,7 @@ def _certainty(races: pd.DataFrame, lines: pd.DataFrame, timings: pd.DataFrame) 
         return f"{said}."
     sources = decided["sources"]
     over = f"{sources.min():.0f}" + (f" to {sources.max():.0f}" if sources.min() < sources.max() else "")
-    return f"A paired test over {over} common sources tells each winner from the loser; {said}."
+    return f"A test over {over} samples that both have tells each winner from the loser; {said}."
 
 
 def _machine(lines: pd.DataFrame, measured: str) -> str:

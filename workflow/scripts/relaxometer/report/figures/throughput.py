@@ -140,10 +140,10 @@ def _labels(others: pd.DataFrame) -> list[tuple[float, str]]:
 def _finding(many: pd.DataFrame, others: pd.DataFrame, launches: pd.DataFrame, kind: str) -> str:
     """Give the best rate, and compare it with the fastest variant for single searches."""
     best = many.nlargest(1, "rate").iloc[0]
-    proven = int(launches["proven"].sum())
+    proven, searched = int(launches["proven"].sum()), int(launches["searches"].sum())
     finding = (
         f"{launches['device'].iloc[0]}. {best['rate']:,.0f} searches per second by {best['variant']} with "
-        f"{best['searches']:,} at once; all {proven:,} answers proven"
+        f"{best['searches']:,} at once; {proven:,} of {searched:,} answers proven"
     )
     if kind == EMULATED:
         return f"{finding}; {NOT_GPU_TIMES}"

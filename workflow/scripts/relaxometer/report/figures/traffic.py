@@ -113,7 +113,7 @@ def _finding(table: pd.DataFrame, changes: pd.DataFrame, kind: str) -> str:
     finding = (
         f"{table['device'].iloc[0]}. First tree after new weights: {first['variant']}, "
         f"{rounded(first['ready_ms'])} ms ({rounded(first['update_ms'])} ms for the weights). "
-        f"All {proven:,} answers proven"
+        f"{proven:,} answers proven"
     )
     if kind == EMULATED:
         return f"{finding}; {NOT_GPU_TIMES}"

@@ -335,7 +335,10 @@ def _threshold_finding(sweep: pd.DataFrame, times: pd.DataFrame, kind: str) -> s
     if kind == EMULATED:
         return f"{over}; {NOT_GPU_TIMES}"
     finding = f"{in_words(times, 'device')}, {over}; best at {means.idxmin():g} µs"
-    band = gaining_band(sweep, times[times["variant"] == "conventional"])
+    conventional = times[times["variant"] == "conventional"]
+    if conventional.empty:
+        return f"{finding}; conventional was not proven"
+    band = gaining_band(sweep, conventional)
     if band is None:
         return f"{finding}; no threshold is shown to be faster than conventional"
     return f"{finding}; faster than conventional from {band[0]:g} to {band[1]:g} µs"
