@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from relaxometer.cli import parameter_tables
-from relaxometer.cli.headline import headline, over_scales, without_points
+from relaxometer.cli.headline import headline, without_points
 from relaxometer.core.errors import UserError
 from relaxometer.report.figures import style
 from relaxometer.report.figures.headline import times_and_preparation
@@ -94,15 +94,6 @@ WITHOUT_SEARCHES = [
 def test_median_times_without_searches_are_drawn_from_the_summary(suite, tmp_path):
     drawn = drawn_text(median_times(without_points(suite)), tmp_path)
     assert text_of(suite / "figures/common/median-times.svg") == drawn
-
-
-@pytest.mark.parametrize("number", [9, 10])
-def test_figures_of_hybrid_bfs_are_drawn_from_its_tables(number, tmp_path):
-    suite = ROOT / "docs/results/hybrid-bfs"
-    if suite not in WITHOUT_SEARCHES:
-        pytest.skip("the workflow draws them from the searches")
-    drawn = drawn_text(over_scales(suite, rates=number == 9), tmp_path)
-    assert text_of(suite / f"figures/hybrid-bfs/figure-{number}.svg") == drawn
 
 
 def numbers(text):

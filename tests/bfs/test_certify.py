@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 from relaxometer.device import get_device
 from relaxometer.graphs.graph import Graph
 from relaxometer.graphs.resident import ResidentGraph
-from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED
+from relaxometer.problems.bfs import NO_PREDECESSOR, UNREACHED, certify
 from relaxometer.problems.bfs.certify import RULES, BfsCertifier
 from sample_graphs import sample_graphs, undirected
 
@@ -177,3 +177,22 @@ def test_64_answers_at_scale_20_in_5_seconds():
     begin = time.perf_counter()
     assert all(certifier.check(source, level, predecessor).holds for _ in range(64))
     assert time.perf_counter() - begin < 5
+
+
+@pytest.mark.parametrize("leaf", [1, 32, 33, 1026])
+def test_every_arc_of_a_hub_is_checked(device, leaf):
+    graph = sample_graphs()["hub"]
+    level, predecessor = solve(graph, 0)
+    level[leaf], predecessor[leaf] = UNREACHED, NO_PREDECESSOR
+    assert check(device, graph, 0, level, predecessor).first == {"spanning": leaf}
+
+
+@pytest.mark.parametrize("vertex", [300, 712])
+def test_vertices_beyond_the_grid_are_checked(device, streets, monkeypatch, vertex):
+    monkeypatch.setattr(certify, "MAX_BLOCKS", 1)
+    graph, level, predecessor = streets
+    assert check(device, graph, 0, level, predecessor).holds
+    predecessor[vertex] = vertex
+    assert check(device, graph, 0, level, predecessor).first["tree"] == vertex
+    level[vertex], predecessor[vertex] = UNREACHED, NO_PREDECESSOR
+    assert check(device, graph, 0, level, predecessor).first["spanning"] == vertex

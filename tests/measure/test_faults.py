@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from relaxometer.device import get_device
+from relaxometer.graphs import fingerprint
+from relaxometer.graphs.resident import ResidentGraph
 from relaxometer.measure import contestant, measurement, proofs
 from relaxometer.measure.variant import measure
 from relaxometer.plan.models import Run, Timing
@@ -244,3 +246,13 @@ def test_answers_beyond_the_limit_are_proven_in_between(monkeypatch):
     assert [(row["source"], row["repetition"]) for row in result.runs] == order
     assert {row["status"] for row in result.runs} == {"ok"}
     assert [row["holds"] for row in result.certificates] == [True] * 6
+
+
+@pytest.mark.parametrize("place", [0, 255, 256, 2743])
+def test_a_change_beyond_the_grid_is_noticed(device, monkeypatch, place):
+    monkeypatch.setattr(fingerprint, "MAX_BLOCKS", 1)
+    resident = ResidentGraph.upload(device, sample_graphs()["grid"])
+    prints = fingerprint.Fingerprint(resident)
+    before = prints.take()
+    resident.weights[place] += 1
+    assert {name for name, one in prints.take().items() if one != before[name]} == {"weights"}

@@ -75,8 +75,8 @@ def test_preparation_excludes_compiling(monkeypatch):
 class Scripted:
     """A contestant whose clock shows given milliseconds."""
 
-    def __init__(self, warm_ups):
-        self.warm_ups, self.asked = iter(warm_ups), []
+    def __init__(self, warm_ups, time_ms=20.0):
+        self.warm_ups, self.asked, self.time_ms = iter(warm_ups), [], time_ms
 
     def extend(self):
         pass
@@ -93,7 +93,8 @@ class Scripted:
         return next(self.warm_ups)
 
     def solve(self, source):
-        found = Found(time_ms=20.0, download_ms=0.0, phases=None, overflowed=False, proven=False)
+        self.asked.append(("solve", source))
+        found = Found(time_ms=self.time_ms, download_ms=0.0, phases=None, overflowed=False, proven=False)
         return found, {}
 
     def instrument(self, source):
@@ -122,7 +123,7 @@ def test_cold_is_preparation_and_the_first_search(warmup, cold_ms, asked):
     opener = lambda *_: nullcontext(contestant)  # noqa: E731
     rows = measurement.measure(opener, run, GRAPH, np.array([0, 1]), "host").runs
     assert [(row["prepare_ms"], row["cold_ms"]) for row in rows] == [(5.0, cold_ms)] * 4
-    assert [what for what, _ in contestant.asked] == asked
+    assert [what for what, _ in contestant.asked if what != "solve"] == asked
     searched = [source for what, source in contestant.asked if what == "warm_up"]
     (_, first), *_ = contestant.asked
     assert len(first) == (warmup > 0)
@@ -234,3 +235,14 @@ def test_a_graph_out_of_core_leaves_its_arcs_in_host_memory(monkeypatch, limit, 
     )
     result = measure(run, GRAPH, np.array([0]), "host")
     assert [(row["status"], row["reason"]) for row in result.runs] == [("ok", "")]
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "warmup", "between"), [(4.9, 1, ["warm_up"]), (5.1, 1, []), (4.9, 0, [])]
+)
+def test_a_short_search_follows_an_untimed_one(time_ms, warmup, between):
+    contestant = Scripted([1.0] * 9, time_ms)
+    timing = Timing(repetitions=1, rounds=1, warmup=warmup)
+    run = Run(problem="sssp", graph="g", variant="v", solver="dijkstra-cpu", parameters={}, timing=timing)
+    measurement.measure(lambda *_: nullcontext(contestant), run, GRAPH, np.array([0, 1]), "host")
+    assert [what for what, _ in contestant.asked[1 + warmup :]] == ["solve", *between, "solve"]

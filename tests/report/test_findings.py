@@ -1,7 +1,6 @@
 """The pages of docs/results state only what their data show."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -74,18 +73,6 @@ def test_a_changed_measurement_changes_the_page(suite):
     summary.write_text(summary.read_text(encoding="utf-8").replace("1.2345", "1.26"), encoding="utf-8")
     assert render(suite) != before
     assert "**1.26**" in render(suite)
-
-
-@pytest.mark.parametrize("name", SUITES)
-def test_any_number_altered_in_a_page_is_found(name):
-    """Whichever number of a page changes, the page is not what its data give."""
-    page = (RESULTS / name / "README.md").read_text(encoding="utf-8")
-    rendered = render(RESULTS / name)
-    numbers = list(re.finditer(r"\d+", page))
-    assert len(numbers) > 100
-    for number in numbers[:: len(numbers) // 50]:
-        altered = page[: number.start()] + str(int(number.group()) + 1) + page[number.end() :]
-        assert altered != rendered
 
 
 @pytest.mark.parametrize(

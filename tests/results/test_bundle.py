@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 import bundles
+from relaxometer.cli import verify as program
 from relaxometer.core.errors import UserError
 from relaxometer.graphs.lengths import LENGTHS
 from relaxometer.results import bundle_file
@@ -186,6 +188,83 @@ def test_a_summary_or_certificate_that_contradicts_the_searches_is_named(packed,
     said = verify(rewritten(packed, tmp_path / "b.zip", faster), tmp_path, "host")
     assert "sssp small-grid conventional: median_ms of the summary is not that of the samples" in said.wrong
     assert any(line.startswith("bfs small-grid hybrid-cpu: a search from") for line in said.wrong)
+
+
+def table(name, change):
+    """Return a change of a bundle's members that changes one table."""
+
+    def edit(members):
+        csv = name.endswith(".csv")
+        frame = change((pd.read_csv if csv else pd.read_parquet)(io.BytesIO(members[name])))
+        if csv:
+            members[name] = frame.to_csv(index=False).encode()
+        else:
+            set_table(members, name, frame)
+
+    return edit
+
+
+def of_bfs(**columns):
+    def change(frame):
+        for column, value in columns.items():
+            frame.loc[frame["problem"] == "bfs", column] = value
+        return frame
+
+    return change
+
+
+BFS = "bfs small-grid hybrid-cpu: "
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (table("certificates.parquet", of_bfs(holds=False)), f"{BFS}a search from "),
+        (table("certificates.parquet", of_bfs(rule_tree=1)), f"{BFS}a search from "),
+        (table("summary.csv", lambda frame: frame[frame["problem"] != "bfs"]), f"{BFS}not in the summary"),
+        (table("samples.parquet", of_bfs(time_ms=0.0)), f"{BFS}a proven search of 0.0 ms"),
+        (
+            table("samples.parquet", of_bfs(reached_arcs=1)),
+            "the answer of bfs hybrid-cpu on small-grid: it reaches 254 arcs",
+        ),
+    ],
+)
+def test_tables_that_contradict_each_other_are_named(packed, tmp_path, edit, said):
+    found = verify(rewritten(packed, tmp_path / "b.zip", edit), tmp_path, "host")
+    assert any(line.startswith(said) for line in found.wrong), found.wrong
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: frame[:-1], "is not a column level of 72 values"),
+        (lambda frame: frame.astype("uint64"), "column level is of type uint64, expected uint32"),
+    ],
+)
+def test_columns_of_another_kind_are_named(packed, tmp_path, change, said):
+    def edit(members):
+        (one,) = [name for name in members if name.startswith("answers/bfs/") and "level" in name]
+        set_table(members, one, change(pd.read_parquet(io.BytesIO(members[one]))))
+
+    found = verify(rewritten(packed, tmp_path / "b.zip", edit), tmp_path, "host")
+    assert any(said in line for line in found.wrong), found.wrong
+
+
+def test_a_source_that_is_no_vertex_is_named(packed, tmp_path):
+    def change(manifest):
+        next(one for one in manifest["answers"] if one["problem"] == "bfs")["source"] = 72
+
+    found = verify(rewritten(packed, tmp_path / "b.zip", lambda _: None, change), tmp_path, "host")
+    assert "the answer of bfs hybrid-cpu on small-grid: source 72 is not a vertex" in found.wrong
+
+
+def test_the_program_fails_if_anything_is_wrong(packed, tmp_path, monkeypatch, capsys):
+    wrong = rewritten(packed, tmp_path / "b.zip", table("samples.parquet", of_bfs(time_ms=0.0)))
+    monkeypatch.setattr(sys, "argv", ["verify", str(wrong), "--device", "host", "--results", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert str(ended.value.code).startswith(f"error: {wrong}: ")
+    assert "holds" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("column", ["prepare_ms", "cold_ms", "ci95_low_ms", "class"])

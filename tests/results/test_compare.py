@@ -267,3 +267,19 @@ def test_calibration_takes_proven_searches_of_the_same_problem():
 def test_a_comparison_that_tested_nothing_says_so():
     few = [recorded(searches("tiled", spread(factor)[:4])) for factor in (1, 10)]
     assert compare.compare(*few).verdict.startswith("0 runs compared: 1 too few samples")
+
+
+def test_many_comparisons_need_more_evidence():
+    def run(ms, others):
+        return recorded(
+            searches("tiled", spread(ms)), *(searches(f"other-{i}", spread(1)) for i in range(others))
+        )
+
+    for others, verdict in ((0, compare.SLOWER), (10, compare.SAME)):
+        assert verdicts(compare.compare(run(1, others), run(1.13, others)))["tiled"] == verdict
+
+
+def test_a_calibration_is_not_believed_to_the_percent():
+    base = recorded(quiet(), searches("tiled", spread(1)), copy_gb_s={"NVIDIA X": 3000.0})
+    found = compare.compare(base, other_host(2.4, copy_gb_s={"NVIDIA Y": 1500.0}))
+    assert set(found.lines["verdict"]) == {compare.SAME}

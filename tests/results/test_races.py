@@ -242,3 +242,10 @@ def test_rounds_on_two_devices_are_one_run():
     assert found["variant"].tolist() == ["tiled", "near-far"]
     assert found["rank"].tolist() == [1, 2]
     assert (found["sources"] == 12).all()
+
+
+def test_a_winner_is_corrected_for_all_pairs_of_its_race():
+    pair = searches("tiled", spread(1)), rival("boost", spread(1.13))
+    assert only_row(*pair)["winner"] == "ours"
+    others = [searches(f"other-{i}", spread(1.06)) for i in range(10)]
+    assert only_row(*pair, *others)["winner"] == "neither"

@@ -241,3 +241,13 @@ class TestSweptTrees:
 
         monkeypatch.setattr(trees._solver, "sweep", wrong)
         assert trees.distances(QUERIES)[1] is False
+
+
+def test_a_search_that_misses_a_target_is_not_proven():
+    """With a cutoff beyond 32 bits, the search gives up a path that is not too long."""
+    graph = Graph.from_arcs("too-long", 3, [0, 1], [1, 2], [MAX_WEIGHT, 10])
+    csr = _balls.Csr(graph.offsets, graph.targets, graph.weights)
+    pairs = _balls.grouped(np.uint32([0, 1]), np.uint32([2, 2]))
+    found, is_proven = _balls.distances(csr, pairs, 2**33)
+    assert (found.tolist(), is_proven) == ([UNREACHED, 10], False)
+    assert _balls.distances(csr, pairs, 2**32 - 2)[1]

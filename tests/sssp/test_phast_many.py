@@ -302,6 +302,21 @@ class TestProof:
         proof, _ = self.proof(graph, [2, 0])
         assert proof.certificate.holds
 
+    def test_a_free_loop_holds_nobody(self):
+        graph = Graph.from_arcs("loop", 3, [0, 1, 2], [1, 2, 2], [5, 7, 0], keep_self_loops=True)
+        proof, _ = self.proof(graph, [0], lambda distances: distances.__setitem__((0, 2, 0), 3))
+        assert proof.certificate.first == {"tight": 2}
+
+    def test_free_cycles_are_checked_for_more_sources_than_a_block_has_threads(self):
+        graph = Graph.from_arcs("cycle", 5, [0, 2, 3, 4, 4], [1, 3, 4, 2, 1], [5, 0, 0, 0, 1])
+
+        def change(distances):
+            batch, place = divmod(299, distances.shape[2])
+            distances[batch, 2:5, place] = 4
+
+        proof, _ = self.proof(graph, [0] * 300, change)
+        assert np.flatnonzero(proof.wrong).tolist() == [299]
+
     def test_components_of_weight_zero(self):
         graph = Graph.from_arcs(
             "zeros", 6, [0, 1, 1, 2, 3, 3], [1, 0, 2, 3, 3, 4], [0, 0, 0, 0, 0, 1], keep_self_loops=True
