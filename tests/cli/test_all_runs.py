@@ -76,7 +76,9 @@ def test_every_run_is_there_and_certified(folder):
         "sssp/small-grid/near-far": 4,
         "bfs/small-grid/top-down": 6,
     }
-    for path in folder.glob("results/runs/*/*/*/certificates.parquet"):
+    certificates = list(folder.glob("results/runs/*/*/*/certificates.parquet"))
+    assert len(certificates) == len(found)
+    for path in certificates:
         assert all(pq.read_table(path)["holds"].to_pylist())
 
 

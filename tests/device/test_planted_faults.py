@@ -113,9 +113,9 @@ class TestWrites:
         assert access(kernel, size, -1) == expected(kernel, size, -1)
 
     def test_far_before_the_start(self, kernel, size):
-        first = -1 if kernel == "store_range" else -4097
-        if kernel != "store_range":
-            assert access(kernel, size, -4097) == expected(kernel, size, first)
+        if kernel == "store_range":
+            pytest.skip("a range faults at its first element outside")
+        assert access(kernel, size, -4097) == expected(kernel, size, -4097)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -125,8 +125,9 @@ class TestReads:
         assert access(kernel, size, size) == expected(kernel, size, size)
 
     def test_before_the_start_under_the_address_sanitizer(self, kernel, size):
-        if kernel != "load_range":
-            assert access(kernel, size, -1, "address") == expected(kernel, size, -1)
+        if kernel == "load_range":
+            pytest.skip("a range begins within the array")
+        assert access(kernel, size, -1, "address") == expected(kernel, size, -1)
 
 
 @pytest.mark.parametrize(("kernel", "at"), [(name, at) for name in OVERRUNS for at in OVERRUNS[name]])

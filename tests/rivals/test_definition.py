@@ -218,18 +218,20 @@ UNFIT = [
 @pytest.mark.parametrize(("default", "values"), UNFIT)
 def test_a_value_of_a_parameter_has_the_type_of_its_default(tmp_path, default, values):
     make_rival(tmp_path / "rivals/mine", parameters={"one": {"default": default, "about": ""}})
-    config = {"rivals": [str(tmp_path / "rivals")], "sssp": {"graphs": ["rome99"]}}
+    config = {"rivals": [str(tmp_path / "rivals")], "sssp": {"graphs": ["town"]}}
+    registry = tmp_path / "datasets.yaml"  # a short one, since it is read for each value
+    registry.write_text("town: {format: chain, seed: 1, parameters: {vertices: 9}}\n", encoding="utf-8")
     for value in values:
         for place, entry in (("one", {"one": [default, value]}), ("tune.one", {"tune": {"one": [value]}})):
             config["sssp"]["rivals"] = {"mine": entry}
             with pytest.raises(UserError) as error:
-                Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
+                Plan(config, registry, "my.yaml")
             assert str(error.value).startswith(f"my.yaml: sssp.rivals.mine.{place}: ")
             assert " is invalid: should be " in str(error.value)
             assert "\n" not in str(error.value)
     for entry in ({"one": default}, {"one": [default]}, {"tune": {"one": [default]}}):
         config["sssp"]["rivals"] = {"mine": entry}
-        Plan(config, ROOT / "resources/datasets.yaml", "my.yaml")
+        Plan(config, registry, "my.yaml")
 
 
 def test_no_parameter_is_called_as_a_key_of_an_entry():
