@@ -178,7 +178,7 @@ class TestLead:
         )
         assert "against boost 1.2, " in outcome
         assert "10 ms after 3 ms of preparation)" in outcome
-        assert "paired test over 12 common sources" in certainty
+        assert "test over 12 samples that both have" in certainty
         assert "48 of 48 answers were proven right" in certainty
         assert machine == "Measured on NVIDIA X and CPU X, 2026-01-02."
 
