@@ -139,9 +139,7 @@ def test_a_file_that_takes_clang_too_long_is_one_line(source, monkeypatch):
         compile_to_llvm(source, [])
 
 
-@pytest.mark.parametrize(
-    "option", ["-MF", "-fplugin=/tmp/x.so", "-o", "-include", "-O1 -MD", "-DX=/etc/passwd"]
-)
+@pytest.mark.parametrize("option", ["-MF", "-fplugin=x.so", "-o", "-include", "-O1 -MD", "-DX=a/b"])
 def test_options_that_write_files_or_load_code_are_refused(option):
     with pytest.raises(ValidationError, match="options"):
         Dataset(format="c-cfgs", path="a.c", parameters={"options": [option]})
