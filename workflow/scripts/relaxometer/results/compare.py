@@ -100,9 +100,10 @@ class Compared:
         said = [
             f"{int(counts[name])} {name}" for name in (SLOWER, FAILS, TOLERATED, FASTER) if counts.get(name)
         ]
-        said += [f"{int(counts[name])} {name}" for name in (FEW, OTHER_GRAPH, EMULATION) if counts.get(name)]
         outcome = "no difference shown" if tested else "nothing could be compared"
         head = f"{tested} runs compared: {', '.join(said) or outcome}"
+        untested = [f"{counts[name]} {name}" for name in (FEW, OTHER_GRAPH, EMULATION) if counts.get(name)]
+        head += f"; not tested: {', '.join(untested)}" if untested else ""
         return f"{head} (a slowdown counts unless it is shown to be less than {100 * self.threshold:g}%)"
 
 
