@@ -121,15 +121,15 @@ BUILDERS = (
 )
 
 
-@cache
 def hide_host_graph(resident) -> None:
     """Leave of a resident graph's host copy only the numbers of vertices and arcs, and the weights' type."""
     facts = SimpleNamespace(n_vertices=resident.n_vertices, n_arcs=resident.n_arcs, lengths=resident.lengths)
     object.__setattr__(resident, "host", facts)
 
 
+@cache
 def sample_graphs() -> dict[str, Graph]:
-    """Return all sample graphs by name."""
+    """Return all sample graphs by name; callers share them."""
     graphs = [build() for build in BUILDERS]
     return {graph.name: graph for graph in graphs}
 

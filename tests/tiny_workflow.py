@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -95,10 +96,9 @@ class Workflow:
         for cache in (ROOT / PACKAGE).rglob("__pycache__"):
             (self.folder / cache.relative_to(ROOT)).symlink_to(cache)
 
-    def configure(self, config: dict) -> None:
-        """Write the overlay that every run takes, without the default rivals."""
-        text = yaml.safe_dump(without_rivals(config))
-        (self.folder / "tiny.yaml").write_text(text, encoding="utf-8")
+    def configure(self, config: dict, name: str = "tiny.yaml") -> None:
+        """Write an overlay without the default rivals; every run takes that of the default name."""
+        (self.folder / name).write_text(yaml.safe_dump(without_rivals(config)), encoding="utf-8")
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of a run."""
@@ -127,9 +127,14 @@ class Workflow:
         log = self.folder / "logs/run.log"
         return log.read_text(encoding="utf-8") if log.is_file() else ""
 
-    def jobs_to_run(self) -> set[tuple[str, str]]:
-        """Return (rule, variant) of the jobs that a dry run of `all` would do."""
-        text = self.run("--dry-run", "--quiet", "progress", "--", "all").stdout
+    def jobs_to_run(self, config: dict | None = None) -> set[tuple[str, str]]:
+        """Return (rule, variant) that a dry run of `all` would do, with `config` as the overlay if given."""
+        name = "tiny.yaml"
+        if config is not None:
+            text = yaml.safe_dump(config)
+            name = f"tiny-{hashlib.sha256(text.encode()).hexdigest()[:8]}.yaml"
+            self.configure(config, name)
+        text = self.run("--configfile", name, "--dry-run", "--quiet", "progress", "--", "all").stdout
         jobs = set()
         rule = ""
         for line in text.splitlines():

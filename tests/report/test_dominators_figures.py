@@ -113,6 +113,27 @@ def test_where_a_gpu_loses_comes_first():
     assert float(table.loc["large", "CPU / GPU"]) == pytest.approx(15)
 
 
+def test_nobody_is_called_faster_without_a_test():
+    like = [
+        rows(name, "cfg", time_ms, kind) for name, time_ms, kind in (("a", 1.00, "cuda"), ("b", 1.01, "cpu"))
+    ]
+    table = dominators.winners_table(pd.concat(like))
+    assert table["Faster"].tolist() == ["no difference shown"]
+    few = [rows("a", "cfg", 1.0, repetitions=3), rows("b", "cfg", 9.0, "cpu", repetitions=3)]
+    table = dominators.winners_table(pd.concat(few))
+    assert table["Faster"].tolist() == ["not compared: fewer than 6 samples"]
+    assert table["CPU / GPU"].tolist() == ["9"]
+    figure = dominators.throughput(pd.concat(like), [{"name": "cfg", "graphs": 5}])
+    assert "1.01 times as fast as b (1 core) (no difference shown)" in texts(figure).replace("\n", " ")
+
+
+def test_a_run_that_did_not_finish_wins_nothing():
+    late = rows("batch-warp", "large", 0.001)
+    late.loc[late.index[-1], "status"] = "timeout"
+    table = dominators.winners(pd.concat([MEASURED, late])).set_index("graph")
+    assert table.loc["large", "kernel"] == "iterative-tree"
+
+
 def test_nothing_proven_says_so():
     wrong = rows("batch-warp", "cfg", 0.5).assign(status="invalid")
     assert dominators.NOTHING_PROVEN in texts(dominators.throughput(wrong, [{"name": "cfg", "graphs": 5}]))

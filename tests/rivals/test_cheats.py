@@ -467,9 +467,9 @@ def test_a_hang_is_a_timeout_and_leaves_no_process(tmp_path, monkeypatch, where)
     monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
     code = HANGING.format(method=HANGS[where], then="time.sleep(600)")
     begin = time.monotonic()
-    result = race(tmp_path, code, timing={"timeout_s": 1.5})
-    assert only(result) == ("timeout", "not finished within timeout_s = 1.5")
-    assert time.monotonic() - begin < 10
+    result = race(tmp_path, code, timing={"timeout_s": 3})
+    assert only(result) == ("timeout", "not finished within timeout_s = 3")
+    assert time.monotonic() - begin < 60
     pids = (tmp_path / "pids").read_text().split()
     assert len(pids) == 3
     assert all(map(gone, pids))

@@ -23,6 +23,8 @@ from relaxometer.results.statistics import FEWEST
 RACE = ["problem", "graph"]
 
 OURS, RIVAL, NEITHER, TOO_FEW = "ours", "rival", "neither", "too few"
+WINNER = {1: OURS, -1: RIVAL, 0: NEITHER, None: TOO_FEW}
+"""By :func:`faster_of`, ours being the first."""
 
 SIDES = {False: OURS, True: RIVAL}
 """The two sides of a race by the column ``rival``."""
@@ -152,9 +154,9 @@ def _race(times: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
     if len(sides) == 2:
         shared = sides[OURS].merge(sides[RIVAL]["source"], on="source")["source"]
         sides = {side: rows[rows["source"].isin(shared)] for side, rows in sides.items()}
-        found, winner = _verdict(sides[OURS], sides[RIVAL], times)
+        found, faster = faster_of(sides[OURS], sides[RIVAL], times)
         low, high = found.ratio.interval()
-        row |= {"sources": found.ratio.n, "ratio": found.ratio.value, "winner": winner}
+        row |= {"sources": found.ratio.n, "ratio": found.ratio.value, "winner": WINNER[faster]}
         row |= {"ratio_low": low, "ratio_high": high}
     for side, one in best.items():
         run = runs.loc[tuple(one[column] for column in KEY)]
@@ -178,19 +180,29 @@ def _best_of_sides(times: pd.DataFrame) -> dict[str, dict[Any, Any]]:
     return {SIDES[bool(one["rival"])]: one for one in medians.drop_duplicates("rival").to_dict("records")}
 
 
-def _verdict(ours: pd.DataFrame, theirs: pd.DataFrame, times: pd.DataFrame) -> tuple[Comparison, str]:
-    """Compare two finishers of a race as two of all the pairs in it, and say who wins.
+def faster_of(
+    first: pd.DataFrame, second: pd.DataFrame, times: pd.DataFrame
+) -> tuple[Comparison, int | None]:
+    """Compare two finishers of a race as two of all the pairs in it.
 
-    Nobody wins where the medians over the same sources point in the other direction.
+    Parameters
+    ----------
+    first, second, times : DataFrame
+        Rows of :func:`finishers`: of each of the two, and of the whole race.
+
+    Returns
+    -------
+    Comparison
+        With the second's time over the first's.
+    int or None
+        1 if the first is shown to be faster, -1 if the second is, 0 if no difference is shown or the medians
+        over the same sources point in the other direction, None if they have too few samples for a verdict.
     """
     runs = [rows for _, rows in enough(times).groupby("variant", sort=False)]
-    others = [
-        pair
-        for pair in combinations(runs, 2)
-        if {rows["variant"].iloc[0] for rows in pair} != {ours["variant"].iloc[0], theirs["variant"].iloc[0]}
-    ]
-    found = compared([(ours, theirs), *others])[0]
+    both = {rows["variant"].iloc[0] for rows in (first, second)}
+    others = [pair for pair in combinations(runs, 2) if {rows["variant"].iloc[0] for rows in pair} != both]
+    found = compared([(first, second), *others])[0]
     if found.ratio.n < FEWEST:
-        return found, TOO_FEW
-    shown = np.sign(theirs["time_ms"].median() - ours["time_ms"].median())
-    return found, {1: OURS, -1: RIVAL}.get(found.side if found.side == shown else 0, NEITHER)
+        return found, None
+    shown = np.sign(second["time_ms"].median() - first["time_ms"].median())
+    return found, int(found.side) if found.side == shown else 0

@@ -32,8 +32,11 @@ from relaxometer.report.figures.style import (
     with_gaps,
 )
 from relaxometer.report.figures.summary import CLOCKS, rounded
+from relaxometer.report.figures.winners import NO_DIFFERENCE
 from relaxometer.report.targets import folder, graphs_of
+from relaxometer.results.races import common_medians, faster_of, finishers
 from relaxometer.results.samples import EMULATED, in_words, source_times
+from relaxometer.results.statistics import FEWEST
 
 if TYPE_CHECKING:
     from relaxometer.plan.plan import Plan
@@ -52,6 +55,15 @@ FULL_SOLVES = {"removed": (0, (4, 4)), "added": (4, (4, 4))}
 """Line style of full solves, in the colour of the change; where the two coincide, dashes fill gaps."""
 
 UPDATES_TITLE = "Dominators: time to update them after arcs change"
+
+SIDES = {"cuda": "GPU", "cpu": "CPU"}
+"""The two sides of :func:`winners` by kind of device."""
+
+FASTER = {1: "GPU", -1: "CPU", 0: NO_DIFFERENCE, None: f"not compared: fewer than {FEWEST} samples"}
+"""What :func:`relaxometer.results.races.faster_of` found, the GPU being the first."""
+
+WINNERS = ["graph", "kernel", "kernel_ms", "program", "program_ms", "gain", "faster"]
+"""Columns of :func:`winners`."""
 
 NOTHING_PROVEN = "No run on graphs of this kind was proven right and finished."
 
@@ -178,42 +190,56 @@ def _moving(timings: pd.DataFrame) -> set[str]:
 
 def _gains(timings: pd.DataFrame, names: Sequence[str]) -> str:
     """Compare the fastest kernel with the fastest CPU program on each batch."""
-    fastest = winners(timings[timings["graph"].isin(names)]).dropna()
-    return "".join(
-        f"; {graph}: {kernel} is {rounded(float(gain))} times as fast as {program}"
-        for graph, kernel, program, gain in zip(
-            *(fastest[column] for column in ("graph", "kernel", "program", "gain")), strict=True
-        )
-    )
+    text = ""
+    for race in winners(timings[timings["graph"].isin(names)]).dropna().to_dict("records"):
+        doubt = "" if race["faster"] in SIDES.values() else f" ({race['faster']})"
+        kernel, gain = race["kernel"], rounded(race["gain"])
+        text += f"; {race['graph']}: {kernel} is {gain} times as fast as {race['program']}{doubt}"
+    return text
 
 
 def winners(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the fastest kernel and the fastest CPU program of every graph and batch, in real time.
 
+    Runs that did not prove an answer for every search take no part.
+
     Returns
     -------
     DataFrame
-        With the columns ``graph, kernel, kernel_ms, program, program_ms`` and ``gain``, the program's time
-        over the kernel's; missing where one side has no time. Names tell cores and rivals. Graphs on which a
-        CPU is fastest come first.
+        With the columns ``graph, kernel, kernel_ms, program, program_ms``; ``gain``, the program's time over
+        the kernel's; and ``faster``: "GPU", "CPU", or why neither is said to be, by the test of
+        :func:`relaxometer.results.races.faster_of`. Missing where one side has no time. Names tell cores and
+        rivals. Graphs on which a CPU is fastest come first.
     """
-    graphs = timings.loc[timings["problem"] == "dominators", "graph"].unique()
-    medians = median_times(timings[timings["device_kind"] != EMULATED], dict.fromkeys(graphs, 0))
-    medians = _without_auto(medians)
-    medians = medians.assign(full_name=full_names(medians))
-    table = pd.DataFrame({"graph": graphs})
-    for kind, who in (("cuda", "kernel"), ("cpu", "program")):
-        rows = medians[medians["device_kind"] == kind].sort_values("time_ms", kind="stable")
-        best = rows.drop_duplicates("graph")[["graph", "full_name", "time_ms"]]
-        table = table.merge(best.set_axis(["graph", who, f"{who}_ms"], axis=1), on="graph", how="left")
+    searches = timings[timings["problem"] == "dominators"]
+    times = _without_auto(finishers(searches))
+    rows = [
+        {"graph": graph, **_fastest(times[times["graph"] == graph])} for graph in searches["graph"].unique()
+    ]
+    table = pd.DataFrame(rows, columns=WINNERS)
+    table[["kernel_ms", "program_ms"]] = table[["kernel_ms", "program_ms"]].astype(float)
     gain = table["program_ms"] / table["kernel_ms"]
     return table.assign(gain=gain).sort_values("gain", kind="stable", ignore_index=True)
+
+
+def _fastest(times: pd.DataFrame) -> dict[str, Any]:
+    """Return a row of :func:`winners` from the times of the finishers on one graph."""
+    medians = common_medians(times).sort_values("time_ms", kind="stable")
+    medians = medians.assign(full_name=full_names(medians)).drop_duplicates("device_kind")
+    best = {SIDES[row["device_kind"]]: row for row in medians.to_dict("records")}
+    row: dict[str, Any] = {}
+    for side, column in (("GPU", "kernel"), ("CPU", "program")):
+        if side in best:
+            row |= {column: best[side]["full_name"], f"{column}_ms": best[side]["time_ms"]}
+    if len(best) == len(SIDES):
+        gpu, cpu = (times[times["variant"] == best[side]["variant"]] for side in SIDES.values())
+        row["faster"] = FASTER[faster_of(gpu, cpu, times)[1]]
+    return row
 
 
 def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the graphs on which a GPU wins and on which it loses, as text."""
     table = winners(timings)
-    faster = np.where(table["gain"] >= 1, "GPU", "CPU")
     return pd.DataFrame(
         {
             "Graph": table["graph"],
@@ -222,7 +248,7 @@ def winners_table(timings: pd.DataFrame) -> pd.DataFrame:
             "Fastest CPU program": table["program"].fillna(""),
             "CPU [ms]": table["program_ms"].map(rounded),
             "CPU / GPU": table["gain"].map(rounded),
-            "Faster": np.where(table["gain"].isna(), "", faster),
+            "Faster": table["faster"].fillna(""),
         }
     )
 
