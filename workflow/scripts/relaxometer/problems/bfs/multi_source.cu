@@ -550,6 +550,37 @@ __device__ void sum_up(const Tally& tally, u64* counts)
     if (threadIdx.x % WARP == 0 && live & ~load_relaxed(&counts[LIVE])) atomicOr(&counts[LIVE], live);
 }
 
+// Clears the planes that the next level is the first to write.
+__device__ __forceinline__ void clear_new_planes(const Search& search, u32 depth)
+{
+    for (u32 plane = FIRST_PLANES; plane < search.n_planes; ++plane) {
+        if (depth + 2 == 1u << plane) clear(search.planes + static_cast<size_t>(plane) * search.n, search.n);
+    }
+}
+
+// A level bottom-up: the sources with heavy frontiers pull; the others push, from a list of their own.
+// Returns the number of pieces in that list.
+template <bool WANTED>
+__device__ __forceinline__ u64 level_bottom_up(const cg::grid_group& grid, const Search& search,
+                                               const Predecessors<WANTED>& predecessors, u64* seen,
+                                               u64* seen_other, u64 live, u32 depth, u64* now, Tally* tally)
+{
+    u64 n_listed = 0;
+    weigh(search, seen, seen_other, live, now);
+    grid.sync();
+    u64 heavy = heavy_sources(now, live, search.lag);
+    if (heavy != live) {
+        convert(search, seen, seen_other, live & ~heavy, depth, now);
+        grid.sync();
+        n_listed = load_relaxed(&now[CONVERTED]);
+        Frontier light = {search.list(depth), n_listed, search.frontier(depth),
+                          width_for(load_relaxed(&now[CONVERTED_ARCS]), n_listed)};
+        push_light(search, predecessors, seen, seen_other, light, depth, tally);
+    }
+    pull(search, predecessors, seen, seen_other, heavy, heavy != live, depth, tally);
+    return n_listed;
+}
+
 // The search. `log` is null, or has an entry for each level and one more. `result` gets the number of levels,
 // or UNREACHED if there are too few planes, and the visited words that are the last, 0 or 1.
 template <bool WANTED>
@@ -584,12 +615,8 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
         u64* seen = search.seen(which);
         u64* seen_other = search.seen(1 - which);
         Tally tally = {0, 0, 0, 0};
-        for (u32 plane = FIRST_PLANES; plane < search.n_planes; ++plane) {
-            if (depth + 2 == 1u << plane)
-                clear(search.planes + static_cast<size_t>(plane) * search.n, search.n);
-        }
+        clear_new_planes(search, depth);
         clear_listed(search.frontier(depth + 2), search.list(depth + 2), n_cleared);
-        n_cleared = 0;
         if (top_down && arcs > search.many_arcs) {
             absorb(search, seen, n_pieces, depth);
             grid.sync();
@@ -607,18 +634,8 @@ __device__ void search_all(const Search& search, const u32* sources, u32 n_sourc
             expand(search, predecessors, seen, frontier, depth, &now[PIECES], &tally);
             n_cleared = n_pieces;
         } else {
-            weigh(search, seen, seen_other, live, now);
-            grid.sync();
-            u64 heavy = heavy_sources(now, live, search.lag);
-            if (heavy != live) {
-                convert(search, seen, seen_other, live & ~heavy, depth, now);
-                grid.sync();
-                n_cleared = load_relaxed(&now[CONVERTED]);
-                Frontier light = {search.list(depth), n_cleared, search.frontier(depth),
-                                  width_for(load_relaxed(&now[CONVERTED_ARCS]), n_cleared)};
-                push_light(search, predecessors, seen, seen_other, light, depth, &tally);
-            }
-            pull(search, predecessors, seen, seen_other, heavy, heavy != live, depth, &tally);
+            n_cleared =
+                level_bottom_up(grid, search, predecessors, seen, seen_other, live, depth, now, &tally);
             which = 1 - which;
         }
         sum_up(tally, now);

@@ -596,6 +596,22 @@ __device__ __noinline__ u32 search_tail(const Search& search, State state, Answe
     return state.depth;
 }
 
+// The last levels, by the first block. Returns the number of blocks that will not write the answer.
+__device__ __forceinline__ u32 last_levels(const cg::grid_group& grid, const Search& search, State* state,
+                                           const Answer& answer, u64* counts, u32* hubs, Entry* log)
+{
+    u64* length = &counts[state->depth % 3 * COUNTS + LISTED];
+    gather_tail(search, *state, length);
+    if (blockIdx.x == 0) load_hubs(search, state->snapshot, hubs);
+    grid.sync();
+    u32 count = static_cast<u32>(load_relaxed(length));
+    if (blockIdx.x == 0) state->depth = search_tail(search, *state, answer, count, hubs, log);
+    // The others write the answer meanwhile, unless they would clear the bitmap that the tail uses.
+    u32 absent = state->deferring && state->snapshot % SNAPSHOTS != 0 && gridDim.x > 1;
+    if (absent == 0) grid.sync();
+    return absent;
+}
+
 // The search. `log` is null, or has an entry for each level and one more.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     hybrid_packed(const __grid_constant__ Search search, u32 source, u32* level, u32* predecessor,
@@ -650,18 +666,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         has_tail = true;
         break;
     }
-    u32 absent = 0;
-    if (has_tail) {
-        u64* length = &counts[state.depth % 3 * COUNTS + LISTED];
-        gather_tail(search, state, length);
-        if (blockIdx.x == 0) load_hubs(search, state.snapshot, hubs);
-        grid.sync();
-        u32 count = static_cast<u32>(load_relaxed(length));
-        if (blockIdx.x == 0) state.depth = search_tail(search, state, answer, count, hubs, log);
-        // The others write the answer meanwhile, unless they would clear the bitmap that the tail uses.
-        absent = state.deferring && state.snapshot % SNAPSHOTS != 0 && gridDim.x > 1;
-        if (absent == 0) grid.sync();
-    }
+    u32 absent = has_tail ? last_levels(grid, search, &state, answer, counts, hubs, log) : 0;
     if (!state.deferring && !state.written) state.first = state.snapshot;
     write_answer(search, state, answer, source, true, absent);
     clear(search, epoch);

@@ -132,6 +132,24 @@ __device__ void end_phase(State& known)
     }
 }
 
+// Takes a step of all blocks.
+__device__ __forceinline__ void take_step(const Decision& next, GridPhase& all, State& known)
+{
+    if (next.step == NEXT_EPOCH) {
+        all.next_epoch();
+        all.flush();
+    } else if (next.step == DEMOTE) {
+        all.demote(next.last);
+        end_phase(known);
+    } else {
+        all.expand(next.near_count, next.taken);
+        all.flush();
+        __syncthreads();
+        if (threadIdx.x == 0) known.at.last = next.last;
+        end_phase(known);
+    }
+}
+
 // `result` gets phases << 2 | full << 1 | overflowed.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     near_far(const __grid_constant__ Problem problem, const __grid_constant__ Widths widths, u32 source,
@@ -191,19 +209,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         GridPhase all = {
             {graph, tree, piles, log, known, shared->gains[step % 3], queue}, stage, next.last, 0};
-        if (next.step == NEXT_EPOCH) {
-            all.next_epoch();
-            all.flush();
-        } else if (next.step == DEMOTE) {
-            all.demote(next.last);
-            end_phase(known);
-        } else {
-            all.expand(next.near_count, next.taken);
-            all.flush();
-            __syncthreads();
-            if (threadIdx.x == 0) known.at.last = next.last;
-            end_phase(known);
-        }
+        take_step(next, all, known);
     }
     if (thread_id() == 0) {
         *result = static_cast<u64>(known.at.phase) << 2 | known.total.full << 1 | known.total.overflowed;
