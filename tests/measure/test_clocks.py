@@ -6,9 +6,9 @@ from relaxometer.measure.clocks import Clocks, Sample, Span, time_to_convert
 from relaxometer.measure.measurement import Measurement
 
 
-def sample(ours, theirs, *, source=0, waited=0.0, way=0.02, give=1.0, give_waited=0.0, again=1.0):
+def sample(ours, theirs, *, source=0, waited=0.0, round_trip=0.02, give=1.0, give_waited=0.0, again=1.0):
     search = Span(ours, waited)
-    return Sample(source, theirs, search, ours + give, way, Span(give, give_waited), Span(again, 0.0))
+    return Sample(source, theirs, search, ours + give, round_trip, Span(give, give_waited), Span(again, 0.0))
 
 
 def judged(*samples, convert_ms=2.0):
@@ -35,8 +35,8 @@ def test_the_way_of_a_message_and_a_twentieth_are_excused():
     assert believed(*[sample(100.0, 95.0)] * 8)
     assert not believed(*[sample(0.5, 0.25)] * 8)
     assert not believed(*[sample(100.0, 94.0)] * 8)
-    assert believed(*[sample(1.0, 0.3, way=0.25)] * 8)
-    assert not believed(*[sample(20.0, 10.0, way=9.0)] * 8)
+    assert believed(*[sample(1.0, 0.3, round_trip=0.25)] * 8)
+    assert not believed(*[sample(20.0, 10.0, round_trip=9.0)] * 8)
 
 
 def test_waiting_for_a_core_is_excused():

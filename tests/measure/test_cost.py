@@ -228,7 +228,7 @@ def test_memory_of_a_variant_adds_up_to_what_the_driver_counts(monkeypatch):
     monkeypatch.setattr(cost, "IDLE_S", 0.05)
     monkeypatch.setattr(dijkstra_cpu, "Solver", Loading)
     monkeypatch.setattr(contestant.cost, "pool_bytes", lambda device: (pool["bytes"], pool["bytes"]))
-    monkeypatch.setattr(contestant._Contestant, "_open_meter", lambda self: cost.open_nvml())
+    monkeypatch.setattr(contestant._VariantProcess, "_open_meter", lambda self: cost.open_nvml())
     result = measure(run_of(0.1), GRAPH, np.array([0, 1]), "host")
     (row,) = {
         tuple(row[name] for name in ("peak_bytes", "nvml_before_bytes", "kernel_bytes", "nvml_peak_bytes"))

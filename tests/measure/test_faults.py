@@ -20,6 +20,7 @@ from sample_graphs import sample_graphs
 ORIGINAL = dijkstra_cpu.Solver
 GRAPH = next(graph for graph in sample_graphs().values() if graph.n_vertices > 50)
 N = GRAPH.n_vertices
+CORES = len(os.sched_getaffinity(0))
 
 
 def statuses(monkeypatch, solve, *, resolved=None, timeout_s=60.0):
@@ -60,6 +61,18 @@ def raising(error):
         raise error
 
     return fail
+
+
+@pytest.mark.parametrize(("resolved", "cores"), [({}, 1), ({"threads": 2}, CORES), ({"cores": 1}, 1)])
+def test_a_program_for_one_core_has_one_core_as_rivals_do(monkeypatch, tmp_path, resolved, cores):
+    def note(solver, answer):
+        (tmp_path / "cores").write_text(str(len(os.sched_getaffinity(0))), encoding="utf-8")
+        return answer
+
+    rows, _ = statuses(monkeypatch, note, resolved=resolved)
+    assert rows == [("ok", "")] * 2
+    assert (tmp_path / "cores").read_text(encoding="utf-8") == str(cores)
+    assert len(os.sched_getaffinity(0)) == CORES, "of this process, which proves the answers"
 
 
 DEATHS = {

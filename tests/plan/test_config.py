@@ -41,6 +41,24 @@ def merged(*files):
     return config
 
 
+def test_an_overlay_with_other_graphs_need_not_repeat_the_maps():
+    both = {"sssp": sssp(conventional={}), "report": {"maps": ["kanto-highways", "japan-highways"]}}
+    assert Plan(both, REGISTRY).config.report.maps == ["kanto-highways"]
+
+
+def test_null_undoes_a_key_of_a_variants_timing():
+    timing = {"enough_s": 20.0, "rounds": 3}
+    variants = {
+        "conventional": {"timing": {"enough_s": None, "rounds": None, "timeout_s": None}},
+        "selection": {},
+    }
+    config = {"timing": {**timing, "timeout_s": 60}, "sssp": sssp(**variants)}
+    of = {variant: run.timing for (_, _, variant), run in Plan(config, REGISTRY).runs.items()}
+    assert (of["selection"].enough_s, of["selection"].rounds) == (20.0, 3)
+    assert (of["conventional"].enough_s, of["conventional"].rounds) == (None, None)
+    assert of["conventional"].timeout_s == 60
+
+
 def test_the_default_configuration_is_valid_and_shows_two_problems():
     default = Plan(merged("config/config.yaml"), REGISTRY)
     assert default.graphs == ["japan-highways", "kanto-highways", "kanto-highways-seconds"]
@@ -334,6 +352,91 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             {"sssp": {"graphs": ["usa-ny"], "variants": {"adaptive": {"graphs": ["rome99"]}}}},
             ["sssp.variants.adaptive.graphs", "'rome99'", "usa-ny"],
         ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"graph": ["usa-ny"]}}}},
+            ["sssp.variants.near-far.graph: unknown key (its value is ['usa-ny']); did you mean 'graphs'?"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"timings": {"sources": 2}}}}},
+            ["sssp.variants.near-far.timings: unknown key", "did you mean 'timing'?"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"delta": -1}}}},
+            ["sssp.variants.near-far.delta: -1 is invalid"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "variants": {"near-far": {"timing": {"sources": 64}}}}},
+            ["sssp.variants.near-far.timing.sources: 64, but timing.sources has 8"],
+        ),
+        (
+            {"timing": {"sources": [3, 4]}, "sssp": sssp(**{"near-far": {"timing": {"sources": 3}}})},
+            ["sssp.variants.near-far.timing.sources: 3, but timing.sources has 2"],
+        ),
+        ({"timing": {"sources": [5, 5, 9]}}, ["timing.sources: [5, 5, 9] is invalid: 5 is given 2 times"]),
+        (
+            {"traffic": {"variants": ["phast", "phast"]}},
+            ["traffic.variants: ['phast', 'phast'] is invalid: 'phast' is given 2 times"],
+        ),
+        (
+            {"throughput": {"searches": [1, 1]}},
+            ["throughput.searches: [1, 1] is invalid: 1 is given 2 times"],
+        ),
+        (
+            {
+                "dominators": {
+                    "graphs": ["flow-random-30", "cfg-python-100"],
+                    "variants": {"batch-warp": {"graphs": ["flow-random-30"]}},
+                }
+            },
+            [
+                "dominators.variants.batch-warp.graphs: 'flow-random-30' is a graph; ",
+                "batch-warp takes batches only",
+            ],
+        ),
+        (
+            {
+                "dominators": {
+                    "graphs": ["flow-random-30", "cfg-python-100"],
+                    "variants": {"iterative-tree": {"graphs": ["cfg-python-100"]}},
+                }
+            },
+            ["'cfg-python-100' is a batch; iterative-tree takes single graphs only"],
+        ),
+        (
+            {"sssp": {"graphs": "kanto-highways"}},
+            ["sssp.graphs: 'kanto-highways' is invalid: should be a valid list; write [kanto-highways]"],
+        ),
+        (
+            {"sssp": {"graphs": None}},
+            ["sssp.graphs: null is invalid: should be a valid list; write [] for none"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "rivals": {"cugraph": {"weights": "flaot64"}}}},
+            ["sssp.rivals.cugraph.weights: 'flaot64' is invalid: should be 'float32' or 'float64'"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "rivals": {"cugraph": {"threads": 4}}}},
+            ["sssp.rivals.cugraph.threads: cugraph runs on a GPU; leave it out"],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "rivals": {"networkit": {"thread": 4}}}},
+            [
+                "sssp.rivals.networkit: unknown key or parameter of networkit 'thread'",
+                "did you mean 'threads'?",
+            ],
+        ),
+        (
+            {"sssp": {"graphs": ["usa-ny"], "rivals": {"mine": {"command": "/bin/true"}}}},
+            [
+                "sssp.rivals.mine: unknown rival for sssp 'mine'",
+                "name the folder of one of yours in `rivals`",
+            ],
+        ),
+        (
+            {"distributed": {"weak": {"scale": 6, "ranks": 1, "root": 2}}},
+            ["distributed.weak.root: unknown key (its value is 2); did you mean 'roots'?"],
+        ),
+        ({"report": {"maps": ["no-such-map"]}}, ["report.maps: unknown dataset 'no-such-map'"]),
         ({"sssp": {"variants": {"Fast!": {}}}}, ["sssp.variants", "Fast!"]),
         ({"timing": {"sources": [-1]}}, ["timing.sources", "-1"]),
         ({"report": {"maps": ["usa-ny"]}}, ["report.maps", "'usa-ny'"]),
@@ -359,7 +462,10 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
             ["traffic.rivals.nk: networkit cannot take new weights", "`customizes: true`"],
         ),
         ({"traffic": {"rivals": {"routinkit": {}}}}, ["traffic.rivals.routinkit", "'routingkit'"]),
-        ({"traffic": {"rivals": {"llvm": {}}}}, ["traffic.rivals.llvm: unknown rival for sssp 'llvm'"]),
+        (
+            {"traffic": {"rivals": {"llvm": {}}}},
+            ["traffic.rivals.llvm: rival 'llvm' solves dominators, not sssp"],
+        ),
         (
             {"traffic": {"rivals": {"routingkit": {"threads": 4}}}},
             ["traffic.rivals.routingkit.threads: routingkit runs on one core"],
@@ -411,7 +517,7 @@ def test_an_exponent_without_a_point_is_a_number_which_yaml_reads_as_text():
         ({"all_pairs": {"table": -1}}, ["all_pairs.table: -1", "greater than or equal to 0"]),
         ({"all_pairs": {"table": 2001}}, ["all_pairs.table: 2001", "less than or equal to 2000"]),
         ({"all_pairs": {"table": [3, -1]}}, ["all_pairs.table.1: -1", "greater than or equal to 0"]),
-        ({"all_pairs": {"table": [3, 5, 3]}}, ["all_pairs.table: [3, 5, 3]", "vertex 3 is given 2 times"]),
+        ({"all_pairs": {"table": [3, 5, 3]}}, ["all_pairs.table: [3, 5, 3]", "3 is given 2 times"]),
         ({"all_pairs": {"table": []}}, ["all_pairs.table: []", "at least 1 item"]),
         ({"sssp": sssp(adaptive={"to_all_us": []})}, ["sssp.variants.adaptive.to_all_us", "empty list"]),
         (
@@ -602,7 +708,10 @@ def routes(**queries):
         ),
         ({"routes": routes(a={"pair": 1})}, "routes.queries.a: pair: unknown key"),
         ({"routes": routes(a={"pairs": 1, "cutoff": -1})}, "routes.queries.a: cutoff: -1 is invalid"),
-        ({"routes": {**routes(a={"pairs": 1}), "rivals": {"scipy": {}}}}, "unknown rival for routes 'scipy'"),
+        (
+            {"routes": {**routes(a={"pairs": 1}), "rivals": {"scipy": {}}}},
+            "routes.rivals.scipy: rival 'scipy' solves sssp and bfs, not routes",
+        ),
     ],
 )
 def test_a_mistake_in_query_sets_is_named(config, reason):

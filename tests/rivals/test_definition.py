@@ -167,9 +167,12 @@ def test_folders_of_rivals_that_are_none(tmp_path, monkeypatch):
     [
         (
             {"mine": {"dleta": 3}},
-            "sssp.rivals.mine: unknown parameter of mine 'dleta'; did you mean 'delta'?",
+            "sssp.rivals.mine: unknown key or parameter of mine 'dleta'; did you mean 'delta'?",
         ),
-        ({"mine": {"tune": {"dleta": [3]}}}, "unknown parameter of mine 'dleta'; did you mean 'delta'?"),
+        (
+            {"mine": {"tune": {"dleta": [3]}}},
+            "sssp.rivals.mine.tune: unknown parameter of mine 'dleta'; did you mean 'delta'?",
+        ),
         (
             {"mine": {"tune": {"delta": 3}}},
             "rivals.mine.tune.delta: 3 is invalid: should be a valid list",

@@ -148,3 +148,33 @@ def test_jobs_keep_bytecode_whatever_the_environment_says(workflow, monkeypatch)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     workflow.run("--", "results/sources/tiny.parquet")
     assert list(cache.glob("graph.*.pyc"))
+
+
+def test_a_study_added_to_a_finished_run_leaves_its_summary(rerun):
+    before = rerun.path("results/summary.csv").read_bytes()
+    rerun.configure({**TINY, "throughput": {"graphs": ["tiny"], "searches": [1], "repetitions": 1}})
+    rerun.run("--", "all")
+    assert rerun.path("results/summary.csv").read_bytes() == before
+    assert rerun.path("results/tables/common/throughput.csv").is_file()
+    assert rerun.jobs_to_run() == set()
+
+
+def test_sources_of_another_configuration_leave_the_last_run_alone(rerun):
+    before = rerun.path("results/summary.csv").read_bytes()
+    rerun.configure({**TINY, "timing": {**TINY["timing"], "sources": 2}})
+    done = rerun.run("--until", "draw_sources", "--", "all")
+    assert pq.read_table(rerun.path("results/sources/tiny.parquet")).num_rows == 2
+    assert rerun.path("results/summary.csv").read_bytes() == before
+    assert rerun.path("results/verdict.txt").is_file()
+    said = done.stdout + done.stderr
+    assert "SSSP" not in said, "no race of another run"
+    assert "every answer" not in said
+
+
+def test_a_variant_may_be_called_none(workflow):
+    workflow.configure(
+        {**TINY, "sssp": {"graphs": ["tiny"], "variants": {"none": {"solver": "dijkstra-cpu"}}}}
+    )
+    done = workflow.run("--dry-run", "--", "all", verbose=True)
+    assert "Exception" not in done.stdout + done.stderr, "no rule of rivals takes it"
+    assert ("run_variant", "none") in workflow.jobs_to_run()

@@ -75,8 +75,8 @@ def finished(cluster, no_ranks, tmp_path_factory):
             stderr=subprocess.STDOUT,
         )
     try:
-        local.run("--cores", "2", "--", "all")
-        code = process.wait(timeout=600)
+        local.run("--cores", "2", "--", "all", timeout_s=1800)
+        code = process.wait(timeout=1800)
     finally:
         process.terminate()
         process.wait()

@@ -50,6 +50,15 @@ IS_FIRST = not config.pop(session.SECOND, False)
 ON_COMMAND_LINE = (
     ["--config"] if {*workflow.config_settings.config} - {session.SECOND} else []
 )
+# Snakemake lists the base last; of several, the one further behind wins.
+BASES = [
+    file
+    for file in workflow.configfiles
+    if Path(file) not in map(Path, workflow.overwrite_configfiles)
+]
+ORIGIN = " + ".join(
+    map(str, [*BASES, *workflow.overwrite_configfiles, *ON_COMMAND_LINE])
+)
 IS_REPORT = any(word.partition("=")[0] == "--report" for word in sys.argv)
 IS_QUIET = (
     IS_FIRST
@@ -58,7 +67,14 @@ IS_QUIET = (
     and not workflow.output_settings.dryrun
     and not screen.is_verbose()
 )
-show_race = partial(terminal.show, workflow.overwrite_configfiles)
+
+
+def show_race():
+    """Print the race, unless it is of another run: this one was not to make its tables."""
+    if terminal.REAL in session.made(workflow):
+        terminal.show(workflow.overwrite_configfiles)
+
+
 SCREEN = screen.take_over(partial(atexit.register, show_race)) if IS_QUIET else None
 
 try:
@@ -69,7 +85,7 @@ try:
     PLAN = Plan(
         config,
         ROOT / "resources/datasets.yaml",
-        " + ".join([*map(str, workflow.configfiles), *ON_COMMAND_LINE]),
+        ORIGIN,
         # Nodes of a cluster may have GPUs that this machine lacks, and a job there sees what the others see.
         gpu=workflow.nodes is not None
         or not workflow.is_main_process
@@ -113,6 +129,11 @@ def batch_files(batch):
         "arcs.parquet",
         "batch.json",
     )
+
+
+def names_of(runs):
+    """Return a pattern that matches only these names."""
+    return "|".join(runs) or "(?!)"
 
 
 def dataset_of(name):

@@ -20,11 +20,6 @@ def distributed_gpus(wildcards):
     return 0 if run.device == "host" else run.ranks
 
 
-def names_of(runs):
-    """Return a pattern that matches only these names."""
-    return "|".join(runs) or "(?!)"
-
-
 ON_ONE_RANK = names_of(name for name, run in PLAN.distributed.items() if run.ranks == 1)
 ON_SEVERAL_RANKS = names_of(
     name for name, run in PLAN.distributed.items() if run.ranks > 1

@@ -58,7 +58,7 @@ use rule run_variant as run_rival with:
     input:
         unpack(rival_inputs),
     wildcard_constraints:
-        variant="|".join(RIVAL_LINES) or "none",
+        variant=names_of(RIVAL_LINES),
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,
@@ -90,7 +90,7 @@ use rule repeat_run as repeat_rival with:
         unpack(first_round),
         unpack(rival_inputs),
     wildcard_constraints:
-        variant="|".join(RIVAL_LINES) or "none",
+        variant=names_of(RIVAL_LINES),
     params:
         run=lambda wildcards: run_of(wildcards).model_dump(),
         device=PLAN.config.device,

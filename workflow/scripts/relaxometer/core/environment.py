@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,21 @@ def cpu_model() -> str:
         return platform.processor() or platform.machine()
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.machine())
+
+
+@cache
+def usable_cores() -> int:
+    """Return the number of cores that this process may use; counted once, before it may keep to one."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def keep_to_one_core() -> None:
+    """Run this process on one core only, the same for every program that is timed on one."""
+    usable_cores()
+    if sys.platform == "linux":
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def is_full(folder: Path) -> bool:

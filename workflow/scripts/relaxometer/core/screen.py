@@ -41,7 +41,10 @@ SAID_ELSEWHERE = (
 )
 """Beginnings of Snakemake's errors that add nothing to the lines of failed jobs."""
 
-SHOWN = ("Terminating processes on user request", "Will exit after finishing")
+STOPPING = "Terminating processes on user request"
+"""Beginning of the message that a user has stopped the run, whose jobs then fail."""
+
+SHOWN = (STOPPING, "Will exit after finishing")
 """Beginnings of Snakemake's plain messages that are shown nevertheless."""
 
 NEEDLESS = "Assuming unrestricted shared filesystem usage"
@@ -73,6 +76,7 @@ class Screen(logging.Handler):
         self._display: _Bar | _Lines | None = None
         self._jobs: dict[int, str] = {}
         self._told: set[str] = set()
+        self._stopped = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record of Snakemake's to the file, and show what the user needs of it."""
@@ -129,6 +133,9 @@ class Screen(logging.Handler):
         elif record.getMessage() == NOTHING_TO_BE_DONE_MSG:
             display.say(NOTHING_TO_BE_DONE_MSG)
             self._when_up_to_date()
+        elif record.getMessage().startswith(STOPPING):
+            self._stopped = True
+            display.say(self._inner.format(record).rstrip())
         elif event == LogEvent.JOB_ERROR:
             display.say(self._line_of(self._jobs.get(record.jobid, record.rule_name), record.log))
         elif self._is_needed(event, record):
@@ -147,7 +154,8 @@ class Screen(logging.Handler):
         """Return the lines that a failed job has left."""
         lines = ERRORS.read_text(encoding="utf-8").splitlines() if ERRORS.is_file() else []
         own = self.untold([line for line in lines if line.startswith(f"{job}: ")])
-        own = own or [f"{job}: failed without a message; see {' '.join(logs) or LOG}"]
+        why = "stopped" if self._stopped else f"failed without a message; see {' '.join(logs) or LOG}"
+        own = own or [f"{job}: {why}"]
         self._told.update(own)
         return "\n".join(own)
 

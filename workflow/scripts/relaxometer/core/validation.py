@@ -6,12 +6,13 @@ import difflib
 import re
 import reprlib
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from relaxometer.core.errors import MAX_QUOTED, UserError, quoted
 
@@ -21,6 +22,20 @@ NAME = "[a-z0-9][a-z0-9-]*"
 MAX_NAME = 100
 Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
 """A name that serves as a folder and as a wildcard of the rules."""
+
+REPEATED = "repeated"
+"""Type of the error of a list that has a value twice."""
+
+
+def _each_once(values: Any) -> Any:
+    for value, count in Counter(values if isinstance(values, list) else []).items():
+        if count > 1:
+            raise PydanticCustomError(REPEATED, f"{shown(value)} is given {count} times")
+    return values
+
+
+EachOnce = AfterValidator(_each_once)
+"""Refuses a list that has a value twice."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
 
@@ -69,18 +84,27 @@ def _is_tuple_of_floats(kind: Any) -> bool:
     return get_origin(kind) is tuple and any(float in _branches(item) for item in get_args(kind))
 
 
-def validated(model: type[Model], raw: Any, file: str) -> Model:
+def validated(model: type[Model], raw: Any, file: str, key: str = "") -> Model:
     """Return `raw`, read from `file`, as a `model`; UserError with :func:`explain`'s message if invalid."""
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise UserError(explain(error, file, raw, model)) from None
+        raise UserError(explain(error, file, raw, model, key)) from None
 
 
-def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel]) -> str:
+def check_keys(given: Mapping[str, Any], models: Iterable[type[BaseModel]], file: str, key: str) -> None:
+    """Raise UserError unless each key of `given`, the section `key` of `file`, is a field of a model."""
+    known = [field for model in models for field in model.model_fields]
+    for name, value in given.items():
+        if name not in known:
+            raise UserError(f"{file}: {key}.{_key(name)}: {_unknown_key(name, value, known)}")
+
+
+def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel], key: str = "") -> str:
     """Describe the first problem of `error` as ``file: dotted.key: value is invalid: what it should be``.
 
-    With the expected `model` of the input `raw`, it suggests valid keys for an unknown one.
+    With the expected `model` of the input `raw`, it suggests valid keys for an unknown one. `key` is that of
+    `raw` in the file, if it is not all of it.
     """
     problems = [_of_the_tag(problem) for problem in error.errors(include_url=False)]
     keys = _path(problems[0], raw)
@@ -92,17 +116,18 @@ def explain(error: ValidationError, file: str, raw: Any, model: type[BaseModel])
     if first["type"] == "invalid_key" or first["loc"][-1:] == ("[key]",):
         keys = keys[:-1] if keys and keys[-1] == first["input"] else keys
         value = f"key {value}"
-    where = ": ".join(filter(None, (file, ".".join(map(_key, keys)))))
+    where = ": ".join(filter(None, (file, ".".join(filter(None, (key, *map(_key, keys)))))))
     if first["type"] == "missing":
         return f"{where}: missing, and has no default"
     if first["type"] == "extra_forbidden":
         known = _known_keys(model, keys[:-1])
-        return f"{where}: unknown key (its value is {value}){_suggestion(str(keys[-1]), known)}"
+        return f"{where}: {_unknown_key(str(keys[-1]), first['input'], known)}"
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         return f"{where}: {_reason(first)}"
-    # A value that fits no branch of a union is reported once per branch.
-    reasons = dict.fromkeys(_reason(problem) for problem in problems if problem["input"] is first["input"])
-    hints = dict.fromkeys(_hint(problem) for problem in problems if problem["input"] is first["input"])
+    # A value that fits no branch of a union is reported once per branch; a repetition alone says enough.
+    same = [problem for problem in problems if problem["input"] is first["input"]]
+    same = [problem for problem in same if problem["type"] == REPEATED] or same
+    reasons, hints = (dict.fromkeys(map(part, same)) for part in (_reason, _hint))
     return f"{where}: {value} is invalid: {', or '.join(reasons)}{''.join(hints)}"
 
 
@@ -136,6 +161,10 @@ def _hint(problem: ErrorDetails) -> str:
     value, kind = problem["input"], problem["type"].removesuffix("_type")
     if kind == "bool":
         return "; write true or false"
+    if kind == "list" and value is None:
+        return "; write [] for none"
+    if kind == "list" and isinstance(value, str | int | float):
+        return f"; write [{value}]"
     if kind in ("string", "invalid_key") and value is not None and not isinstance(value, list | dict):
         return "; write it in quotes"
     if kind not in ("int", "float"):
@@ -170,12 +199,13 @@ def _of_the_tag(problem: ErrorDetails) -> ErrorDetails:
     }
 
 
-def _suggestion(name: str, known: Sequence[str]) -> str:
+def _unknown_key(name: str, value: Any, known: Sequence[str]) -> str:
     """Return the end of a message, which suggests or lists valid names."""
+    text = f"unknown key (its value is {shown(value)})"
     if not known:
-        return ""
+        return text
     near = nearest(name, known)
-    return f"; did you mean {near!r}?" if near else f"; known: {', '.join(known)}"
+    return f"{text}; did you mean {near!r}?" if near else f"{text}; known: {', '.join(known)}"
 
 
 def _reason(problem: ErrorDetails) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import re
 import shutil
 import subprocess
@@ -29,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxometer.core.environment import cpu_model
+from relaxometer.core.environment import cpu_model, usable_cores
 from relaxometer.core.errors import UserError
 from relaxometer.device import Dimensions, Kernel, KernelError, Timer, stopwatch
 from relaxometer.device.arguments import Arguments, Launch, Shape, Struct, launch_shape
@@ -238,7 +237,7 @@ class HostDevice:
             "kind": self.kind,
             "name": self.name,
             "processor": cpu_model(),
-            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "cores": usable_cores(),
             "compiler": find_compiler().version.partition("\n")[0],
             "order_seed": self.order_seed,
             "sanitize": self.sanitize,

@@ -11,11 +11,11 @@ from relaxometer.measure.measurement import Measurement
 MESSAGE_MS = 0.1
 """Time for which an adapter may handle a message outside its own clock."""
 
-MAX_WAY_MS = 0.3
-"""Longest way of a message there and back that excuses a difference; slow answers to `ping` excuse none."""
+MAX_ROUND_TRIP_MS = 0.3
+"""Longest round trip of a message that excuses a difference; slow answers to `ping` excuse none."""
 
 CLOCK_TOLERANCE = 0.05
-"""Share of a search by which the two clocks may differ beyond the way of the messages."""
+"""Share of a search by which the two clocks may differ beyond the round trip of the messages."""
 
 LATE_TOLERANCE = 0.25
 """Share of a search for which an adapter may work on after `done`."""
@@ -84,7 +84,7 @@ class Sample:
         The search by ours.
     given_ms : float
         Milliseconds from the request of the search until its answer was written.
-    way : float
+    round_trip : float
         Milliseconds of a message there and back.
     give, again : Span
         Writing the answer, and writing it a second time.
@@ -100,7 +100,7 @@ class Sample:
     theirs: float
     search: Span
     given_ms: float
-    way: float
+    round_trip: float
     give: Span
     again: Span
     convert_ms: float | None = None
@@ -190,8 +190,8 @@ class Clocks:
                 row |= {"reason": f"{row['reason']}; {reason}", "time_ms": time_ms}
 
     def _doubts(self) -> list[_Doubt]:
-        way = statistics.median(sample.way for sample in self.samples)
-        slack = MESSAGE_MS + 3 * min(way, MAX_WAY_MS)
+        round_trip = statistics.median(sample.round_trip for sample in self.samples)
+        slack = MESSAGE_MS + 3 * min(round_trip, MAX_ROUND_TRIP_MS)
         return [
             _Doubt(
                 "it says {theirs:.3g} ms where our clock says {ours:.3g} ms",

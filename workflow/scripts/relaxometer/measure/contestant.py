@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import UserError
 from relaxometer.core.supervision import Link
 from relaxometer.device import DeviceOutOfMemory, get_device, stopwatch
@@ -59,7 +60,7 @@ def serve(
     """Answer requests until there are no more or one fails."""
     try:
         add_folders(folders)
-        contestant = _Contestant(run, graph, device, queries)
+        contestant = _VariantProcess(run, graph, device, queries)
     except UserError as error:
         link.reply(status="usage", reason=str(error))
         return
@@ -90,7 +91,13 @@ def _failure(error: BaseException) -> dict[str, str]:
     return {"status": "error", "reason": f"{type(error).__name__}: {error}".splitlines()[0]}
 
 
-class _Contestant:
+def _is_for_one_core(resolved: object) -> bool:
+    """Whether a program that says this of itself runs on one core; see ``class`` in a summary."""
+    known = resolved if isinstance(resolved, dict) else {}
+    return bool(known.get("threads", known.get("cores", 1)) == 1)
+
+
+class _VariantProcess:
     """One variant on one graph."""
 
     def __init__(self, run: Run, graph: Graph | Batch, device: str, queries: QuerySets | None = None) -> None:
@@ -158,6 +165,8 @@ class _Contestant:
         self._fingerprint = Fingerprint(resident)
         fingerprints = self._fingerprint.take()
         solver = self._module.Solver(_arrived_again(resident), parameters)
+        if self.runs_on == "cpu" and _is_for_one_core(solver.resolved):
+            keep_to_one_core()  # as rivals must
         for source in () if self.emulated else sources:  # the emulation has loaded all kernels
             solver.solve(self._start(source))
         device.synchronize()

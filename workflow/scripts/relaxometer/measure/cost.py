@@ -118,7 +118,7 @@ class Rapl:
         self._total = 0.0
 
     def joules(self) -> float:
-        """Return the energy since the meter was opened; the counters begin anew after their range."""
+        """Return the energy since the meter was opened; the counters wrap around."""
         for place, package in enumerate(self._packages):
             now = _number(package / "energy_uj")
             self._total += (now - self._last[place]) % (self._ranges[place] + 1)

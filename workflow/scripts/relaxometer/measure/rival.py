@@ -73,9 +73,9 @@ def measure_rival(
     clocks = Clocks(time_to_convert(len(given) * graph.n_vertices, parts))
 
     @contextmanager
-    def opener(_: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_Contestant]:
+    def opener(_: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_RivalClient]:
         with ExitStack() as stack:
-            yield _Contestant(entrant, problem, sources, clocks, stack)
+            yield _RivalClient(entrant, problem, sources, clocks, stack)
 
     before = _reference_ms(run, installed, device)
     result = measurement.measure(opener, run, graph, sources, device, number, queries)
@@ -97,7 +97,7 @@ def _reference_ms(run: RivalRun, installed: Installed | str, device: str) -> flo
     return reference.apart_ms(device) if run.kind == "gpu" else reference.cpu_ms()
 
 
-class _Contestant:
+class _RivalClient:
     """A rival as the job sees it; implements :class:`relaxometer.measure.measurement.Contestant`."""
 
     def __init__(
@@ -107,7 +107,7 @@ class _Contestant:
         self._clocks, self._stack = clocks, stack
         answers = entrant.rival.definition.problems[entrant.run.problem].answers
         self._given = [column for column in problem.columns if column in answers]
-        self._ways: list[float] = []
+        self._round_trips: list[float] = []
 
     def extend(self) -> None:
         """Give the rival its whole time limit again, from now."""
@@ -153,11 +153,13 @@ class _Contestant:
         running = self._running
         read = self._entrant.pose(running, source)
         running.ping()  # wakes the process
-        self._ways.append(running.ping().busy)
+        self._round_trips.append(running.ping().busy)
         if not self._given:
             theirs, search = running.solve(source)
             nothing = Span(0.0, 0.0)
-            self._clocks.add(Sample(source, theirs, search, search.ms, self._ways[-1], nothing, nothing))
+            self._clocks.add(
+                Sample(source, theirs, search, search.ms, self._round_trips[-1], nothing, nothing)
+            )
             return _found(theirs, search, proven=False), {}
         with self._new_folder() as folder:
             begin = time.perf_counter()
@@ -169,7 +171,7 @@ class _Contestant:
             running.ping()  # as before the search, so that it waits for a message
             again = running.give(folder)
         convert_ms, read_ms = self._allowed(source, sum(map(len, columns.values())))
-        spans = self._ways[-1], give, again
+        spans = self._round_trips[-1], give, again
         self._clocks.add(Sample(source, theirs, search, given_ms, *spans, convert_ms, read, read_ms))
         found = _found(theirs, search, download_ms=give.ms, overflowed=overflowed)
         return found, completed_answer(self._problem, self._entrant.graph, columns, source)
@@ -195,7 +197,7 @@ class _Contestant:
         return {
             "start_ms": self._start_ms,
             "first_search_ms": self._running.first_search_ms,
-            "ping_ms": statistics.median(self._ways),
+            "ping_ms": statistics.median(self._round_trips),
             "variables": self._entrant.thread_variables,
         }
 

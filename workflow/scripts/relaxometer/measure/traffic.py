@@ -58,7 +58,7 @@ PREPARED = "prepared anew"
 WAYS = CUSTOMIZED, PREPARED
 
 
-class Contestant(Protocol):
+class TrafficContestant(Protocol):
     """A variant or rival that searches a graph whose weights change.
 
     Attributes
@@ -75,7 +75,7 @@ class Contestant(Protocol):
         """Search the changed graph; return the milliseconds, distances and predecessors, and any overflow."""
 
 
-Opener = Callable[[], AbstractContextManager[Contestant]]
+Opener = Callable[[], AbstractContextManager[TrafficContestant]]
 """Prepares a contestant with the weights of the graph before any change, and ends it with the block."""
 
 
@@ -191,7 +191,7 @@ def _rounds(
 
 
 def _search(
-    contestant: Contestant, changed: ResidentGraph, sources: list[int]
+    contestant: TrafficContestant, changed: ResidentGraph, sources: list[int]
 ) -> tuple[list[float], list[str]]:
     """Search from every source; return the times, and why each answer is refused, empty if it is proven.
 
@@ -217,7 +217,7 @@ def _search(
 
 
 @contextmanager
-def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterator[Contestant]:
+def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterator[TrafficContestant]:
     """Prepare a variant for the graph before any change."""
     refuse_weights(sssp.PROBLEM, module.Solver, graph)
     # Kernels are compiled at their first call, Numba's also for whether an array may be written.
@@ -226,7 +226,7 @@ def _prepared(module: Any, graph: Graph, source: int, device: Device) -> Iterato
 
 
 class _Variant:
-    """A variant with its default parameters; implements `Contestant`."""
+    """A variant with its default parameters; implements `TrafficContestant`."""
 
     is_rival = False
 

@@ -58,7 +58,7 @@ def rival_in_traffic(run: RivalRun, rival: Rival, graph: Graph, source: int) -> 
 
 
 class RivalInTraffic:
-    """A rival at work; implements :class:`relaxometer.measure.traffic.Contestant`.
+    """A rival at work; implements :class:`relaxometer.measure.traffic.TrafficContestant`.
 
     Parameters
     ----------

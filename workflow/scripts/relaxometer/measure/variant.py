@@ -55,10 +55,10 @@ def measure(
     """Run a variant from every source; see :func:`relaxometer.measure.measurement.measure`."""
 
     @contextmanager
-    def opener(run: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_Contestant]:
+    def opener(run: Run, problem: Problem, graph: Graph | Batch) -> Iterator[_VariantClient]:
         columns = problem.columns_on(graph)
         with Child(contestant.serve, run, graph, device, added_folders(), queries) as child:
-            yield _Contestant(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
+            yield _VariantClient(child, columns, graph.n_vertices, run.timing.timeout_s, queries)
 
     return measurement.measure(opener, run, graph, sources, device, number, queries)
 
@@ -86,7 +86,7 @@ class _State(Reply):
     reference_ms: Milliseconds | None
 
 
-class _Contestant:
+class _VariantClient:
     """The contestant as the job sees it: validated replies, or a failure."""
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -14,12 +13,11 @@ from pydantic import (
     Field,
     PrivateAttr,
     create_model,
-    field_validator,
     model_validator,
 )
 
 from relaxometer.core.errors import UserError
-from relaxometer.core.validation import Name, Section, Seed
+from relaxometer.core.validation import EachOnce, Name, Section, Seed
 from relaxometer.problems.variants import load_solver
 
 MAX_SEARCHES = 100_000
@@ -43,7 +41,7 @@ def _is_false(value: Any) -> Any:
 
 LeftOut = Annotated[Literal[False], BeforeValidator(_is_false)]
 Count = Annotated[int, Field(ge=1, le=MAX_SEARCHES)]
-Counts = Annotated[list[Count], Field(min_length=1)]
+Counts = Annotated[list[Count], Field(min_length=1), EachOnce]
 Rounds = Annotated[int, Field(ge=1, le=100)]
 Warmup = Annotated[int, Field(ge=0, le=MAX_SEARCHES)]
 Vertex = Annotated[int, Field(ge=0, lt=2**32)]
@@ -80,7 +78,7 @@ class Timing(Section):
         phases of fewer sources.
     """
 
-    sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES)] = 8
+    sources: Count | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_SEARCHES), EachOnce] = 8
     repetitions: Count = 2
     rounds: Rounds | None = None
     warmup: Warmup = 1
@@ -111,7 +109,10 @@ class Cost(Section):
 
 
 class TimingOverride(Section):
-    """A variant's own values for keys of `Timing`; `sources` takes that many of the common sources."""
+    """A variant's own values for keys of `Timing`; `sources` takes that many of the common sources.
+
+    Null resets `rounds` and `enough_s`.
+    """
 
     sources: Count | None = None
     repetitions: Count | None = None
@@ -230,7 +231,7 @@ class Series(Section):
     scheme : str
         Partition of the arcs: ``"paired"``, ``"RxC"`` such as ``"2x4"``, or ``"auto"``.
     roots : int
-        Number of searches, from the first search keys or sources.
+        Number of searches, from the first search keys or sources; on `graph` at most `timing.sources`.
     device : {"auto", "cuda", "host"}, optional
         Overrides the configuration's.
     """
@@ -265,7 +266,7 @@ class Throughput(Section):
     """
 
     graphs: list[Name] = []
-    variants: Annotated[list[ManySources], Field(min_length=1)] = ["many-sources"]
+    variants: Annotated[list[ManySources], Field(min_length=1), EachOnce] = ["many-sources"]
     searches: Counts = [1, 16, 132, 264, 528, 1000]
     repetitions: Count = 3
 
@@ -286,7 +287,10 @@ class BfsThroughput(Section):
     """
 
     graphs: list[Name] = []
-    variants: Annotated[list[MultiSource], Field(min_length=1)] = ["multi-source", "multi-source-levels"]
+    variants: Annotated[list[MultiSource], Field(min_length=1), EachOnce] = [
+        "multi-source",
+        "multi-source-levels",
+    ]
     searches: Counts = [1, 16, 64, 256]
     repetitions: Count = 3
 
@@ -315,7 +319,12 @@ class Traffic(Section):
     """
 
     graphs: list[Name] = []
-    variants: Annotated[list[Name], Field(min_length=1)] = ["phast", "near-far", "tiled", "dijkstra-cpu"]
+    variants: Annotated[list[Name], Field(min_length=1), EachOnce] = [
+        "phast",
+        "near-far",
+        "tiled",
+        "dijkstra-cpu",
+    ]
     rivals: dict[Name, RivalEntry | LeftOut | None] | LeftOut = {}
     share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
     factor: Annotated[float, Field(ge=1, le=2**32, allow_inf_nan=False)] = 5.0
@@ -341,16 +350,8 @@ class AllPairs(Section):
     sources: Literal["all"] | Annotated[int, Field(ge=1, lt=2**32)] = "all"
     table: (
         Annotated[int, Field(ge=0, le=MAX_TABLE)]
-        | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_TABLE)]
+        | Annotated[list[Vertex], Field(min_length=1, max_length=MAX_TABLE), EachOnce]
     ) = 0
-
-    @field_validator("table")
-    @classmethod
-    def _names_each_once(cls, table: int | list[int]) -> int | list[int]:
-        for vertex, count in Counter(table if isinstance(table, list) else []).items():
-            if count > 1:
-                raise ValueError(f"vertex {vertex} is given {count} times")
-        return table
 
 
 class Updates(Section):
@@ -367,7 +368,12 @@ class Updates(Section):
     """
 
     graphs: list[Name] = []
-    arcs: Annotated[list[Annotated[int, Field(ge=1, lt=2**32)]], Field(min_length=1)] = [1, 10, 100, 1000]
+    arcs: Annotated[list[Annotated[int, Field(ge=1, lt=2**32)]], Field(min_length=1), EachOnce] = [
+        1,
+        10,
+        100,
+        1000,
+    ]
     repetitions: Count = 3
 
 
@@ -379,7 +385,7 @@ class Report(Section):
     papers : list of str
         Papers whose figures are redrawn and whose claims are compared: the modules of ``report/papers``.
     maps : list of str
-        Graphs of which a map of distances is drawn; they need coordinates.
+        Graphs of which a map of distances is drawn, if the run has them; they need coordinates.
     base : str, optional
         An earlier run that the report compares this one with: a bundle, a results folder or a published
         suite.

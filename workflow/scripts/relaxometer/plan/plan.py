@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from relaxometer.core.errors import UserError, quoted
-from relaxometer.core.validation import nearest, shown, validated
+from relaxometer.core.validation import check_keys, nearest, shown, validated
 from relaxometer.datasets.registry import Dataset, load_registry
 from relaxometer.distributed.engines import ENGINES, Engine
 from relaxometer.plan.models import (
@@ -35,6 +35,9 @@ from relaxometer.rivals.definition import Rival, find_rivals
 
 MAX_RUNS = 10_000
 """Limit of the runs of a configuration; Snakemake needs minutes to plan as many jobs."""
+
+NULLABLE = ("rounds", "enough_s")
+"""Keys of `timing` that null resets."""
 
 MAX_KNOWN = 40
 """A message lists this many valid names."""
@@ -104,6 +107,10 @@ class Plan:
         self._emulates = self.config.device == "host" or (self.config.device == "auto" and not gpu)
         self._left_out: Mapping[str, str] = {}
         self._check_named_graphs()
+        # An overlay with other graphs need not repeat the section.
+        maps = [graph for graph in self.config.report.maps if graph in self.graphs]
+        report = self.config.report.model_copy(update={"maps": maps})
+        self.config = self.config.model_copy(update={"report": report})
         self.traffic_rivals = list(self._traffic_rivals())
 
     def _all_queries(self) -> dict[str, dict[str, Any]]:
@@ -214,7 +221,7 @@ class Plan:
         for graph in self.config.updates.graphs:
             self._one_of(graph, single, "updates.graphs", "graph of dominators.graphs")
         for graph in self.config.report.maps:
-            self._one_of(graph, self.graphs, "report.maps", "graph of this configuration")
+            self._one_of(graph, self.datasets, "report.maps", "dataset")
             if not self.datasets[graph].has_coordinates:
                 raise UserError(
                     f"{self.origin}: report.maps: graph {graph!r} has no coordinates; leave out its map"
@@ -308,13 +315,14 @@ class Plan:
             self._one_of(solver, variants.solver_names(name), key, "solver")
             graphs = self._graphs_of(spec, section, name, key)
             model = variants.load_solver(name, solver).Parameters
+            takes = getattr(variants.load_solver(name, solver).Solver, "takes", "graph")
+            graphs = self._taken(graphs, takes, spec, key, solver)
             timing = self._timing(spec.timing, key)
+            check_keys(spec.model_extra or {}, (Variant, model), self.origin, key)
             for point in expand(variant, spec.model_extra or {}, self.origin, key):
                 self._take_name(name, point)
-                parsed = validated(model, point.parameters, f"{self.origin}: {key}")
+                parsed = validated(model, point.parameters, self.origin, key)
                 for graph in graphs:
-                    if not self._takes(name, solver, graph):
-                        continue
                     yield Run(
                         problem=name,
                         graph=graph,
@@ -332,6 +340,19 @@ class Plan:
         for graph in spec.not_on:
             self._one_of(graph, self.datasets, f"{key}.not_on", "dataset")
         return [graph for graph in spec.graphs or section.graphs if graph not in spec.not_on]
+
+    def _taken(
+        self, graphs: list[str], takes: str, spec: Variant | RivalEntry, key: str, solver: str
+    ) -> list[str]:
+        """Return those of an entry's graphs that it `takes`; UserError if it names one that it does not."""
+        kinds = {graph: "batch" if self.datasets[graph].is_batch else "graph" for graph in graphs}
+        for graph in graphs if spec.graphs else ():
+            if takes not in ("either", kinds[graph]):
+                raise UserError(
+                    f"{self.origin}: {key}.graphs: {graph!r} is a {kinds[graph]}; {solver} takes "
+                    f"{'batches' if takes == 'batch' else 'single graphs'} only"
+                )
+        return [graph for graph in graphs if takes in ("either", kinds[graph])]
 
     def _traffic_rivals(self) -> Iterable[RivalRun]:
         """Yield the runs of the rivals of `traffic`; UserError if one cannot take new weights."""
@@ -363,18 +384,19 @@ class Plan:
             spec = given or RivalEntry()
             key = f"{where}.rivals.{entry}"
             rival = spec.rival or entry
-            able = {one: known for one, known in self.rivals.items() if name in known.definition.problems}
-            self._one_of(rival, able, key, f"rival for {name}")
+            able = self._able(name)
+            if rival in self.rivals and rival not in able:
+                solved = " and ".join(self.rivals[rival].definition.problems)
+                raise UserError(f"{self.origin}: {key}: rival {rival!r} solves {solved}, not {name}")
+            self._one_of(rival, able, key, f"rival for {name}", "name the folder of one of yours in `rivals`")
             definition = able[rival].definition
             graphs = self._graphs_of(spec, section, where, key)
+            graphs = self._taken(graphs, definition.problems[name].takes, spec, key, rival)
             timing = self._timing(spec.timing, key)
             self._check_parameters(spec, able[rival], key)
             for point in expand(entry, spec.model_extra or {}, self.origin, key):
                 self._take_name(where, point)
                 for graph in graphs:
-                    takes = definition.problems[name].takes
-                    if takes not in ("either", "batch" if self.datasets[graph].is_batch else "graph"):
-                        continue
                     yield RivalRun(
                         problem=name,
                         graph=graph,
@@ -388,13 +410,21 @@ class Plan:
                         tune=spec.tune,
                     )
 
+    def _able(self, name: str) -> dict[str, Rival]:
+        """Return the rivals that solve problem `name`."""
+        return {one: known for one, known in self.rivals.items() if name in known.definition.problems}
+
     def _check_parameters(self, spec: RivalEntry, rival: Rival, key: str) -> None:
         """Raise UserError if a rival does not take the parameters of its entry; `key` is the entry's."""
         definition, given = rival.definition, spec.model_extra or {}
-        if spec.threads is not None and definition.class_ == "cpu-1":
-            raise UserError(f"{self.origin}: {key}.threads: {rival.name} runs on one core; leave it out")
-        for parameter in [*given, *spec.tune]:
-            self._one_of(parameter, definition.parameters, key, f"parameter of {rival.name}")
+        if spec.threads is not None and definition.class_ != "cpu-all":
+            where = "one core" if definition.class_ == "cpu-1" else "a GPU"
+            raise UserError(f"{self.origin}: {key}.threads: {rival.name} runs on {where}; leave it out")
+        for parameter in given:
+            known = [*definition.parameters, *RivalEntry.model_fields]
+            self._one_of(parameter, known, key, f"key or parameter of {rival.name}")
+        for parameter in spec.tune:
+            self._one_of(parameter, definition.parameters, f"{key}.tune", f"parameter of {rival.name}")
         for parameter in given.keys() & spec.tune.keys():
             raise UserError(
                 f"{self.origin}: {key}.tune.{parameter}: {key}.{parameter} is given too; leave out one"
@@ -429,7 +459,10 @@ class Plan:
         engine = series.engine or next(iter(engines))
         self._one_of(engine, engines, f"{key}.engine", f"engine of {series.problem}")
         parameters = series.model_extra or {}
-        validated(engines[engine].parameters, parameters, f"{self.origin}: {key}")
+        check_keys(parameters, (Series, engines[engine].parameters), self.origin, key)
+        validated(engines[engine].parameters, parameters, self.origin, key)
+        if series.graph is not None and "roots" in series.model_fields_set:
+            self._check_drawn(series.roots, f"{key}.roots")
         if series.roots * self.config.timing.repetitions > MAX_SEARCHES:
             raise UserError(
                 f"{self.origin}: {key}.roots: {series.roots:,} roots and {self.config.timing.repetitions:,} "
@@ -473,13 +506,24 @@ class Plan:
 
     def _timing(self, override: TimingOverride, key: str) -> Timing:
         """Return the common timing with a variant's own values; `key` is the variant's."""
-        own = override.model_dump(exclude_none=True)
+        given = override.model_dump(exclude_unset=True)
+        own = {name: value for name, value in given.items() if value is not None or name in NULLABLE}
         common = self.config.timing
+        if "sources" in own:
+            self._check_drawn(own["sources"], f"{key}.timing.sources")
         if isinstance(common.sources, list) and "sources" in own:
             own["sources"] = common.sources[: own["sources"]]
         timing = common.model_copy(update=own)
         self._check_searches(timing, f"{key}.timing")
         return timing
+
+    def _check_drawn(self, count: int, key: str) -> None:
+        """Raise UserError if a run would have more sources than are drawn."""
+        if count > self.draws:
+            raise UserError(
+                f"{self.origin}: {key}: {count:,}, but timing.sources has {self.draws:,}; "
+                "raise that or lower this"
+            )
 
     def _check_searches(self, timing: Timing, key: str) -> None:
         """Raise UserError if a run would have too many searches."""
@@ -492,12 +536,7 @@ class Plan:
                 "keeps"
             )
 
-    def _takes(self, problem: str, solver: str, graph: str) -> bool:
-        """Return whether a solver takes `graph`, a graph or a batch."""
-        takes = getattr(variants.load_solver(problem, solver).Solver, "takes", "graph")
-        return takes in ("either", "batch" if self.datasets[graph].is_batch else "graph")
-
-    def _one_of(self, name: str, known: Iterable[str], key: str, what: str) -> None:
+    def _one_of(self, name: str, known: Iterable[str], key: str, what: str, advice: str = "") -> None:
         """Raise UserError, naming the nearest one, unless `name` is among `known`."""
         names = list(known)
         if name in names:
@@ -507,7 +546,8 @@ class Plan:
         hint = f"did you mean {near!r}? " if near else ""
         some = ", ".join(names[:MAX_KNOWN]) or "none"
         more = f" and {len(names) - MAX_KNOWN} more" if len(names) > MAX_KNOWN else ""
-        raise UserError(f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {some}{more}")
+        end = f"; or {advice}" if advice else ""
+        raise UserError(f"{self.origin}: {key}: unknown {what} {name!r}; {hint}known: {some}{more}{end}")
 
 
 def job_name(run: Run, number: int = 1) -> str:

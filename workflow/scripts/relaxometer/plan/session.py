@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,13 @@ VERDICTS = tuple(Path("results", name) for name in ("verdict.txt", "distributed_
 
 SUMMARIES = (Path("results/summary.csv"), Path("results/distributed.csv"), *VERDICTS)
 """Files that speak of all runs."""
+
+JUDGES = {
+    "runs.smk": (SUMMARIES[0], VERDICTS[0]),
+    "studies.smk": (VERDICTS[0],),
+    "distributed.smk": (SUMMARIES[1], VERDICTS[1]),
+}
+"""By the file of the rules that measure: the summaries that speak of what they measure."""
 
 MEASURED = ("run_", "repeat_", "measure_")
 """Beginnings of the names of the rules that measure."""
@@ -84,7 +91,14 @@ def begin(workflow: Any, *, first: bool) -> None:
     shown = [job for job in jobs if Path(job.rule.snakefile).name in SHOWN]
     replaced = {Path(file) for job in shown for file in job.output}
     _take_away(replaced.difference(SUMMARIES))
-    withdraw(SUMMARIES if len(shown) < len(jobs) else replaced.intersection(SUMMARIES))
+    measured = {file for job in jobs for file in JUDGES.get(Path(job.rule.snakefile).name, ())}
+    # One that the targets need and Snakemake keeps is up to date.
+    withdraw(replaced.intersection(SUMMARIES) | (measured - made(workflow)))
+
+
+def made(workflow: Any) -> set[Path]:
+    """Return the files of the targets of this start and of all that they need, up to date or not."""
+    return {Path(file) for job in workflow.dag.jobs for file in job.output}
 
 
 def prevented(workflow: Any) -> dict[str, str]:
@@ -131,13 +145,15 @@ def finish(workflow: Any) -> None:
     )
 
 
-def end(screen: Screen | None) -> None:
+def end(screen: Screen | None, files: Collection[Path]) -> None:
     """Print the lines of failed jobs, then what the verdicts say.
 
     Parameters
     ----------
     screen : Screen, optional
         Lines that it has shown are not repeated; those between the lines of many jobs are.
+    files : collection of Path
+        What the run was to make: a verdict that is not among them is of another run.
     """
     if screen:
         screen.close()
@@ -146,5 +162,5 @@ def end(screen: Screen | None) -> None:
         lines = ERRORS.read_text(encoding="utf-8").splitlines()
         for line in screen.untold(lines) if screen else lines:
             print(line, file=sys.stderr)
-    for verdict in filter(Path.is_file, VERDICTS):
+    for verdict in [one for one in VERDICTS if one in files and one.is_file()]:
         print(verdict.read_text(encoding="utf-8").partition("\n")[0], file=sys.stderr)

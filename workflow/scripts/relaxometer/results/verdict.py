@@ -61,6 +61,7 @@ def verdict(
     else:
         proven = int(table["status"].isin(PROVEN).sum())
         head = f"{proven} runs measured, every answer proven right"
+        head = head if outcomes else "nothing measured: the configuration has no runs"
         head += f"; without an answer to prove: {_listed(unproven)}" if unproven else ""
         for said, those in (("own clock disputed", disputed), ("not finished", unfinished)):
             head += f"; {said}: {_listed(those)}" if those else ""

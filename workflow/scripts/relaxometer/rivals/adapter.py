@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from relaxometer.core.environment import keep_to_one_core
 from relaxometer.core.errors import Failed, quoted
 from relaxometer.core.supervision import Orphans, cause_of_death, die_with_parent
 
@@ -254,5 +255,5 @@ def _restrict(max_file_bytes: int, one_core: bool) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     limit = max_file_bytes if hard == resource.RLIM_INFINITY else min(max_file_bytes, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    if one_core and sys.platform == "linux":
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if one_core:
+        keep_to_one_core()

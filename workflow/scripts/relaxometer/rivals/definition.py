@@ -44,14 +44,19 @@ class Parameter(Section):
     default : bool, int, float, str
     about : str
         Its effect, for the documentation.
+    options : list of str, optional
+        All values of a text.
     """
 
     default: Scalar
     about: str
+    options: list[str] | None = None
 
     def flaw(self, value: Any) -> str | None:
         """Return what `value` should be, if it is not: of the type of the default, and within its limits."""
         if isinstance(self.default, str):
+            if self.options is not None and value not in self.options:
+                return f"should be {' or '.join(map(repr, self.options))}"
             fits = isinstance(value, str) and value.isprintable()
             return None if fits else "should be text of printable characters; write it in quotes"
         if isinstance(self.default, bool):
